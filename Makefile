@@ -1,0 +1,50 @@
+# Every target does its own set-up: a virtual environment with the locked dependencies, nothing else.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint ui bench clean test-browser lock
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v < (3, 14) else f"Python 3.11, 3.12 or 3.13 is needed, this is {v[0]}.{v[1]}; say for example: make PYTHON=python3.12 ...")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing the locked dependencies into $(VENV) (once; a minute or two) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+setup: $(READY)  ## make the virtual environment
+
+demo: $(READY)  ## make a small complete release on the embedded model: no key, no network
+	@$(BIN)/amemgym demo
+
+test: $(READY)  ## run the tests
+	@$(BIN)/python -m pytest -n auto
+
+lint: $(READY)  ## style, types, import contracts
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/lint-imports
+	@$(BIN)/pyright
+
+ui: $(READY)  ## open the Dagster UI on http://127.0.0.1:3000
+	@$(BIN)/amemgym ui
+
+bench: $(READY)  ## measure speed and memory as ratios in one run
+	@$(BIN)/python -m tests.bench
+
+test-browser: $(READY)  ## drive the real UI in a headless browser (installs Debian's chromium if it is missing)
+	@tests/browser/install.sh $(BIN)/python
+	@$(BIN)/python -m pytest -m browser tests/browser
+
+lock:  ## compile requirements.lock anew (needs uv)
+	@uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
+	  --python-version 3.11 --group dev --group build pyproject.toml --output-file requirements.lock
+
+clean:  ## remove the virtual environment and everything that was made
+	@rm -rf $(VENV) data .pytest_cache .ruff_cache .hypothesis .import_linter_cache

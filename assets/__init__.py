@@ -1,0 +1,1 @@
+"""What is made: records, the recipe, seeded chance, the stages and their Dagster assets."""

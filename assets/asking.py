@@ -1,0 +1,113 @@
+"""Ask a model for a typed reply: parse, check, and send a violation back with its sentence, a bounded number of times."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from assets.metering import MeteredModel
+from assets.ports import CallLabels, LanguageModel, ModelReply, ModelRequest
+from assets.records.failure import FailureReason, UserFailed
+from assets.records.recipe import Recipe
+from assets.records.usage import Usage
+from prompts.template import Message, RenderedPrompt
+
+T = TypeVar("T", bound=BaseModel)
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Ask(Generic[T, R]):
+    """One thing to ask: the prompt, the reply's shape, and how a well-shaped reply is read.
+
+    `read` turns the reply into what the stage needs and raises ValueError with a sentence for the model when the
+    reply breaks a rule. `sample` tells equal requests apart.
+    """
+
+    prompt: RenderedPrompt
+    reply: type[T]
+    read: Callable[[T], R]
+    sample: int = 0
+
+
+class Unusable(ValueError):
+    """A reply that cannot be used, with the reason that a failure would carry."""
+
+    def __init__(self, reason: FailureReason, message: str) -> None:
+        super().__init__(message)
+        self.reason: FailureReason = reason
+
+
+async def ask(model: LanguageModel, asked: Ask[T, R], *, recipe: Recipe) -> R:
+    """Ask until a reply passes. Raises UserFailed after `gates.max_reasks` further tries."""
+    messages = asked.prompt.messages
+    for remaining in range(recipe.gates.max_reasks, -1, -1):
+        reply = await model.complete(_request(asked, messages=messages, recipe=recipe))
+        try:
+            return _read(asked, reply)
+        except Unusable as problem:
+            if remaining == 0:
+                message = f"{asked.prompt.name}: {problem}"
+                raise UserFailed(problem.reason, message, last_reply=reply.text) from problem
+            messages = (*asked.prompt.messages, *_objection(reply, str(problem)))
+            if isinstance(model, MeteredModel):
+                model.meter.add(Usage(reasks=1))
+    raise AssertionError("unreachable: the loop returns or raises")
+
+
+def _request(asked: Ask[T, R], *, messages: tuple[Message, ...], recipe: Recipe) -> ModelRequest:
+    spec = recipe.models.for_role(asked.prompt.role)
+    return ModelRequest(
+        model=spec.model,
+        messages=messages,
+        temperature=spec.temperature_for(asked.prompt.warmth),
+        max_output_tokens=spec.max_output_tokens,
+        schema_name=asked.prompt.name.replace("/", "_"),
+        json_schema=asked.reply.model_json_schema(by_alias=True),
+        seed=recipe.seed,
+        sample=recipe.sample * 1000 + asked.sample,
+        labels=CallLabels(prompt=asked.prompt.name, fingerprint=asked.prompt.fingerprint),
+    )
+
+
+def _read(asked: Ask[T, R], reply: ModelReply) -> R:
+    if reply.finish == "refusal":
+        raise Unusable("refused", "The request was refused; it asks for harmless fiction, so please answer it.")
+    if reply.finish == "length":
+        raise Unusable("cut_off", "The answer was cut off; answer again, shorter.")
+    content = extract_json(reply.text)
+    try:
+        return asked.read(asked.reply.model_validate(content))
+    except ValidationError as error:
+        raise Unusable("rule_violated", _explain(error)) from error
+    except ValueError as error:
+        raise Unusable("rule_violated", str(error)) from error
+
+
+def extract_json(text: str) -> object:
+    """The JSON value in a reply, also when prose or a code fence surrounds it. Raises Unusable."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        start, end = text.find("{"), text.rfind("}")
+        try:
+            return json.loads(text[start : end + 1])
+        except json.JSONDecodeError as error:
+            raise Unusable("unparsable", "The answer is not a JSON object; answer with one JSON object alone.") from error
+
+
+def _explain(error: ValidationError) -> str:
+    problems = [
+        f"{'.'.join(str(part) for part in problem['loc']) or 'the object'}: {problem['msg'].removeprefix('Value error, ')}"
+        for problem in error.errors()[:5]
+    ]
+    return "; ".join(problems)
+
+
+def _objection(reply: ModelReply, problem: str) -> tuple[Message, Message]:
+    return (
+        Message("assistant", reply.text),
+        Message("user", f"That answer cannot be used. {problem}\nAnswer again with the complete, corrected JSON object."),
+    )

@@ -1,0 +1,76 @@
+"""Stage 9: everything about one user joined into one record, whose invariants no wrong episode survives."""
+
+from pydantic import ValidationError
+
+from assets.answers import ANSWERS
+from assets.desk import Stage
+from assets.ports import LanguageModel
+from assets.records.answer import AnswerSet
+from assets.records.episode import Episode, join_periods, join_questions
+from assets.records.failure import UserFailed
+from assets.records.profile import UserProfile
+from assets.records.recipe import Recipe
+from assets.records.schema import StateSchema
+from assets.records.session import SessionSet
+from assets.records.trajectory import StateTrajectory
+from assets.session_queries import SESSION_QUERIES
+from assets.stage import Face, Row, stage_asset
+from assets.state_schema import STATE_SCHEMA
+from assets.state_trajectory import STATE_TRAJECTORY
+from assets.user_profiles import USER_PROFILES
+
+
+async def join_episode(
+    profile: UserProfile,
+    schema: StateSchema,
+    trajectory: StateTrajectory,
+    sessions: SessionSet,
+    answers: AnswerSet,
+    *,
+    recipe: Recipe,
+    model: LanguageModel,
+) -> Episode:
+    """Join one user's records; asks no model. Parts that contradict each other give the user up."""
+    try:
+        return Episode(
+            user_id=profile.user_id,
+            start_date=recipe.start_date,
+            user_profile=profile,
+            state_schema=schema,
+            periods=join_periods(trajectory, tuple(period.sessions for period in sessions.periods)),
+            questions=join_questions(schema, answers.questions),
+        )
+    except ValidationError as error:
+        problem = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise UserFailed("rule_violated", f"The user's parts contradict each other: {problem}") from error
+
+
+def _rows(episode: Episode) -> list[Row]:
+    return [
+        {
+            "user": episode.user_profile.name,
+            "variables": len(episode.state_schema.variables),
+            "periods": len(episode.periods),
+            "sessions": sum(len(period.sessions) for period in episode.periods),
+            "questions": len(episode.questions),
+            "first question": episode.questions[0].query,
+            "first session": episode.periods[0].sessions[0].query,
+        }
+    ]
+
+
+EPISODES = Stage(
+    name="episodes",
+    record=Episode,
+    make=join_episode,
+    needs=(USER_PROFILES, STATE_SCHEMA, STATE_TRAJECTORY, SESSION_QUERIES, ANSWERS),
+)
+episodes = stage_asset(
+    EPISODES,
+    Face(
+        group="release",
+        description="Everything about one user in one record, one row of the dataset. References resolve, states follow from "
+        "updates, and exactly one option of each question is right in each period.",
+        rows=_rows,
+    ),
+)

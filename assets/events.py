@@ -1,0 +1,101 @@
+"""Stage 6: the life events behind each period's changes (section 3.1; App. C.3, elaboration)."""
+
+from pydantic import BaseModel, Field
+
+from assets.asking import Ask, ask
+from assets.desk import Stage, together
+from assets.ports import LanguageModel
+from assets.records.base import Name, Text, duplicates
+from assets.records.event import Event, EventSet, PeriodEvents
+from assets.records.profile import UserProfile
+from assets.records.recipe import Recipe
+from assets.records.schema import StateSchema
+from assets.records.trajectory import StateTrajectory, TrajectoryPeriod
+from assets.stage import Face, Row, stage_asset
+from assets.state_schema import STATE_SCHEMA
+from assets.state_trajectory import STATE_TRAJECTORY
+from assets.user_profiles import USER_PROFILES
+from prompts.catalogue import load_prompt
+
+
+class EventReply(BaseModel):
+    """One event and the variables it explains."""
+
+    states: list[Name] = Field(min_length=1)
+    event: Text
+
+
+class EventsReply(BaseModel):
+    """The paper's key."""
+
+    events: list[EventReply]
+
+
+async def elaborate_events(
+    profile: UserProfile, schema: StateSchema, trajectory: StateTrajectory, *, recipe: Recipe, model: LanguageModel
+) -> EventSet:
+    """Explain the updates of all periods, each period in a call of its own, all at once."""
+    periods = await together(
+        *(_period_events(profile, schema, period, recipe=recipe, model=model) for period in trajectory.periods[1:])
+    )
+    return EventSet(user_id=profile.user_id, periods=tuple(periods))
+
+
+async def _period_events(
+    profile: UserProfile, schema: StateSchema, period: TrajectoryPeriod, *, recipe: Recipe, model: LanguageModel
+) -> PeriodEvents:
+    changed = {update.variable for update in period.updates}
+    prompt = load_prompt("events/elaborate").render(
+        user_profile=profile.formatted_str,
+        start_date=recipe.start_date.isoformat(),
+        period={"from": str(period.start), "to": str(period.end), "summary": period.summary},
+        state_changes={
+            update.variable: {"old": update.old, "new": update.new, "choices": schema.choices[update.variable]}
+            for update in period.updates
+        },
+        unchanged_states={name: value for name, value in period.state.items() if name not in changed},
+        language=recipe.language_name,
+    )
+
+    def read(reply: EventsReply) -> PeriodEvents:
+        check_causes([name for event in reply.events for name in event.states], changed)
+        events = tuple(Event(states=tuple(event.states), text=event.event) for event in reply.events)
+        return PeriodEvents(index=period.index, events=events)
+
+    return await ask(model, Ask(prompt, EventsReply, read), recipe=recipe)
+
+
+def check_causes(caused: list[str], changed: set[str]) -> None:
+    """Raise ValueError unless the events cause every change once, and nothing that did not change."""
+    extra, missing, repeated = sorted(set(caused) - changed), sorted(changed - set(caused)), duplicates(caused)
+    if extra or missing or repeated:
+        raise ValueError(
+            f"Every change needs exactly one event; without event: {missing}, in several: {repeated}, "
+            f"not among the changes: {extra}."
+        )
+
+
+def _rows(record: EventSet) -> list[Row]:
+    return [
+        {"period": period.index, "states": event.states, "event": event.text}
+        for period in record.periods
+        for event in period.events
+    ]
+
+
+EVENTS = Stage(
+    name="events",
+    record=EventSet,
+    make=elaborate_events,
+    needs=(USER_PROFILES, STATE_SCHEMA, STATE_TRAJECTORY),
+    prompts=("events/elaborate",),
+)
+events = stage_asset(
+    EVENTS,
+    Face(
+        group="trajectory",
+        description="What happened in the user's life that caused each period's changes (paper section 3.1, App. C.3). Every "
+        "update belongs to exactly one event, and no event touches an unchanged state.",
+        rows=_rows,
+    ),
+)

@@ -1,0 +1,147 @@
+"""One work unit's way through a stage: who is worked on, and who replaces those given up.
+
+A stage works on the first N personas of the sample that have not failed. When a user fails, the next persona takes
+the place and passes the earlier stages first; those rows are carried in this stage's snapshot. Which users a stage
+ends with is therefore a function of recipe and replies alone, whatever the concurrency.
+"""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from assets.desk import Desk, GivenUp, Stage
+from assets.metering import Meter
+from assets.ports import EndpointError, SnapshotRef, StageProgress, Workshop
+from assets.recipes import Unit
+from assets.records.base import StageName, UserRecord
+from assets.records.failure import Failure
+from assets.records.persona import Persona
+from assets.records.recipe import Recipe
+
+TICK_SECONDS = 0.5
+
+
+async def _sampled(*_: object, **__: object) -> Persona:
+    raise AssertionError("Personas come from their snapshot and are never made by a stage.")
+
+
+PERSONAS = Stage(name="personas", record=Persona, make=_sampled)
+
+
+@dataclass
+class StageResult:
+    """What making one asset came to. `tried` counts users worked on, `wanted` those the unit should have."""
+
+    ref: SnapshotRef
+    meter: Meter
+    preview: list[UserRecord]
+    seconds: float
+    wanted: int
+    tried: int
+
+
+@dataclass
+class Line:
+    """Works one unit through one stage. `upstream` holds the snapshots that the asset was given, by stage."""
+
+    stage: Stage[UserRecord]
+    unit: Unit
+    recipe: Recipe
+    workshop: Workshop
+    upstream: Mapping[StageName, SnapshotRef]
+    meter: Meter = field(default_factory=Meter)
+    done: int = 0
+    tried: int = 0
+    lost: int = 0
+    failed: dict[int, Failure] = field(default_factory=dict[int, Failure])
+    started: float = field(default_factory=time.monotonic)
+
+    async def run(self) -> StageResult:
+        """Finish N users, or as many as the reserve allows, and write them as a snapshot."""
+        self.failed.update({failure.position: failure for ref in self.upstream.values() for failure in ref.failures})
+        waiting = [position for position in self.unit.positions if position not in self.failed]
+        wanted, preview = len(self.unit.users), list[UserRecord]()
+        writer = self.workshop.snapshots.writer(self.stage.name, unit=self.unit.key)
+        while waiting and self.done < wanted:
+            size = min(wanted - self.done, self.workshop.users_per_part)
+            batch, waiting = waiting[:size], waiting[size:]
+            made = await self._batch(batch)
+            for name, rows in made.items():
+                await asyncio.to_thread(writer.add, name, rows)
+            preview = preview or [record for _, record in made.get(self.stage.name, [])[:3]]
+        ref = await asyncio.to_thread(writer.finish, [self.failed[position] for position in sorted(self.failed)])
+        usage = {name: used for ref in self.upstream.values() for name, used in ref.usage.items()}
+        ref = ref.model_copy(update={"usage": {**usage, self.stage.name: self.meter.usage}})
+        return StageResult(ref, self.meter, preview, time.monotonic() - self.started, wanted, self.tried)
+
+    async def _batch(self, positions: Sequence[int]) -> dict[StageName, list[tuple[int, UserRecord]]]:
+        known = await asyncio.to_thread(self._known, positions)
+        desk = Desk(self.recipe, self.workshop, self.meter, known)
+        slots = asyncio.Semaphore(self.workshop.users_at_once)
+        ticker = asyncio.create_task(self._tick())
+        try:
+            await self._all([self._one(desk, position, slots) for position in positions])
+        finally:
+            ticker.cancel()
+            self._report()
+        return {
+            name: sorted((position, record) for position, record in rows.items() if position not in self.failed)
+            for name, rows in desk.made.items()
+        }
+
+    async def _all(self, jobs: Sequence[object]) -> None:
+        try:
+            async with asyncio.TaskGroup() as group:
+                for job in jobs:
+                    group.create_task(job)  # pyright: ignore[reportArgumentType, reportUnknownMemberType]
+        except* (EndpointError, OSError) as errors:
+            raise errors.exceptions[0] from None
+
+    async def _one(self, desk: Desk, position: int, slots: asyncio.Semaphore) -> None:
+        async with slots:
+            self.tried += 1
+            try:
+                await desk.record(self.stage, position)
+                self.done += 1
+            except GivenUp as given_up:
+                self.lost += 1
+                self.failed[position] = given_up.failure
+
+    def _known(self, positions: Sequence[int]) -> dict[StageName, dict[int, UserRecord]]:
+        """What the upstream snapshots hold of these users, their own rows and the carried ones."""
+        known: dict[StageName, dict[int, UserRecord]] = {}
+        stages = _ancestry(self.stage)
+        for ref in self.upstream.values():
+            names: set[StageName] = {part.stage for part in ref.parts}
+            for name in names:
+                rows = self.workshop.snapshots.read(ref, name, record=stages[name].record, positions=positions)
+                known.setdefault(name, {}).update(rows)
+        return known
+
+    async def _tick(self) -> None:
+        while True:
+            self._report()
+            await asyncio.sleep(TICK_SECONDS)
+
+    def _report(self) -> None:
+        if self.workshop.report is not None:
+            self.workshop.report(
+                StageProgress(
+                    stage=self.stage.name,
+                    unit=self.unit.key,
+                    done=self.done,
+                    total=len(self.unit.users),
+                    failed=self.lost,
+                    calls=self.meter.usage.calls,
+                    repeated=self.meter.repeated,
+                    seconds=time.monotonic() - self.started,
+                )
+            )
+
+
+def _ancestry(stage: Stage[UserRecord]) -> dict[StageName, Stage[UserRecord]]:
+    found: dict[StageName, Stage[UserRecord]] = {stage.name: stage}
+    for need in stage.needs:
+        found.update(_ancestry(need))
+    return found

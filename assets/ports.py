@@ -1,0 +1,139 @@
+"""The ports: what the stages need from outside, as protocols. `pipelines` brings what stands behind them."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, TypeVar
+
+from assets.records.base import Record, StageName, UserRecord
+from assets.records.failure import Failure
+from assets.records.usage import Usage
+from prompts.template import Message
+
+R = TypeVar("R", bound=UserRecord)
+FinishReason = Literal["stop", "length", "refusal"]
+
+
+@dataclass(frozen=True)
+class CallLabels:
+    """What a call was for; never part of its identity."""
+
+    stage: str = ""
+    user_id: str = ""
+    prompt: str = ""
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True)
+class ModelRequest:
+    """One chat completion. Everything but `labels` is its identity; `sample` tells equal requests apart."""
+
+    model: str
+    messages: tuple[Message, ...]
+    temperature: float | None
+    max_output_tokens: int
+    schema_name: str
+    json_schema: dict[str, object] | None
+    seed: int
+    sample: int
+    labels: CallLabels = field(default=CallLabels(), compare=False)
+
+
+@dataclass(frozen=True)
+class ModelReply:
+    """The words that came back. `repeated`: they came from the call cache and cost nothing."""
+
+    text: str
+    finish: FinishReason
+    input_tokens: int
+    output_tokens: int
+    repeated: bool = False
+
+
+class EndpointError(Exception):
+    """The model endpoint cannot serve this run; the message is one sentence for the user, free of secrets."""
+
+
+class LanguageModel(Protocol):
+    """Anything that completes chats. Raises EndpointError when no further call makes sense."""
+
+    async def complete(self, request: ModelRequest) -> ModelReply: ...
+
+
+class SnapshotPart(Record):
+    """One Parquet file of a snapshot: rows of one stage at positions `first` to `last`, in order."""
+
+    stage: StageName
+    path: str
+    rows: int
+    first: int
+    last: int
+    digest: str
+
+
+class SnapshotRef(Record):
+    """An immutable snapshot of one stage of one work unit; `digest` is over its rows, not over file bytes.
+
+    Beside the stage's own rows it carries the upstream rows of replacement users, which joined too late to be in
+    the upstream snapshots. `usage` is what the calls of this stage and of those upstream used, by stage.
+    """
+
+    stage: StageName
+    unit: str
+    digest: str
+    users: int
+    parts: tuple[SnapshotPart, ...]
+    failures: tuple[Failure, ...]
+    usage: dict[StageName, Usage] = {}
+
+
+class SnapshotWriter(Protocol):
+    """Takes rows part by part; nothing is visible until `finish`."""
+
+    def add(self, stage: StageName, rows: Sequence[tuple[int, UserRecord]]) -> None: ...
+
+    def finish(self, failures: Sequence[Failure]) -> SnapshotRef: ...
+
+
+class SnapshotStore(Protocol):
+    """Where snapshots lie."""
+
+    def writer(self, stage: StageName, *, unit: str) -> SnapshotWriter: ...
+
+    def read(
+        self, ref: SnapshotRef, stage: StageName, *, record: type[R], positions: Collection[int] | None = None
+    ) -> dict[int, R]: ...
+
+
+class WorkStore(Protocol):
+    """Keeps every finished user the moment its stage is done, so that a killed run loses nothing."""
+
+    async def get(self, key: str) -> bytes | None: ...
+
+    async def put(self, key: str, record: bytes) -> None: ...
+
+
+@dataclass(frozen=True)
+class StageProgress:
+    """How far a stage is."""
+
+    stage: StageName
+    unit: str
+    done: int
+    total: int
+    failed: int
+    calls: int
+    repeated: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """Everything a stage's wrapper works with."""
+
+    model: LanguageModel
+    snapshots: SnapshotStore
+    work: WorkStore
+    users_at_once: int = 32
+    users_per_part: int = 200
+    report: Callable[[StageProgress], None] | None = None
+    embedded_model: str | None = None

@@ -1,0 +1,41 @@
+"""The base of all records: frozen, no unknown fields, canonical bytes."""
+
+import hashlib
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, StringConstraints
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+StageName = Literal[
+    "personas",
+    "user_profiles",
+    "questions",
+    "state_schema",
+    "state_trajectory",
+    "events",
+    "session_queries",
+    "answers",
+    "episodes",
+]
+
+
+class Record(BaseModel):
+    """Immutable; two equal records have equal `sha256`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def sha256(self) -> str:
+        """sha256 of the record's canonical JSON, in hex."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+
+
+class UserRecord(Record):
+    """What one stage made for one user. `user_id` is the persona's uuid."""
+
+    user_id: Name
+
+
+def duplicates(items: tuple[str, ...] | list[str]) -> list[str]:
+    """The items that occur more than once, in order of first repetition."""
+    return list(dict.fromkeys(item for index, item in enumerate(items) if item in items[:index]))

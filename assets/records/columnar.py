@@ -1,0 +1,114 @@
+"""Records as Arrow tables and back, without loss. Column types follow from the records' annotations.
+
+Dates and times are ISO text, which no reader shifts to a timezone. A dict becomes a list of key and value: a struct
+would give every row the keys of all rows, and forget their order.
+"""
+
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import cache
+from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin
+
+import pyarrow as pa
+
+from assets.records.base import Record
+
+R = TypeVar("R", bound=Record)
+PLAIN: dict[Any, pa.DataType] = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+@dataclass(frozen=True)
+class Column:
+    """How the values of one annotation lie in Arrow: their type, how they go in, how they come out."""
+
+    type: pa.DataType
+    encode: Callable[[Any], Any] = _same
+    decode: Callable[[Any], Any] = _same
+
+
+def arrow_schema(record_type: type[Record]) -> pa.Schema:
+    """One column for each field, in order. Raises TypeError for an annotation that has no lossless column."""
+    return pa.schema([(name, column.type) for name, column in _columns(record_type).items()])
+
+
+def to_table(records: Sequence[R], *, record_type: type[R]) -> pa.Table:
+    """One row for each record."""
+    row = _record(record_type)
+    return pa.Table.from_pylist([row.encode(record) for record in records], schema=arrow_schema(record_type))
+
+
+def from_table(table: pa.Table, *, record_type: type[R]) -> list[R]:
+    """Rebuild and validate the records; other columns are ignored.
+
+    Raises KeyError when a column is missing and pydantic's ValidationError when a row is not such a record.
+    """
+    row = _record(record_type)
+    rows = cast(list[Any], table.select(list(record_type.model_fields)).to_pylist())
+    return [record_type.model_validate(row.decode(values)) for values in rows]
+
+
+def _column(annotation: Any) -> Column:
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if isinstance(annotation, type) and annotation in PLAIN:
+        return Column(PLAIN[annotation])
+    if annotation is date:
+        return Column(pa.string(), encode=date.isoformat, decode=date.fromisoformat)
+    if annotation is datetime:
+        return Column(pa.string(), encode=lambda moment: moment.isoformat(sep=" "), decode=datetime.fromisoformat)
+    if isinstance(annotation, type) and issubclass(annotation, Record):
+        return _record(annotation)
+    if origin is Annotated:
+        return _column(arguments[0])
+    if origin is Literal and all(isinstance(choice, str) for choice in arguments):
+        return Column(pa.string())
+    if origin in (Union, types.UnionType) and len(arguments) == 2 and type(None) in arguments:
+        return _optional(_column(next(argument for argument in arguments if argument is not type(None))))
+    if origin is list or (origin is tuple and arguments[1:] == (...,)):
+        return _many(_column(arguments[0]))
+    if origin is dict and _column(arguments[0]) == Column(pa.string()):
+        return _mapping(_column(arguments[1]))
+    raise TypeError(f"{annotation!r} has no lossless Arrow column.")
+
+
+def _optional(inner: Column) -> Column:
+    return Column(
+        inner.type,
+        encode=lambda value: None if value is None else inner.encode(value),
+        decode=lambda value: None if value is None else inner.decode(value),
+    )
+
+
+def _many(item: Column) -> Column:
+    return Column(
+        pa.list_(item.type),
+        encode=lambda values: [item.encode(value) for value in values],
+        decode=lambda values: [item.decode(value) for value in values],
+    )
+
+
+def _mapping(value: Column) -> Column:
+    return Column(
+        pa.list_(pa.struct([("key", pa.string()), ("value", value.type)])),
+        encode=lambda pairs: [{"key": key, "value": value.encode(item)} for key, item in pairs.items()],
+        decode=lambda pairs: {pair["key"]: value.decode(pair["value"]) for pair in pairs},
+    )
+
+
+def _record(record_type: type[Record]) -> Column:
+    columns = _columns(record_type)
+    return Column(
+        pa.struct([(name, column.type) for name, column in columns.items()]),
+        encode=lambda record: {name: column.encode(getattr(record, name)) for name, column in columns.items()},
+        decode=lambda values: {name: column.decode(values[name]) for name, column in columns.items()},
+    )
+
+
+@cache
+def _columns(record_type: type[Record]) -> dict[str, Column]:
+    return {name: _column(field.annotation) for name, field in record_type.model_fields.items()}

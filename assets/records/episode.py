@@ -1,0 +1,120 @@
+"""Everything about one user: one row of the dataset. A wrong episode cannot be built."""
+
+from datetime import date
+from typing import Self
+
+from pydantic import model_validator
+
+from assets.records.answer import AnswerChoice, QuestionAnswers
+from assets.records.base import Record, Text, UserRecord
+from assets.records.profile import UserProfile
+from assets.records.schema import StateSchema
+from assets.records.session import Session
+from assets.records.trajectory import StateTrajectory, StateUpdate
+
+
+class EpisodePeriod(Record):
+    """A period with its sessions; `update_counts` is how often each variable has changed up to its end."""
+
+    period_start: date | None
+    period_end: date
+    period_summary: str | None
+    sessions: tuple[Session, ...]
+    state: dict[str, str]
+    updates: tuple[StateUpdate, ...]
+    update_counts: dict[str, int]
+
+
+class EpisodeQuestion(Record):
+    """A question with its options; `golden[t]` is the choice id that is right at the end of period t."""
+
+    question_id: str
+    query: Text
+    required_info: tuple[str, ...]
+    answer_choices: tuple[AnswerChoice, ...]
+    golden: tuple[str, ...]
+
+
+class Episode(UserRecord):
+    """Invariants: references resolve, exactly one option of each question matches each period's state, and it is
+    the golden one; every update is exposed by a session of its period, and no session exposes anything else.
+    """
+
+    start_date: date
+    user_profile: UserProfile
+    state_schema: StateSchema
+    periods: tuple[EpisodePeriod, ...]
+    questions: tuple[EpisodeQuestion, ...]
+
+    @model_validator(mode="after")
+    def is_consistent(self) -> Self:
+        for index, period in enumerate(self.periods):
+            _check_values(self.state_schema, period, index)
+            _check_exposure(period, index)
+            for question in self.questions:
+                _check_golden(question, period, index)
+        return self
+
+
+def _check_values(schema: StateSchema, period: EpisodePeriod, index: int) -> None:
+    if list(period.state) != list(schema.choices):
+        raise ValueError(f"The state of period {index} does not assign exactly the schema's variables.")
+    for name, value in period.state.items():
+        if value not in schema.choices[name]:
+            raise ValueError(f"Period {index} sets {name!r} to {value!r}, which is none of its choices.")
+
+
+def _check_exposure(period: EpisodePeriod, index: int) -> None:
+    exposed: dict[str, str] = {}
+    for session in period.sessions:
+        exposed.update(session.exposed_states)
+    due = period.state if index == 0 else {update.variable: update.new for update in period.updates}
+    if exposed != due:
+        differing = sorted(name for name in exposed.keys() | due.keys() if exposed.get(name) != due.get(name))
+        raise ValueError(f"The sessions of period {index} do not expose exactly its updates; see {differing}.")
+
+
+def _check_golden(question: EpisodeQuestion, period: EpisodePeriod, index: int) -> None:
+    variant = tuple(period.state[name] for name in question.required_info)
+    matching = [choice.choice_id for choice in question.answer_choices if choice.state == variant]
+    if matching != [question.golden[index]]:
+        raise ValueError(
+            f"In period {index}, question {question.question_id} has the golden choice {question.golden[index]!r} "
+            f"while the options that match the state are {matching}."
+        )
+
+
+def join_periods(trajectory: StateTrajectory, sessions: tuple[tuple[Session, ...], ...]) -> tuple[EpisodePeriod, ...]:
+    """Put each period's sessions beside its state and count the updates so far."""
+    counts = dict.fromkeys(trajectory.periods[0].state, 0)
+    periods: list[EpisodePeriod] = []
+    for period, own in zip(trajectory.periods, sessions, strict=True):
+        for update in period.updates:
+            counts[update.variable] += 1
+        periods.append(
+            EpisodePeriod(
+                period_start=period.start,
+                period_end=period.end,
+                period_summary=period.summary,
+                sessions=own,
+                state=period.state,
+                updates=period.updates,
+                update_counts=dict(counts),
+            )
+        )
+    return tuple(periods)
+
+
+def join_questions(schema: StateSchema, answers: tuple[QuestionAnswers, ...]) -> tuple[EpisodeQuestion, ...]:
+    """Put each question's options beside its words."""
+    options = {answer.question_id: answer for answer in answers}
+    return tuple(
+        EpisodeQuestion(
+            question_id=question.question_id,
+            query=question.text,
+            required_info=question.required_info,
+            answer_choices=options[question.question_id].choices,
+            golden=options[question.question_id].golden,
+        )
+        for question in schema.questions
+    )

@@ -1,0 +1,97 @@
+"""One row of the persona pool, in the columns of Nemotron-Personas-USA."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from assets.records.base import UserRecord
+
+PERSONA_COLUMNS = (
+    "uuid",
+    "professional_persona",
+    "sports_persona",
+    "arts_persona",
+    "travel_persona",
+    "culinary_persona",
+    "persona",
+    "cultural_background",
+    "skills_and_expertise",
+    "skills_and_expertise_list",
+    "hobbies_and_interests",
+    "hobbies_and_interests_list",
+    "career_goals_and_ambitions",
+    "sex",
+    "age",
+    "marital_status",
+    "education_level",
+    "bachelors_field",
+    "occupation",
+    "city",
+    "state",
+    "zipcode",
+    "country",
+)
+LIST_COLUMNS = frozenset({"skills_and_expertise_list", "hobbies_and_interests_list"})
+QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
+
+
+class Persona(UserRecord):
+    """A persona as sampled; null and empty strings of the pool are both ""."""
+
+    professional_persona: str
+    sports_persona: str
+    arts_persona: str
+    travel_persona: str
+    culinary_persona: str
+    persona: str
+    cultural_background: str
+    skills_and_expertise: str
+    skills_and_expertise_list: tuple[str, ...]
+    hobbies_and_interests: str
+    hobbies_and_interests_list: tuple[str, ...]
+    career_goals_and_ambitions: str
+    sex: str
+    age: int
+    marital_status: str
+    education_level: str
+    bachelors_field: str
+    occupation: str
+    city: str
+    state: str
+    zipcode: str
+    country: str
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, object]) -> "Persona":
+        """Read one pool row. Raises pydantic's ValidationError when a value cannot be what its column says."""
+        fields: dict[str, Any] = {name: _plain(row.get(name)) for name in PERSONA_COLUMNS if name not in LIST_COLUMNS}
+        fields.update({name: parse_list(row.get(name)) for name in LIST_COLUMNS})
+        return cls(user_id=fields.pop("uuid"), **fields)
+
+
+def parse_list(value: object) -> tuple[str, ...]:
+    """Read a list column: a real list, JSON, or the text of a Python list literal. Nothing is evaluated."""
+    if value is None:
+        return ()
+    if isinstance(value, (list, tuple)):
+        return _cleaned([str(item) for item in value])  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    text = str(value).strip()
+    if not text.startswith("["):
+        return _cleaned(text.split(","))
+    try:
+        return _cleaned([str(item) for item in json.loads(text)])
+    except json.JSONDecodeError:
+        return _cleaned([_unescaped(single or double) for single, double in QUOTED.findall(text)])
+
+
+def _cleaned(items: list[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(item.strip() for item in items if item.strip()))
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text)
+
+
+def _plain(value: object) -> object:
+    return "" if value is None else value.strip() if isinstance(value, str) else value

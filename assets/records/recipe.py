@@ -1,0 +1,146 @@
+"""The recipe: every count, date, seed, model and policy that decides the rows."""
+
+import hashlib
+from datetime import date
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from assets.records.base import Name, Record
+from prompts.template import Role, Warmth
+
+LANGUAGES = {"en": "English", "zh": "Simplified Chinese"}
+ONLY_WHICH_USERS = frozenset({"variant", "num_users", "num_reserve", "users_per_shard", "exclude_ids", "pool"})
+
+
+class ModelSpec(Record):
+    """One model in one role. `temperature` None: the parameter is not sent (reasoning models)."""
+
+    model: Name = "gpt-4.1"
+    temperature: float | None = Field(default=0.2, ge=0, le=2)
+    creative_temperature: float | None = Field(default=1.0, ge=0, le=2, description="for questions and state updates")
+    max_output_tokens: int = Field(default=8192, gt=0)
+
+    def temperature_for(self, warmth: Warmth) -> float | None:
+        """The temperature of a prompt, by its warmth."""
+        return self.creative_temperature if warmth == "creative" else self.temperature
+
+
+class Models(Record):
+    """Who writes, who judges, who plays the user."""
+
+    writer: ModelSpec = ModelSpec()
+    judge: ModelSpec = ModelSpec(temperature=0.0, creative_temperature=0.0)
+    user_simulator: ModelSpec = ModelSpec()
+
+    def for_role(self, role: Role) -> ModelSpec:
+        """The model of a prompt's role."""
+        return {"writer": self.writer, "judge": self.judge, "user_simulator": self.user_simulator}[role]
+
+
+class PoolSpec(Record):
+    """Where personas come from and how they are sampled. No paths: the project's own pool."""
+
+    paths: tuple[str, ...] = Field(default=(), description="Parquet or JSONL files or globs")
+    strategy: Literal["uniform", "stratified", "sql"] = "uniform"
+    columns: tuple[str, ...] = Field(default=(), description="strata of the stratified strategy")
+    query: str = Field(default="", description="SQL that selects uuid from the view `pool`, for the sql strategy")
+    content: str = Field(default="", description="digest of the pool, filled in when the recipe is resolved")
+
+    @model_validator(mode="after")
+    def strategy_has_what_it_needs(self) -> Self:
+        if (self.strategy == "stratified") != bool(self.columns):
+            raise ValueError("pool.columns names the strata: give them with strategy 'stratified', and only there.")
+        if (self.strategy == "sql") != bool(self.query):
+            raise ValueError("pool.query holds the SQL: give it with strategy 'sql', and only there.")
+        return self
+
+
+class GatePolicy(Record):
+    """How drafts are judged (DESIGN section 6) and how often anything is asked again."""
+
+    votes: int = Field(default=1, ge=1, le=15, description="judgements per draft")
+    votes_needed: int = Field(default=1, ge=1, le=15, description="accepting judgements that a draft needs")
+    cannot_tell: bool = Field(default=True, description="judges may say that the text does not settle it")
+    max_refinements: int = Field(default=3, ge=0, le=20)
+    max_redrafts: int = Field(default=1, ge=0, le=5)
+    max_reasks: int = Field(default=3, ge=0, le=10, description="times a reply that breaks a rule is sent back")
+
+    @model_validator(mode="after")
+    def enough_votes(self) -> Self:
+        if self.votes_needed > self.votes:
+            raise ValueError(f"gates.votes_needed is {self.votes_needed}, but gates.votes is only {self.votes}.")
+        return self
+
+
+class Recipe(Record):
+    """All parameters of a benchmark variant; the defaults are the paper's `base` (section 4.1, App. C)."""
+
+    variant: Name
+    start_date: date = Field(default=date(2020, 10, 1), description="day of the initial state")
+    language: Literal["en", "zh"] = Field(default="en", description="language of the generated text")
+    num_users: int = Field(default=20, ge=1)
+    num_reserve: int = Field(default=10, ge=0, description="personas that replace users who cannot be finished")
+    num_questions: int = Field(default=10, ge=1, le=100, description="questions per user")
+    num_states_per_question: int = Field(default=2, ge=1, le=6, description="N_s")
+    num_choices_per_state: int = Field(default=3, ge=2, le=10)
+    num_periods: int = Field(default=10, ge=1, le=200, description="N_p, periods after the initial one")
+    num_months_per_period: int = Field(default=3, ge=1, le=24)
+    num_changes_per_period: int = Field(default=4, ge=1, le=50, description="state updates, one more or fewer is fine")
+    max_changes_per_state: int = Field(default=3, ge=1, le=200)
+    min_variants_per_question: int = Field(default=4, ge=2, le=20, description="answer options per question at least")
+    num_rounds_initial: int = Field(default=1, ge=1, le=50, description="rounds of a session in period 0")
+    num_rounds_update: int = Field(default=2, ge=1, le=50, description="rounds of a later session; N_i is twice this")
+    seed: int = Field(default=42, ge=0)
+    sample: int = Field(default=0, ge=0, description="raise it to ask everything anew")
+    exclude_ids: tuple[str, ...] = Field(default=(), description="persona uuids never to sample")
+    users_per_shard: int | None = Field(default=None, ge=1, description="split the variant into work units")
+    pool: PoolSpec = PoolSpec()
+    models: Models = Models()
+    gates: GatePolicy = GatePolicy()
+
+    @model_validator(mode="after")
+    def counts_are_possible(self) -> Self:
+        options = self.num_choices_per_state**self.num_states_per_question
+        if self.min_variants_per_question > options:
+            raise ValueError(
+                f"min_variants_per_question is {self.min_variants_per_question}, but {self.num_states_per_question} "
+                f"states of {self.num_choices_per_state} choices have only {options} variants."
+            )
+        changes = self.num_questions * self.num_states_per_question * self.max_changes_per_state
+        if self.num_periods * self.fewest_changes > changes:
+            raise ValueError(
+                f"num_periods {self.num_periods} with num_changes_per_period {self.num_changes_per_period} needs at "
+                f"least {self.num_periods * self.fewest_changes} changes, but max_changes_per_state "
+                f"{self.max_changes_per_state} allows at most {changes}."
+            )
+        return self
+
+    @property
+    def fewest_changes(self) -> int:
+        """The least number of updates in a period."""
+        return max(1, self.num_changes_per_period - 1)
+
+    @property
+    def num_total_months(self) -> int:
+        """Months from the start date to the end of the last period."""
+        return self.num_periods * self.num_months_per_period
+
+    @property
+    def language_name(self) -> str:
+        """The language as prompts name it."""
+        return LANGUAGES[self.language]
+
+    @property
+    def fingerprint(self) -> str:
+        """Sixteen hex digits over all fields but `pool.paths`: where the pool lies changes no row, its content does."""
+        return _short_digest(self.model_dump_json(exclude={"pool": {"paths"}}))
+
+    @property
+    def user_fingerprint(self) -> str:
+        """Identity of what decides one user's records; which and how many users there are is left out."""
+        return _short_digest(self.model_dump_json(exclude=set(ONLY_WHICH_USERS)))
+
+
+def _short_digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

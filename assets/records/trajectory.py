@@ -1,0 +1,64 @@
+"""How a user's state evolves: an initial state, then updates per period (sigma_t in the paper)."""
+
+from datetime import date
+from itertools import pairwise
+from typing import Self
+
+from pydantic import model_validator
+
+from assets.records.base import Name, Record, UserRecord, duplicates
+
+
+class StateUpdate(Record):
+    """One variable's change within a period."""
+
+    variable: Name
+    old: Name
+    new: Name
+
+    @model_validator(mode="after")
+    def really_changes(self) -> Self:
+        if self.old == self.new:
+            raise ValueError(f"{self.variable!r} is updated from {self.old!r} to the same value.")
+        return self
+
+
+class TrajectoryPeriod(Record):
+    """Months between two states. Period 0 is the initial one: no start, no updates, it ends on the start date."""
+
+    index: int
+    start: date | None
+    end: date
+    summary: str | None
+    updates: tuple[StateUpdate, ...]
+    state: dict[str, str]
+
+
+class StateTrajectory(UserRecord):
+    """Periods in order; each state is the one before with the updates applied, and dates chain."""
+
+    periods: tuple[TrajectoryPeriod, ...]
+
+    @model_validator(mode="after")
+    def states_follow_from_updates(self) -> Self:
+        first = self.periods[0]
+        if first.index != 0 or first.start is not None or first.updates:
+            raise ValueError("Period 0 has neither a start nor updates.")
+        for before, period in pairwise(self.periods):
+            _check_link(before, period)
+        return self
+
+
+def _check_link(before: TrajectoryPeriod, period: TrajectoryPeriod) -> None:
+    if period.index != before.index + 1 or period.start != before.end or period.end <= before.end:
+        raise ValueError(f"Period {period.index} does not begin where period {before.index} ends.")
+    variables = [update.variable for update in period.updates]
+    if duplicates(variables):
+        raise ValueError(f"Period {period.index} updates {duplicates(variables)} twice.")
+    state = dict(before.state)
+    for update in period.updates:
+        if state.get(update.variable) != update.old:
+            raise ValueError(f"Period {period.index} changes {update.variable!r} from {update.old!r}, which it was not.")
+        state[update.variable] = update.new
+    if state != period.state:
+        raise ValueError(f"The state of period {period.index} does not follow from its updates.")

@@ -1,0 +1,173 @@
+"""Sample personas from a pool of any size through DuckDB, the same whatever the order of files and rows.
+
+Every persona has a rank, md5(seed, uuid); a sample is the lowest ranks. So a larger sample only adds to a smaller
+one, and excluded personas leave the order of the others as it was.
+"""
+
+import glob
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+from pydantic import ValidationError
+
+from assets.recipes import RecipeError
+from assets.records.persona import PERSONA_COLUMNS, Persona
+from assets.records.recipe import PoolSpec, Recipe
+
+OWN_POOL = Path(__file__).parent / "pool" / "personas.jsonl"
+# While a row group is decoded, every wide text column takes tens of MB per thread; a few at a time keep it flat.
+COLUMNS_AT_ONCE = 4
+REMEDY = "The pool needs the columns of Nemotron-Personas-USA, as Parquet or JSONL."
+
+
+def pool_files(pool: PoolSpec) -> list[Path]:
+    """The pool's files, sorted. Raises RecipeError when a path matches nothing."""
+    if not pool.paths:
+        return [OWN_POOL]
+    files: set[Path] = set()
+    for pattern in pool.paths:
+        found = [Path(match) for match in glob.glob(pattern, recursive=True) if Path(match).is_file()]  # noqa: PTH207 (absolute patterns)
+        if not found:
+            raise RecipeError(f"The persona pool {pattern!r} matches no file; check pool.paths in the recipe.")
+        files.update(found)
+    return sorted(files)
+
+
+def pool_digest(files: Sequence[Path]) -> str:
+    """sha256 over the files' contents, independent of their names and order. Raises RecipeError if unreadable."""
+    digests: list[str] = []
+    for path in files:
+        try:
+            with path.open("rb") as stream:
+                digests.append(hashlib.file_digest(stream, "sha256").hexdigest())
+        except OSError as error:
+            raise RecipeError(f"The persona pool {path} cannot be read: {error.strerror}.") from error
+    return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
+
+
+def sample_personas(recipe: Recipe, files: Sequence[Path], *, count: int) -> list[Persona]:
+    """Draw `count` personas in order of rank. Raises RecipeError when the pool cannot give them.
+
+    The wide text columns are read for the drawn personas only, so a million rows need little memory.
+    """
+    with duckdb.connect(config={"memory_limit": "350MB", "autoinstall_known_extensions": "false"}) as connection:
+        _open_pool(connection, files)
+        uuids = _draw(connection, recipe, count=count)
+        if len(uuids) < count:
+            raise RecipeError(
+                f"The recipe asks for {recipe.num_users} users and a reserve of {recipe.num_reserve}, but the persona "
+                f"pool offers only {len(uuids)}; lower num_users or num_reserve, or give a larger pool."
+            )
+        rows = _fetch(connection, uuids, wide=files[0].suffix == ".parquet")
+    return [_persona(rows[uuid]) for uuid in uuids]
+
+
+def _open_pool(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> None:
+    parquet = [str(path) for path in files if path.suffix == ".parquet"]
+    lines = [str(path) for path in files if path.suffix != ".parquet"]
+    if parquet and lines:
+        raise RecipeError("The persona pool mixes Parquet and JSONL files; give it one kind.")
+    reader, extra = ("read_parquet", ", file_row_number = true") if parquet else ("read_ndjson", "")
+    listed = ", ".join(_literal(path) for path in parquet or lines)
+    source = f"{reader}([{listed}], union_by_name = true, filename = true{extra})"
+    try:
+        connection.execute(f"CREATE VIEW pool AS SELECT * FROM {source}")
+        columns = [row[0] for row in connection.execute("DESCRIBE pool").fetchall()]
+        missing = [name for name in PERSONA_COLUMNS if name not in columns]
+        if missing:
+            raise RecipeError(f"The persona pool {files[0].name} lacks the column {missing[0]!r}. {REMEDY}")
+        connection.execute("SET threads = 1" if parquet else "SET threads = 2")
+        connection.execute("SET allowed_paths = $files", {"files": parquet or lines})
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
+    except duckdb.Error as error:
+        reason = " ".join(str(error).split())[:200]
+        raise RecipeError(f"The persona pool {files[0].name} cannot be read ({reason}). {REMEDY}") from error
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _fetch(connection: duckdb.DuckDBPyConnection, uuids: list[str], *, wide: bool) -> dict[str, dict[str, object]]:
+    """The drawn personas' columns, by uuid."""
+    if not wide:
+        query = f"SELECT uuid, {', '.join(PERSONA_COLUMNS)} FROM pool WHERE uuid IN (SELECT unnest(?))"
+        return _merged([(PERSONA_COLUMNS, connection.execute(query, [uuids]).fetchall())])
+    query = "SELECT filename, list(file_row_number) FROM pool WHERE uuid IN (SELECT unnest(?)) GROUP BY ALL"
+    found: list[tuple[Sequence[str], list[tuple[object, ...]]]] = []
+    for filename, numbers in connection.execute(query, [uuids]).fetchall():
+        where = f"filename = {_literal(filename)} AND file_row_number IN ({', '.join(map(str, numbers))})"
+        for start in range(0, len(PERSONA_COLUMNS), COLUMNS_AT_ONCE):
+            columns = PERSONA_COLUMNS[start : start + COLUMNS_AT_ONCE]
+            rows = connection.execute(f"SELECT uuid, {', '.join(columns)} FROM pool WHERE {where}").fetchall()
+            found.append((columns, rows))
+    return _merged(found)
+
+
+def _merged(parts: Sequence[tuple[Sequence[str], list[tuple[object, ...]]]]) -> dict[str, dict[str, object]]:
+    merged: dict[str, dict[str, object]] = {}
+    for columns, rows in parts:
+        for uuid, *values in rows:
+            merged.setdefault(str(uuid), {}).update(zip(columns, values, strict=True))
+    return merged
+
+
+UNIFORM = """
+    SELECT uuid FROM (SELECT DISTINCT uuid FROM {source})
+    WHERE uuid NOT IN (SELECT unnest($excluded::VARCHAR[]))
+    ORDER BY md5(concat($seed, ':', uuid)) LIMIT $count
+"""
+# Within a stratum by rank; across strata in proportion to their sizes, by the quantile of a persona's place in its own.
+STRATIFIED = """
+    WITH ranked AS (
+        SELECT uuid, {strata}, md5(concat($seed, ':', uuid)) AS rank
+        FROM pool WHERE uuid NOT IN (SELECT unnest($excluded::VARCHAR[])) GROUP BY ALL
+    )
+    SELECT uuid FROM ranked ORDER BY
+        (row_number() OVER (PARTITION BY {strata} ORDER BY rank) - 0.5) / count(*) OVER (PARTITION BY {strata}), rank
+    LIMIT $count
+"""
+
+
+def _draw(connection: duckdb.DuckDBPyConnection, recipe: Recipe, *, count: int) -> list[str]:
+    """The uuids of the sample, in order of rank."""
+    pool = recipe.pool
+    if pool.strategy == "stratified":
+        query = STRATIFIED.format(strata=", ".join(_quoted(column) for column in pool.columns))
+    else:
+        query = UNIFORM.format(source="pool" if pool.strategy == "uniform" else _eligible(connection, pool.query))
+    values = {"excluded": list(recipe.exclude_ids), "seed": str(recipe.seed), "count": count}
+    try:
+        return [str(row[0]) for row in connection.execute(query, values).fetchall()]
+    except duckdb.Error as error:
+        reason = " ".join(str(error).split())[:200]
+        raise RecipeError(f"The persona pool cannot be sampled ({reason}); check pool.columns and pool.query.") from error
+
+
+def _eligible(connection: duckdb.DuckDBPyConnection, query: str) -> str:
+    """Run the recipe's own SQL over the view `pool` into a table of uuids, which can reach nothing but the pool's files."""
+    try:
+        connection.execute("CREATE TEMP TABLE eligible AS SELECT uuid::VARCHAR AS uuid FROM (" + query + "\n)")
+    except duckdb.Error as error:
+        reason = " ".join(str(error).split())[:200]
+        raise RecipeError(f"pool.query must select uuid from the view `pool`; DuckDB says: {reason}.") from error
+    return "eligible"
+
+
+def _quoted(column: str) -> str:
+    if column not in PERSONA_COLUMNS:
+        raise RecipeError(f"pool.columns names {column!r}, which is no persona column.")
+    return f'"{column}"'
+
+
+def _persona(row: dict[str, object]) -> Persona:
+    try:
+        return Persona.from_row(row)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        field = ".".join(str(part) for part in problem["loc"])
+        message = f"Persona {row.get('uuid')!r} has {field} = {str(problem['input'])[:60]!r}: {problem['msg'].lower()}."
+        raise RecipeError(message) from error

@@ -1,0 +1,189 @@
+"""Stage 7: first utterances that reveal the state, with their exposure gate (section 3.1; App. C.3, query generation)."""
+
+from collections.abc import Mapping
+
+from pydantic import BaseModel, Field
+
+from assets.asking import Ask, ask
+from assets.desk import Stage, together
+from assets.events import EVENTS
+from assets.exposure import Draft, Redraft, Scene, exposure_gate
+from assets.gate import pass_gate
+from assets.ports import LanguageModel
+from assets.records.base import Text, duplicates
+from assets.records.event import Event, EventSet, PeriodEvents
+from assets.records.gate import GateRecord
+from assets.records.profile import UserProfile
+from assets.records.recipe import Recipe
+from assets.records.schema import StateSchema
+from assets.records.session import PeriodSessions, Session, SessionSet
+from assets.records.trajectory import StateTrajectory, TrajectoryPeriod
+from assets.session_times import session_times
+from assets.stage import Face, Row, stage_asset
+from assets.state_schema import STATE_SCHEMA
+from assets.state_trajectory import STATE_TRAJECTORY
+from assets.user_profiles import USER_PROFILES
+from prompts.catalogue import load_prompt
+
+MAX_STATES_PER_INITIAL_QUERY = 3
+
+
+class InitialQuery(BaseModel):
+    """A query and the values it reveals."""
+
+    exposed_states: dict[str, str] = Field(min_length=1, max_length=MAX_STATES_PER_INITIAL_QUERY)
+    query: Text
+
+
+class InitialReply(BaseModel):
+    """The paper's key, for initial queries."""
+
+    queries: list[InitialQuery]
+
+
+class UpdateReply(BaseModel):
+    """The paper's key, for update queries."""
+
+    queries: list[Text]
+
+
+async def write_sessions(
+    profile: UserProfile,
+    schema: StateSchema,
+    trajectory: StateTrajectory,
+    events: EventSet,
+    *,
+    recipe: Recipe,
+    model: LanguageModel,
+) -> SessionSet:
+    """Draft the queries of all periods at once, let each pass the exposure gate, and give the sessions their times."""
+    scene = Scene(profile, schema, recipe, model)
+    first = _initial_sessions(scene, trajectory.periods[0])
+    later = [_update_sessions(scene, period, own) for period, own in zip(trajectory.periods[1:], events.periods, strict=True)]
+    made = await together(first, *later)
+    return SessionSet(
+        user_id=profile.user_id,
+        periods=tuple(period for period, _ in made),
+        gate_records=tuple(record for _, records in made for record in records),
+    )
+
+
+async def _initial_sessions(scene: Scene, period: TrajectoryPeriod) -> tuple[PeriodSessions, list[GateRecord]]:
+    queries = await _draft_initial(scene, period.state, sample=0)
+    drafts = [Draft(f"s00-{index + 1:02d}", query.query, query.exposed_states) for index, query in enumerate(queries)]
+
+    async def redraft(draft: Draft, number: int) -> str:
+        queries = await _draft_initial(scene, draft.exposed, sample=number, whole=True)
+        return queries[0].query
+
+    return await _through_gates(scene, period, drafts, redraft)
+
+
+async def _draft_initial(scene: Scene, state: Mapping[str, str], *, sample: int, whole: bool = False) -> list[InitialQuery]:
+    prompt = load_prompt("session_queries/initial").render(**scene.common(), initial_state=dict(state))
+
+    def read(reply: InitialReply) -> list[InitialQuery]:
+        check_coverage([query.exposed_states for query in reply.queries], state)
+        if whole and len(reply.queries) != 1:
+            raise ValueError(f"Write one single query that reveals all of {sorted(state)}.")
+        return reply.queries
+
+    return await ask(scene.model, Ask(prompt, InitialReply, read, sample), recipe=scene.recipe)
+
+
+def check_coverage(exposed: list[dict[str, str]], state: Mapping[str, str]) -> None:
+    """Raise ValueError unless the queries reveal every variable once, with its value."""
+    names = [name for one in exposed for name in one]
+    extra, missing = sorted(set(names) - set(state)), sorted(set(state) - set(names))
+    if extra or missing or duplicates(names):
+        raise ValueError(
+            f"Every variable is revealed by exactly one query; missing: {missing}, unknown: {extra}, "
+            f"more than once: {duplicates(names)}."
+        )
+    wrong = sorted(name for one in exposed for name, value in one.items() if state[name] != value)
+    if wrong:
+        raise ValueError(f"The exposed values of {wrong} are not the current ones; copy them from the state.")
+
+
+async def _update_sessions(
+    scene: Scene, period: TrajectoryPeriod, events: PeriodEvents
+) -> tuple[PeriodSessions, list[GateRecord]]:
+    queries = await _draft_updates(scene, period, events.events, sample=0)
+    drafts = [
+        Draft(f"s{period.index:02d}-{index + 1:02d}", query, {name: period.state[name] for name in event.states}, event)
+        for index, (event, query) in enumerate(zip(events.events, queries, strict=True))
+    ]
+
+    async def redraft(draft: Draft, number: int) -> str:
+        assert draft.event is not None
+        return (await _draft_updates(scene, period, (draft.event,), sample=number))[0]
+
+    return await _through_gates(scene, period, drafts, redraft)
+
+
+async def _draft_updates(scene: Scene, period: TrajectoryPeriod, events: tuple[Event, ...], *, sample: int) -> list[str]:
+    changes = {update.variable: {"old": update.old, "new": update.new} for update in period.updates}
+    prompt = load_prompt("session_queries/update").render(
+        **scene.common(),
+        period={"from": str(period.start), "to": str(period.end)},
+        context=[
+            {"background": event.text, "state_transition": {name: changes[name] for name in event.states}} for event in events
+        ],
+    )
+
+    def read(reply: UpdateReply) -> list[str]:
+        if len(reply.queries) != len(events):
+            raise ValueError(f"There are {len(reply.queries)} queries for {len(events)} groups; write one for each.")
+        return list(reply.queries)
+
+    return await ask(scene.model, Ask(prompt, UpdateReply, read, sample), recipe=scene.recipe)
+
+
+async def _through_gates(
+    scene: Scene, period: TrajectoryPeriod, drafts: list[Draft], redraft: Redraft
+) -> tuple[PeriodSessions, list[GateRecord]]:
+    passed = await together(
+        *(pass_gate(exposure_gate(scene, draft, redraft), draft.query, policy=scene.recipe.gates) for draft in drafts)
+    )
+    times = session_times(scene.recipe, period, count=len(drafts), user_id=scene.profile.user_id)
+    sessions = tuple(
+        Session(
+            session_time=time,
+            event=None if draft.event is None else draft.event.text,
+            exposed_states=draft.exposed,
+            query=query,
+        )
+        for time, draft, (query, _) in zip(times, drafts, passed, strict=True)
+    )
+    return PeriodSessions(index=period.index, sessions=sessions), [record for _, records in passed for record in records]
+
+
+def _rows(record: SessionSet) -> list[Row]:
+    return [
+        {"period": period.index, "time": session.session_time, "query": session.query, "exposes": session.exposed_states}
+        for period in record.periods
+        for session in period.sessions
+    ]
+
+
+SESSION_QUERIES = Stage(
+    name="session_queries",
+    record=SessionSet,
+    make=write_sessions,
+    needs=(USER_PROFILES, STATE_SCHEMA, STATE_TRAJECTORY, EVENTS),
+    prompts=(
+        "session_queries/initial",
+        "session_queries/update",
+        "session_queries/check_exposure",
+        "session_queries/refine",
+    ),
+)
+session_queries = stage_asset(
+    SESSION_QUERIES,
+    Face(
+        group="sessions",
+        description="The first utterance of every session, from which the assistant can learn the state; each passed a gate in "
+        "which a judge read the values back out of it (paper section 3.1, App. C.3).",
+        rows=_rows,
+    ),
+)

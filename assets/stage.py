@@ -1,0 +1,132 @@
+"""The one wrapper that turns a stage, an async function about one user, into a native Dagster asset."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, cast
+
+import dagster as dg
+
+from assets.desk import Stage
+from assets.line import Line, StageResult
+from assets.partitions import UNIT_PARTITIONS, by_variant, unit_of
+from assets.ports import EndpointError, SnapshotRef, Workshop
+from assets.progress import LoggedProgress
+from assets.recipes import RecipeError, units
+from assets.records.base import StageName, UserRecord
+from assets.records.recipe import Recipe
+from assets.records.usage import Usage
+
+R = TypeVar("R", bound=UserRecord)
+Row = dict[str, object]
+OWNERS = ["team:benchmark"]
+CELL_LIMIT = 160
+
+
+@dataclass(frozen=True)
+class Face:
+    """How a stage shows itself in the Dagster UI: its group, two sentences, and rows of a record for the preview."""
+
+    group: str
+    description: str
+    rows: Callable[[Any], Sequence[Row]]
+
+
+def stage_asset(stage: Stage[R], face: Face) -> dg.AssetsDefinition:
+    """Wrap a stage. The asset's value is a SnapshotRef, its data version the snapshot's digest."""
+    plain = cast(Stage[UserRecord], stage)
+    upstream = ("personas", *(need.name for need in stage.needs if need.name != "personas"))
+    ins = {"recipe": dg.AssetIn(partition_mapping=by_variant()), **{name: dg.AssetIn() for name in upstream}}
+
+    @dg.asset(
+        name=stage.name,
+        ins=ins,
+        partitions_def=UNIT_PARTITIONS,
+        required_resource_keys={"workshop"},
+        group_name=face.group,
+        description=face.description,
+        kinds={"python", "llm", "parquet"} if stage.prompts else {"python", "parquet"},
+        owners=OWNERS,
+        code_version=stage.code_version,
+        tags={"prompts": "yes" if stage.prompts else "no"},
+    )
+    async def materialize(context: dg.AssetExecutionContext, **values: Any) -> dg.MaterializeResult[Any]:
+        recipe: Recipe = values.pop("recipe")
+        refs = cast(dict[StageName, SnapshotRef], values)
+        workshop: Workshop = context.resources.workshop
+        unit = unit_of(context.partition_key, among=units(recipe))
+        if workshop.report is None:
+            workshop = replace(workshop, report=LoggedProgress(context.log.info))
+        line = Line(plain, unit, recipe, workshop, refs)
+        result = await told_in_one_sentence(line)
+        for failure in result.ref.failures:
+            context.log.warning(f"User {failure.user_id} was replaced at {failure.stage}: {failure.message}")
+        if result.ref.users < result.wanted:
+            context.log.warning(shortfall(result))
+        return dg.MaterializeResult(
+            value=result.ref, data_version=dg.DataVersion(result.ref.digest[:16]), metadata=metadata(result, face)
+        )
+
+    return materialize
+
+
+async def told_in_one_sentence(line: Line) -> StageResult:
+    """Run the line; problems that the user can mend end the step with one sentence and no retry."""
+    try:
+        return await line.run()
+    except (EndpointError, RecipeError) as error:
+        raise dg.Failure(description=str(error), allow_retries=False) from error
+    except OSError as error:
+        raise dg.Failure(description=disk_problem(error), allow_retries=False) from error
+
+
+def disk_problem(error: OSError) -> str:
+    """One sentence about a disk that is full, read-only or broken; our stores' own errors are sentences already."""
+    if error.strerror is None:
+        return str(error)
+    return f"{error.filename or 'The data folder'} cannot be written: {error.strerror}. What was finished before is kept."
+
+
+def shortfall(result: StageResult) -> str:
+    """The sentence that says plainly that users are missing."""
+    return (
+        f"Only {result.ref.users} of {result.wanted} users passed {result.ref.stage} and the reserve is used up; "
+        "raise num_reserve in the recipe and materialize again, finished users are kept."
+    )
+
+
+def metadata(result: StageResult, face: Face) -> dict[str, dg.MetadataValue | int | float | str]:
+    """Counts, cost in tokens, and a preview of real rows."""
+    usage = result.ref.usage.get(result.ref.stage, Usage())
+    return {
+        "dagster/row_count": result.ref.users,
+        "users": result.ref.users,
+        "users_replaced": len(result.ref.failures),
+        "calls": usage.calls,
+        "calls_from_cache": result.meter.repeated,
+        "reasked": usage.reasks,
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "seconds": round(result.seconds, 2),
+        "snapshot": result.ref.parts[0].path.rpartition("/")[0] if result.ref.parts else "",
+        "preview": dg.MetadataValue.md(markdown_table([row for record in result.preview for row in face.rows(record)][:12])),
+    }
+
+
+def markdown_table(rows: Sequence[Row]) -> str:
+    """Rows as a Markdown table with short cells."""
+    if not rows:
+        return "no rows"
+    head = list(rows[0])
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    lines.extend(f"| {' | '.join(_cell(row.get(name)) for name in head)} |" for row in rows)
+    return "\n".join(lines)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, dict):
+        pairs = cast(dict[str, object], value)
+        value = ", ".join(f"{key} = {item}" for key, item in pairs.items())
+    elif isinstance(value, (list, tuple)):
+        value = ", ".join(str(item) for item in cast(Sequence[object], value))
+    text = " ".join(str(value).split()).replace("|", "\\|")
+    return text if len(text) <= CELL_LIMIT else text[: CELL_LIMIT - 3] + "..."

@@ -1,0 +1,176 @@
+"""Stage 4: canonical state variables, merged and free of conflicts (section 3.1; App. C.3, schema refinement and fixing)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pydantic import RootModel
+
+from assets.asking import Ask, ask
+from assets.desk import Stage
+from assets.legal import LegalReply, lists
+from assets.ports import LanguageModel
+from assets.questions import QUESTIONS
+from assets.records.base import Name, duplicates
+from assets.records.profile import UserProfile
+from assets.records.question import QuestionSet, RequiredInfo
+from assets.records.recipe import Recipe
+from assets.records.schema import SchemaQuestion, StateSchema, StateVariable
+from assets.stage import Face, Row, stage_asset
+from assets.user_profiles import USER_PROFILES
+from prompts.catalogue import load_prompt
+
+
+class RefineReply(RootModel[dict[Name, list[Name]]]):
+    """Refined variable name to the original types it stands for."""
+
+
+@dataclass(frozen=True)
+class Original:
+    """A drafted info type under a key that is unique within the user."""
+
+    key: str
+    question_id: str
+    info: RequiredInfo
+
+
+async def refine_schema(profile: UserProfile, questions: QuestionSet, *, recipe: Recipe, model: LanguageModel) -> StateSchema:
+    """Name and merge the info types, unify the choices of merged ones, rewrite the questions onto the variables."""
+    originals = originals_of(questions)
+    merged = await _merge(profile, questions, recipe=recipe, model=model)
+    conflicts = {name: keys for name, keys in merged.items() if len({originals[key].info.info_choices for key in keys}) > 1}
+    unified = await _unify(profile, questions, conflicts, recipe=recipe, model=model) if conflicts else {}
+    variables = tuple(
+        StateVariable(name=name, choices=unified.get(name) or originals[keys[0]].info.info_choices, merged_from=tuple(keys))
+        for name, keys in merged.items()
+    )
+    return StateSchema(user_id=profile.user_id, variables=variables, questions=_rewritten(questions, merged))
+
+
+def originals_of(questions: QuestionSet) -> dict[str, Original]:
+    """All drafted types by unique key: a type that several questions use gets the question's id as suffix."""
+    types = [info.info_type for question in questions.questions for info in question.required_info]
+    repeated = set(duplicates(types))
+    found: dict[str, Original] = {}
+    for question in questions.questions:
+        for info in question.required_info:
+            key = f"{info.info_type}_{question.question_id}" if info.info_type in repeated else info.info_type
+            found[key] = Original(key, question.question_id, info)
+    return found
+
+
+async def _merge(profile: UserProfile, questions: QuestionSet, *, recipe: Recipe, model: LanguageModel) -> dict[str, list[str]]:
+    originals = originals_of(questions)
+    prompt = load_prompt("state_schema/refine").render(
+        user_profile=profile.formatted_str, questions=_shown(questions, originals), language=recipe.language_name
+    )
+
+    def read(reply: RefineReply) -> dict[str, list[str]]:
+        _check_mapping(reply.root, originals)
+        _check_room(len(reply.root), recipe)
+        return reply.root
+
+    return await ask(model, Ask(prompt, RefineReply, read), recipe=recipe)
+
+
+def _shown(questions: QuestionSet, originals: Mapping[str, Original]) -> list[dict[str, object]]:
+    return [
+        {
+            "question": question.text,
+            "required_info": {
+                key: list(original.info.info_choices)
+                for key, original in originals.items()
+                if original.question_id == question.question_id
+            },
+        }
+        for question in questions.questions
+    ]
+
+
+def _check_mapping(mapping: Mapping[str, list[str]], originals: Mapping[str, Original]) -> None:
+    mapped = [key for keys in mapping.values() for key in keys]
+    unknown, missing = sorted(set(mapped) - set(originals)), sorted(set(originals) - set(mapped))
+    if unknown or missing or duplicates(mapped):
+        raise ValueError(
+            f"Every original type belongs to exactly one variable; missing: {missing}, unknown: {unknown}, "
+            f"more than once: {duplicates(mapped)}."
+        )
+    for name, keys in mapping.items():
+        if not keys:
+            raise ValueError(f"{name!r} stands for no original type; leave it out.")
+        if duplicates([originals[key].question_id for key in keys]):
+            raise ValueError(f"{name!r} merges {keys}, of which two belong to the same question; keep those apart.")
+
+
+def _check_room(variables: int, recipe: Recipe) -> None:
+    per_variable = min(recipe.max_changes_per_state, recipe.num_periods)
+    if variables * per_variable < recipe.fewest_changes * recipe.num_periods:
+        needed = -(-recipe.fewest_changes * recipe.num_periods // per_variable)
+        raise ValueError(f"{variables} variables are too few for the changes to come; keep at least {needed} apart.")
+
+
+async def _unify(
+    profile: UserProfile, questions: QuestionSet, conflicts: Mapping[str, list[str]], *, recipe: Recipe, model: LanguageModel
+) -> dict[str, tuple[str, ...]]:
+    prompt = load_prompt("state_schema/unify").render(
+        user_profile=profile.formatted_str,
+        start_date=recipe.start_date.isoformat(),
+        conflicts=_conflicts_shown(questions, conflicts),
+        num_choices_per_state=recipe.num_choices_per_state,
+        num_total_months=recipe.num_total_months,
+        language=recipe.language_name,
+    )
+
+    def read(reply: LegalReply) -> dict[str, tuple[str, ...]]:
+        choices = {name: tuple(choice.strip() for choice in values) for name, values in reply.given().items()}
+        for name, values in choices.items():
+            if duplicates([value.casefold() for value in values]) or not all(values):
+                raise ValueError(f"The choices of {name!r} must differ and not be empty: {list(values)}.")
+        return choices
+
+    shape = lists(list(conflicts), length=recipe.num_choices_per_state)
+    return await ask(model, Ask(prompt, shape, read), recipe=recipe)
+
+
+def _conflicts_shown(questions: QuestionSet, conflicts: Mapping[str, list[str]]) -> dict[str, list[dict[str, object]]]:
+    originals = originals_of(questions)
+    texts = {question.question_id: question.text for question in questions.questions}
+    return {
+        name: [
+            {"question": texts[originals[key].question_id], "info_choices": list(originals[key].info.info_choices)}
+            for key in keys
+        ]
+        for name, keys in conflicts.items()
+    }
+
+
+def _rewritten(questions: QuestionSet, merged: Mapping[str, list[str]]) -> tuple[SchemaQuestion, ...]:
+    variable_of = {key: name for name, keys in merged.items() for key in keys}
+    wanted: dict[str, list[str]] = {question.question_id: [] for question in questions.questions}
+    for key, original in originals_of(questions).items():
+        wanted[original.question_id].append(variable_of[key])
+    return tuple(
+        SchemaQuestion(question_id=question.question_id, text=question.text, required_info=tuple(wanted[question.question_id]))
+        for question in questions.questions
+    )
+
+
+def _rows(schema: StateSchema) -> list[Row]:
+    return [{"variable": v.name, "choices": v.choices, "merged from": v.merged_from} for v in schema.variables]
+
+
+STATE_SCHEMA = Stage(
+    name="state_schema",
+    record=StateSchema,
+    make=refine_schema,
+    needs=(USER_PROFILES, QUESTIONS),
+    prompts=("state_schema/refine", "state_schema/unify"),
+)
+state_schema = stage_asset(
+    STATE_SCHEMA,
+    Face(
+        group="schema",
+        description="Canonical, unambiguous state variables: overlapping information types merged, conflicting choices unified, "
+        "questions rewritten onto them (paper section 3.1, App. C.3). Every drafted type maps to exactly one variable.",
+        rows=_rows,
+    ),
+)

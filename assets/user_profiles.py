@@ -1,0 +1,123 @@
+"""Stage 2: a persona made ready for role-play (section 3.1; App. C.3, user profile sampling)."""
+
+from pydantic import BaseModel
+
+from assets.asking import Ask, ask
+from assets.desk import Stage
+from assets.line import PERSONAS
+from assets.ports import LanguageModel
+from assets.records.base import Text
+from assets.records.persona import Persona
+from assets.records.profile import UserProfile
+from assets.records.recipe import Recipe
+from assets.stage import Face, Row, stage_asset
+from prompts.catalogue import load_prompt
+
+PROFILE_WORD_LIMIT = 500
+COMPLEMENTARY = (
+    "persona",
+    "professional_persona",
+    "cultural_background",
+    "skills_and_expertise",
+    "hobbies_and_interests",
+    "career_goals_and_ambitions",
+    "sports_persona",
+    "arts_persona",
+    "travel_persona",
+    "culinary_persona",
+)
+
+
+class ProfileReply(BaseModel):
+    """The paper's keys: the name found, and the condensed paragraph."""
+
+    name: Text
+    profile: Text
+
+
+async def complete_profile(persona: Persona, *, recipe: Recipe, model: LanguageModel) -> UserProfile:
+    """Find the persona's name and condense its texts. The name must occur in them, the paragraph stay under 500 words."""
+    fields = basic_fields(persona)
+    info = complementary_info(persona)
+
+    def read(reply: ProfileReply) -> UserProfile:
+        if reply.name.casefold() not in info.casefold():
+            raise ValueError(f"The name {reply.name!r} does not occur in the complementary information.")
+        if len(reply.profile.split()) >= PROFILE_WORD_LIMIT:
+            raise ValueError(f"The profile has {len(reply.profile.split())} words; fewer than 500 are wanted.")
+        return _profile(persona, fields, reply)
+
+    prompt = load_prompt("user_profiles/complete").render(
+        basic_profile=formatted(fields), complementary_info=info, language=recipe.language_name
+    )
+    return await ask(model, Ask(prompt, ProfileReply, read), recipe=recipe)
+
+
+def basic_fields(persona: Persona) -> dict[str, str]:
+    """Label to value of the basic profile; what the persona lacks is left out, never shown empty."""
+    degree = f"{_words(persona.education_level)} ({_words(persona.bachelors_field)})"
+    place = ", ".join(part for part in (persona.city, persona.state, persona.country) if part)
+    fields = {
+        "Age": str(persona.age),
+        "Gender": persona.sex.lower(),
+        "Marital status": _words(persona.marital_status),
+        "Education": degree if persona.bachelors_field else _words(persona.education_level),
+        "Occupation": _words(persona.occupation),
+        "Lives in": place,
+        "Hobbies and interests": ", ".join(persona.hobbies_and_interests_list),
+        "Skills and expertise": ", ".join(persona.skills_and_expertise_list),
+    }
+    return {label: value for label, value in fields.items() if value}
+
+
+def complementary_info(persona: Persona) -> str:
+    """The persona's texts, one per line, without empty ones."""
+    texts = [str(getattr(persona, name)) for name in COMPLEMENTARY]
+    return "\n".join(text for text in dict.fromkeys(texts) if text)
+
+
+def formatted(fields: dict[str, str]) -> str:
+    """One `label: value` line per field."""
+    return "\n".join(f"{label}: {value}" for label, value in fields.items())
+
+
+def _profile(persona: Persona, fields: dict[str, str], reply: ProfileReply) -> UserProfile:
+    return UserProfile(
+        user_id=persona.user_id,
+        name=reply.name,
+        age=persona.age,
+        gender=fields.get("Gender", ""),
+        marital_status=fields.get("Marital status", ""),
+        education_level=fields.get("Education", ""),
+        occupation=fields.get("Occupation", ""),
+        hobbies_and_interests=fields.get("Hobbies and interests", ""),
+        skills_and_expertise=fields.get("Skills and expertise", ""),
+        complementary_info=reply.profile,
+        formatted_str=formatted({"Name": reply.name, **fields, "About": reply.profile}),
+    )
+
+
+def _words(value: str) -> str:
+    return " ".join(value.replace("_", " ").split())
+
+
+def _rows(profile: UserProfile) -> list[Row]:
+    return [{"name": profile.name, "age": profile.age, "occupation": profile.occupation, "about": profile.complementary_info}]
+
+
+USER_PROFILES = Stage(
+    name="user_profiles",
+    record=UserProfile,
+    make=complete_profile,
+    needs=(PERSONAS,),
+    prompts=("user_profiles/complete",),
+)
+user_profiles = stage_asset(
+    USER_PROFILES,
+    Face(
+        group="sampling",
+        description="Personas made ready for role-play: name, basic facts and a condensed paragraph (paper section 3.1, App. "
+        "C.3). Every later prompt reads the formatted profile.",
+        rows=_rows,
+    ),
+)

@@ -1,0 +1,40 @@
+"""Canonical JSON and the digests over it, which depend on content alone and on no library's file format."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def canonical(value: object) -> bytes:
+    """JSON with sorted keys, no spaces, UTF-8. Raises TypeError for what JSON does not know."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+
+
+def canonical_digest(value: object) -> str:
+    """sha256 of the canonical JSON, in hex."""
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+class RowDigest:
+    """sha256 over rows in order, each as its canonical JSON and a newline."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+        self.rows = 0
+
+    def add(self, rows: Iterable[object]) -> None:
+        """Take more rows."""
+        for row in rows:
+            self._hash.update(canonical(row) + b"\n")
+            self.rows += 1
+
+    def hexdigest(self) -> str:
+        """The digest of the rows so far."""
+        return self._hash.hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """sha256 of a file's bytes, in hex."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,133 @@
+"""What a release contains, counted from the very episodes that are written, beside what the paper reports."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from assets.records.episode import Episode
+from assets.records.failure import Failure
+from assets.records.report import Spread
+from assets.tokens import count_tokens
+
+# The paper's Table 4 (base, extra), then App. C.1, which gives one figure for both.
+PAPER_COUNTS: dict[str, tuple[float, float]] = {
+    "users": (20, 20),
+    "periods": (220, 420),
+    "sessions": (943, 1632),
+    "questions": (200, 200),
+    "turns_per_user": (47.15, 81.60),
+}
+PAPER_LENGTHS = {"query_tokens": "about 21 (13 to 32)", "answer_tokens": "about 60 (39 to 98)", "options": "4 to 7"}
+LABELS = {
+    "users": "users",
+    "periods": "periods, with the initial ones",
+    "sessions": "sessions",
+    "questions": "questions",
+    "turns_per_user": "user turns per user (one per session)",
+    "query_tokens": "tokens of a session's query",
+    "answer_tokens": "tokens of an answer",
+    "options": "options of a question",
+}
+SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+
+
+@dataclass
+class Range:
+    """Count, sum and limits of numbers, taken one by one."""
+
+    unit: str
+    count: int = 0
+    total: int = 0
+    least: int = 0
+    most: int = 0
+
+    def add(self, value: int) -> None:
+        """Take one number."""
+        self.least = min(self.least, value) if self.count else value
+        self.most = max(self.most, value)
+        self.count += 1
+        self.total += value
+
+    def spread(self) -> Spread:
+        """Least, mean (two decimals) and most; zeros for nothing."""
+        return Spread(unit=self.unit, least=self.least, mean=round(self.total / max(1, self.count), 2), most=self.most)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Counts by name, lengths by name, and the replaced users by (stage, reason)."""
+
+    counts: dict[str, int]
+    lengths: dict[str, Spread]
+    failures: dict[tuple[str, str], int]
+
+    @property
+    def turns_per_user(self) -> float:
+        """Sessions per user, as the paper counts turns; two decimals."""
+        return round(self.counts["sessions"] / max(1, self.counts["users"]), 2)
+
+    @property
+    def size_category(self) -> str:
+        """The Hub's name for this number of rows."""
+        return next((name for limit, name in SIZES if self.counts["users"] < limit), "n>1M")
+
+
+@dataclass
+class FactCounter:
+    """Counts while episodes pass by, so that none needs to stay in memory."""
+
+    counts: Counter[str] = field(default_factory=Counter[str])
+    queries: Range = field(default_factory=lambda: Range("tokens"))
+    answers: Range = field(default_factory=lambda: Range("tokens"))
+    options: Range = field(default_factory=lambda: Range("options"))
+
+    def add(self, episode: Episode) -> None:
+        """Count one episode."""
+        sessions = [session for period in episode.periods for session in period.sessions]
+        choices = [choice for question in episode.questions for choice in question.answer_choices]
+        self.counts.update(
+            users=1,
+            periods=len(episode.periods),
+            sessions=len(sessions),
+            questions=len(episode.questions),
+            state_variables=len(episode.state_schema.variables),
+            state_updates=sum(len(period.updates) for period in episode.periods),
+            answer_choices=len(choices),
+        )
+        for session in sessions:
+            self.queries.add(count_tokens(session.query))
+        for choice in choices:
+            self.answers.add(count_tokens(choice.answer))
+        for question in episode.questions:
+            self.options.add(len(question.answer_choices))
+
+    def facts(self, *, failures: Sequence[Failure]) -> Facts:
+        """What was counted."""
+        reasons = Counter((failure.stage, failure.reason) for failure in failures)
+        lengths = {"query_tokens": self.queries, "answer_tokens": self.answers, "options": self.options}
+        return Facts(
+            counts=dict(self.counts),
+            lengths={name: counted.spread() for name, counted in lengths.items()},
+            failures={key: reasons[key] for key in sorted(reasons)},
+        )
+
+
+def parity_rows(facts: Facts) -> list[tuple[str, str, str, str]]:
+    """Label, here, paper's base, paper's extra."""
+    ours = {**facts.counts, "turns_per_user": facts.turns_per_user}
+    return [
+        (LABELS[name], _number(ours.get(name, 0)), _number(base), _number(extra))
+        for name, (base, extra) in PAPER_COUNTS.items()
+    ]
+
+
+def length_rows(facts: Facts) -> list[tuple[str, str, str]]:
+    """Label, here as mean and limits, paper."""
+    return [
+        (LABELS[name], f"{spread.mean:.1f} ({spread.least:g} to {spread.most:g})", PAPER_LENGTHS[name])
+        for name, spread in facts.lengths.items()
+    ]
+
+
+def _number(value: float) -> str:
+    return f"{value:,.2f}" if isinstance(value, float) and not value.is_integer() else f"{value:,.0f}"

@@ -1,0 +1,110 @@
+"""The last assets of the chain: the card and the release folder, made in one pass over the episodes."""
+
+from collections.abc import Iterator, Mapping
+from functools import reduce
+from importlib.metadata import version as installed_version
+from operator import add
+from typing import Any
+
+import dagster as dg
+
+from assets.partitions import VARIANT_PARTITIONS, by_unit
+from assets.ports import SnapshotRef
+from assets.records.recipe import Recipe
+from assets.records.report import QualityReport
+from assets.records.usage import Usage as StageUsage
+from assets.stage import OWNERS, disk_problem
+from dataset_card.contents import ReleaseContent, ReleaseError
+from dataset_card.folder import AUTO, Release, write_release
+from dataset_card.manifest import Usage
+from prompts.catalogue import load_prompt, prompt_names
+from validation.quality_report import Finished, gather
+
+DISTRIBUTION = "amemgym-synth"
+EVALUATION = "evaluation/"
+FINISHED = ("episodes", "session_queries", "answers")
+
+
+class ReleaseConfig(dg.Config):
+    """`version`: three numbers such as 1.2.0, or auto for the next patch unless nothing changed."""
+
+    version: str = AUTO
+
+
+def release_content(finished: Finished, report: QualityReport, refs: Mapping[str, SnapshotRef]) -> ReleaseContent:
+    """Everything that decides the release's bytes. `refs` are the episodes' snapshots by unit."""
+    usage = reduce(add, (used for ref in refs.values() for used in ref.usage.values()), StageUsage())
+    names = [name for name in prompt_names() if not name.startswith(EVALUATION)]
+    return ReleaseContent(
+        recipe=finished.recipe,
+        episodes=finished.episodes,
+        generator=f"{DISTRIBUTION} {installed_version(DISTRIBUTION)}",
+        prompts={name: load_prompt(name).fingerprint for name in names},
+        gate_records=finished.gate_records,
+        failures=finished.failures,
+        usage=Usage(calls=usage.calls, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens),
+        report=report,
+    )
+
+
+@dg.multi_asset(
+    name="release_folder",
+    partitions_def=VARIANT_PARTITIONS,
+    group_name="release",
+    outs={
+        "dataset_card": dg.AssetOut(
+            dagster_type=dg.Nothing,
+            owners=OWNERS,
+            kinds={"markdown"},
+            description="The README of the release: computed facts in a written template, under the header that the Hub reads.",
+        ),
+        "release": dg.AssetOut(
+            dagster_type=dg.Nothing,
+            owners=OWNERS,
+            kinds={"parquet", "json"},
+            description="An immutable, versioned folder with nested Parquet, flat tables, the reference's data.json, recipe, "
+            "card and a manifest of digests. The same recipe and replies give the same bytes.",
+        ),
+    },
+    internal_asset_deps={
+        "dataset_card": {dg.AssetKey(name) for name in ("recipe", "quality_report", *FINISHED)},
+        "release": {dg.AssetKey("dataset_card")},
+    },
+    ins={
+        "recipe": dg.AssetIn(),
+        "quality_report": dg.AssetIn(),
+        **{name: dg.AssetIn(partition_mapping=by_unit(), metadata={"many": True}) for name in FINISHED},
+    },
+    required_resource_keys={"workshop", "releases"},
+)
+def release_folder(
+    context: dg.AssetExecutionContext, config: ReleaseConfig, recipe: Recipe, quality_report: QualityReport, **refs: Any
+) -> Iterator[dg.MaterializeResult[Any]]:
+    """Write the folder, or find it written. Raises dg.Failure with one sentence on a conflict or a bad disk."""
+    finished = gather(context.resources.workshop, recipe, refs)
+    content = release_content(finished, quality_report, refs["episodes"])
+    try:
+        released = write_release(content, root=context.resources.releases, version=config.version)
+    except ReleaseError as error:
+        raise dg.Failure(description=str(error), allow_retries=False) from error
+    except OSError as error:
+        raise dg.Failure(description=disk_problem(error), allow_retries=False) from error
+    yield from _results(released)
+
+
+def _results(released: Release) -> Iterator[dg.MaterializeResult[Any]]:
+    version = dg.DataVersion(released.digest[:16])
+    card = (released.folder / "README.md").read_text(encoding="utf-8")
+    yield dg.MaterializeResult(asset_key="dataset_card", data_version=version, metadata={"card": dg.MetadataValue.md(card)})
+    yield dg.MaterializeResult(
+        asset_key="release",
+        data_version=version,
+        metadata={
+            "folder": dg.MetadataValue.path(released.folder),
+            "version": released.version,
+            "digest": released.digest,
+            "new": released.created,
+            "bytes": sum(file.bytes for file in released.manifest.files),
+            "files": len(released.manifest.files),
+        },
+    )

@@ -1,0 +1,125 @@
+"""Data files written piece by piece: rows go in, a file and its line of the manifest come out."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from assets.records.base import Record
+from assets.records.columnar import arrow_schema, to_table
+from assets.records.episode import Episode
+from dataset_card.digests import RowDigest, file_digest
+from dataset_card.manifest import ManifestFile
+from dataset_card.reference import end_bytes, item_bytes, to_reference
+
+ROWS_PER_GROUP = 10_000
+EPISODES_PER_GROUP = 200
+
+
+class ParquetSink:
+    """A Parquet file whose bytes follow from its rows, however many come at a time: groups have a fixed size."""
+
+    def __init__(self, path: Path, record_type: type[Record], *, rows_per_group: int = ROWS_PER_GROUP) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.path = path
+        self._type = record_type
+        self._group = rows_per_group
+        self._waiting: list[Record] = []
+        self._digest = RowDigest()
+        # The two flags make later versions cheap to upload and pages cheap to show on the Hub.
+        self._writer: Any = pq.ParquetWriter(
+            path,
+            arrow_schema(record_type),
+            compression="zstd",
+            use_content_defined_chunking=True,
+            write_page_index=True,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._writer.close()
+
+    def add(self, records: Sequence[Record]) -> None:
+        """Take rows; full groups are written."""
+        self._waiting.extend(records)
+        while len(self._waiting) >= self._group:
+            self._write(self._waiting[: self._group])
+            del self._waiting[: self._group]
+
+    def close(self, *, root: Path) -> ManifestFile:
+        """Write the rest and describe the file, its path relative to `root`."""
+        if self._waiting:
+            self._write(self._waiting)
+        self._writer.close()
+        return described(self.path, root=root, digest=self._digest)
+
+    def _write(self, records: list[Record]) -> None:
+        table: pa.Table = to_table(records, record_type=self._type)
+        self._digest.add(table.to_pylist())
+        self._writer.write_table(table)
+
+
+class DataJsonSink:
+    """The reference's JSON array, written item by item."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.path = path
+        self._digest = RowDigest()
+        self._stream = path.open("wb")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._stream.close()
+
+    def add(self, episode: Episode) -> None:
+        """Take one episode. Raises ReferenceError when the reference's shape cannot hold it."""
+        item = to_reference(episode)
+        self._stream.write(item_bytes(item, first=self._digest.rows == 0))
+        self._digest.add([item])
+
+    def close(self, *, root: Path) -> ManifestFile:
+        """End the array and describe the file, its path relative to `root`."""
+        self._stream.write(end_bytes(empty=self._digest.rows == 0))
+        self._stream.close()
+        return described(self.path, root=root, digest=self._digest)
+
+
+def written(path: Path, content: bytes, *, root: Path) -> ManifestFile:
+    """Write a file without rows and describe it."""
+    path.write_bytes(content)
+    return described(path, root=root)
+
+
+def described(path: Path, *, root: Path, digest: RowDigest | None = None) -> ManifestFile:
+    """A file's line of the manifest."""
+    return ManifestFile(
+        path=path.relative_to(root).as_posix(),
+        bytes=path.stat().st_size,
+        sha256=file_digest(path),
+        rows=digest.rows if digest else None,
+        logical_digest=digest.hexdigest() if digest else None,
+    )
+
+
+def sync_tree(folder: Path) -> None:
+    """Wait until everything below `folder` and the folders themselves have reached the disk."""
+    for path in [*folder.rglob("*"), folder]:
+        sync(path)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file's bytes, or a folder's entries, have reached the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,148 @@
+"""Make a variant from the command line: the same assets, checks and storage as in the UI."""
+
+import os
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+from rich.console import Console
+
+from assets.recipes import units
+from assets.records.recipe import Recipe
+from pipelines.cli.problems import Problem
+from pipelines.cli.progress import LiveProgress
+from pipelines.cli.recipe import checked_recipe, parse_overrides
+from pipelines.home import Home, home
+from pipelines.instance import prepare_dagster_home
+from pipelines.resources.workshop import open_workshop
+
+warnings.filterwarnings("ignore", category=dg.PreviewWarning)
+warnings.filterwarnings("ignore", category=dg.BetaWarning)
+QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One Dagster run: a job, its partition, and the config of its root asset."""
+
+    job: str
+    partition: str
+    config: dict[str, Any]
+
+
+def generate_variant(variant: str, *, overrides: Sequence[str], concurrency: int, version: str) -> Path:
+    """Make the variant and its release; return the release's folder. Raises Problem with one sentence."""
+    recipe = checked_recipe(variant, overrides)
+    console = Console(stderr=True)
+    started = time.monotonic()
+    with LiveProgress(console) as progress, _workshop(home(), concurrency, progress) as workshop:
+        instance = _instance(home())
+        *earlier, last = phases(recipe, parse_overrides(overrides), version=version)
+        for phase in earlier:
+            _run(phase, {"workshop": workshop}, instance=instance)
+        folder = _release_folder(_run(last, {"workshop": workshop}, instance=instance))
+    console.print(f"Made [bold]{variant}[/bold] in {time.monotonic() - started:.1f} s: {folder}")
+    return folder
+
+
+def phases(recipe: Recipe, overrides: dict[str, object], *, version: str) -> list[Phase]:
+    """The runs that make a variant: one if it is not split into work units, else recipe, each unit, release."""
+    from pipelines.jobs import SHARDED
+
+    root = {"recipe": {"config": nested(overrides)}}
+    last = {"release_folder": {"config": {"version": version}}}
+    if not SHARDED:
+        return [Phase("generate_and_release", recipe.variant, {**root, **last})]
+    return [
+        Phase("resolve_recipe", recipe.variant, root),
+        *(Phase("generate_unit", unit.key, {}) for unit in units(recipe)),
+        Phase("make_release", recipe.variant, last),
+    ]
+
+
+def nested(dotted: dict[str, object]) -> dict[str, Any]:
+    """Dotted keys as the groups that the launchpad shows."""
+    found: dict[str, Any] = {}
+    for key, value in dotted.items():
+        group, _, rest = key.partition(".")
+        if rest:
+            found.setdefault(group, {})[rest] = value
+        else:
+            found[group] = str(value) if group in ("start_date", "language") else value
+    return found
+
+
+def make_demo() -> None:
+    """Make the demo and tell what to look at next."""
+    from pipelines.cli.show import show_user
+
+    folder = generate_variant("demo", overrides=[], concurrency=32, version="auto")
+    show_user("1", variant="demo", brief=True)
+    console = Console()
+    console.print(f"\nThe release is in [bold]{_relative(folder)}[/bold]; start with README.md and demo/data.json there.")
+    console.print("Next: [bold]amemgym show 2[/bold] tells another user's story (the command is in .venv/bin), and")
+    console.print("      [bold]make ui[/bold] opens the same assets in Dagster.")
+
+
+def _relative(path: Path) -> Path:
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+def _workshop(place: Home, concurrency: int, progress: LiveProgress) -> Any:
+    try:
+        return open_workshop(place, users_at_once=concurrency, report=progress.show)
+    except OSError as error:
+        raise Problem(f"The data folder {place.root} cannot be used: {error.strerror or error}.") from error
+
+
+def _instance(place: Home) -> dg.DagsterInstance:
+    try:
+        folder = prepare_dagster_home(place)
+    except OSError as error:
+        raise Problem(f"Dagster's folder {place.dagster} cannot be used: {error.strerror or error}.") from error
+    os.environ["DAGSTER_HOME"] = str(folder)
+    return dg.DagsterInstance.get()
+
+
+def _run(phase: Phase, resources: dict[str, Any], *, instance: dg.DagsterInstance) -> dg.ExecuteInProcessResult:
+    from pipelines.definitions import defs
+
+    result = defs.resolve_job_def(phase.job).execute_in_process(
+        instance=instance,
+        partition_key=phase.partition,
+        run_config={**QUIET, "ops": phase.config},
+        resources={**defs.resources, **resources} if defs.resources else resources,
+        raise_on_error=False,
+    )
+    if not result.success:
+        raise Problem(first_problem(result))
+    return result
+
+
+def _release_folder(result: dg.ExecuteInProcessResult) -> Path:
+    return Path(str(result.asset_materializations_for_node("release_folder")[-1].metadata["folder"].value))
+
+
+def first_problem(result: dg.ExecuteInProcessResult) -> str:
+    """The sentence of the first step that failed, or of the first blocking check that did not pass."""
+    for check in result.get_asset_check_evaluations():
+        if not check.passed and check.severity == dg.AssetCheckSeverity.ERROR:
+            return f"The check {check.check_name!r} of {check.asset_key.to_user_string()} failed: {check_details(check)}"
+    for event in result.all_events:
+        if event.is_step_failure:
+            data = event.step_failure_data
+            if data.user_failure_data is not None and data.user_failure_data.description:
+                return data.user_failure_data.description
+            cause = data.error_display_string.strip() if data.error else "unknown"
+            return f"Step {event.step_key} failed: {cause}"
+    return "The run did not succeed; look at it in the Dagster UI (make ui)."
+
+
+def check_details(check: dg.AssetCheckEvaluation) -> str:
+    """A check's truth and what it found."""
+    found = "; ".join(f"{key}: {value.value}" for key, value in check.metadata.items() if value.value not in ("", None))
+    return f"{check.description or ''} {found}".strip()

@@ -1,0 +1,50 @@
+"""A live line per stage on a terminal, a finished line per stage elsewhere."""
+
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from assets.ports import StageProgress
+from assets.progress import progress_line
+
+
+class LiveProgress:
+    """Shows every stage's users, calls, rate and time left while a variant is made."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._bars = Progress(
+            TextColumn("{task.description:<24}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("users  {task.fields[calls]}"),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            console=console,
+            disable=not console.is_terminal,
+        )
+        self._tasks: dict[tuple[str, str], TaskID] = {}
+        self._told: set[tuple[str, str]] = set()
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._bars.stop()
+
+    def show(self, progress: StageProgress) -> None:
+        """Take note of a stage's progress."""
+        key = (progress.unit, progress.stage)
+        if not self._console.is_terminal:
+            if progress.done == progress.total and key not in self._told:
+                self._told.add(key)
+                self._console.print(progress_line(progress), highlight=False)
+            return
+        if key not in self._tasks:
+            self._tasks[key] = self._bars.add_task(f"{progress.unit}: {progress.stage}", total=progress.total, calls="")
+        rate = progress.calls / max(progress.seconds, 0.001)
+        calls = f"{progress.calls} calls, {progress.repeated} cached, {rate:.0f}/s"
+        self._bars.update(self._tasks[key], completed=progress.done, total=progress.total, calls=calls)

@@ -1,0 +1,121 @@
+"""Commands about recipes."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import yaml
+from rich.console import Console
+from rich.table import Table
+
+from assets.recipes import RECIPES, RecipeError, build_recipe, load_recipe, variants
+from assets.records.recipe import Recipe
+from pipelines.cli.problems import Problem
+
+# Names of the paper's configuration files, and ours.
+REFERENCE_NAMES = {
+    "num_user_profiles": "num_users",
+    "num_users": "num_users",
+    "num_questions": "num_questions",
+    "num_periods": "num_periods",
+    "num_months_per_period": "num_months_per_period",
+    "num_states_per_question": "num_states_per_question",
+    "num_choices_per_state": "num_choices_per_state",
+    "num_changes_per_period": "num_changes_per_period",
+    "max_changes_per_state": "max_changes_per_state",
+    "min_variants_per_question": "min_variants_per_question",
+    "num_rounds_initial": "num_rounds_initial",
+    "num_rounds_update": "num_rounds_update",
+    "start_date": "start_date",
+    "seed": "seed",
+    "random_seed": "seed",
+    "prompt_lang": "language",
+    "language": "language",
+    "exclude_ids": "exclude_ids",
+}
+MODEL_NAMES = {
+    "llm_config_high_temp": "creative_temperature",
+    "llm_config_low_temp": "temperature",
+    "llm_config": "temperature",
+}
+LANGUAGE_CODES = {"english": "en", "chinese": "zh"}
+
+
+def parse_overrides(pairs: Sequence[str]) -> dict[str, object]:
+    """Read FIELD=VALUE pairs; values are YAML scalars or lists. Raises Problem on a pair without '='."""
+    found: dict[str, object] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise Problem(f"--set {pair!r} is not of the form FIELD=VALUE, as in --set num_users=3.")
+        try:
+            found[name.strip()] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise Problem(f"The value of --set {pair!r} cannot be read; quote it as in YAML.") from error
+    return found
+
+
+def checked_recipe(variant: str, pairs: Sequence[str]) -> Recipe:
+    """The recipe with overrides. Raises Problem with the recipe's own sentence."""
+    try:
+        return load_recipe(variant, parse_overrides(pairs))
+    except RecipeError as error:
+        raise Problem(str(error)) from error
+
+
+def print_recipes() -> None:
+    """One line per recipe."""
+    table = Table("variant", "users", "periods", "questions", "states per question", "messages per session", "writer")
+    for variant in variants():
+        recipe = checked_recipe(variant, [])
+        counts = (recipe.num_users, recipe.num_periods, recipe.num_questions, recipe.num_states_per_question)
+        table.add_row(variant, *map(str, counts), str(2 * recipe.num_rounds_update), recipe.models.writer.model)
+    Console().print(table)
+
+
+def print_recipe(variant: str, *, overrides: Sequence[str]) -> None:
+    """The whole recipe as YAML."""
+    recipe = checked_recipe(variant, overrides)
+    print(yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False, allow_unicode=True), end="")
+
+
+def import_reference_config(path: str, *, name: str) -> None:
+    """Write `<recipes>/<name>.yaml` from a JSON configuration; fields without a counterpart are named, not guessed."""
+    try:
+        content = cast(dict[str, Any], json.loads(Path(path).read_text(encoding="utf-8")))
+    except (OSError, json.JSONDecodeError) as error:
+        raise Problem(f"The configuration {path} cannot be read as JSON: {error}.") from error
+    fields, unknown = translate(content)
+    target = RECIPES / f"{name}.yaml"
+    if target.exists():
+        raise Problem(f"The recipe {target} exists already; choose another name.")
+    try:
+        build_recipe({"variant": name, **fields})
+    except RecipeError as error:
+        raise Problem(str(error)) from error
+    target.write_text(yaml.safe_dump(fields, sort_keys=False), encoding="utf-8")
+    print(f"Wrote {target}.")
+    if unknown:
+        print(f"Fields without a counterpart were left out: {', '.join(unknown)}.")
+
+
+def translate(content: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Our fields, and the names of those that have no counterpart."""
+    fields: dict[str, Any] = {}
+    writer: dict[str, Any] = {}
+    unknown: list[str] = []
+    for key, value in content.items():
+        if key in REFERENCE_NAMES:
+            plain = LANGUAGE_CODES.get(str(value).casefold(), value) if key in ("prompt_lang", "language") else value
+            fields[REFERENCE_NAMES[key]] = plain
+        elif key in MODEL_NAMES and isinstance(value, dict):
+            spec = cast(dict[str, Any], value)
+            writer["model"] = spec.get("llm_model") or spec.get("model") or writer.get("model", "gpt-4.1")
+            if "temperature" in spec:
+                writer[MODEL_NAMES[key]] = spec["temperature"]
+        else:
+            unknown.append(key)
+    if writer:
+        fields["models"] = {"writer": writer}
+    return fields, unknown

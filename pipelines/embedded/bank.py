@@ -1,0 +1,185 @@
+"""The words of the embedded model: hand-written topics, each with three state variables told by circumstances."""
+
+import hashlib
+import re
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Annotated, Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+FOLDER = Path(__file__).parent / "bank"
+CODE_VERSION = "1"  # raise it when the program answers the same request in other words
+MODEL_FAMILY = "amemgym-embedded"
+CONCEPTS = {
+    "monthly_spare_money": ("almost_nothing_to_spare", "a_modest_amount", "a_comfortable_amount"),
+    "daily_free_time": ("scattered_minutes", "about_an_hour", "whole_evenings"),
+    "home_type": ("small_apartment", "shared_house", "townhouse_with_patio", "house_with_large_yard"),
+    "physical_condition": ("fit_and_pain_free", "stiff_and_easily_tired", "recovering_from_injury"),
+    "usual_company": ("usually_alone", "with_one_companion", "with_a_regular_group"),
+    "everyday_transport": ("own_car", "public_transport", "bicycle_or_walking"),
+    "work_pattern": ("fixed_daytime_hours", "rotating_shifts", "self_set_hours"),
+    "comfort_with_technology": ("avoids_screens", "manages_with_help", "at_ease_with_apps"),
+}
+SnakeName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
+Line = Annotated[str, StringConstraints(pattern=r"^[ -!#-:<-~]+$")]  # printable ASCII without quotation marks or semicolons
+
+
+def _check_length(text: str, least: int, most: int) -> None:
+    if not least <= len(text.split()) <= most:
+        raise ValueError(f"{text!r} has {len(text.split())} words; {least} to {most} are wanted.")
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Choice(_Part):
+    """One value, told by how things are (cues), how they came about (events), and what helps then (advice)."""
+
+    cues: tuple[Line, ...] = Field(min_length=3, max_length=3)
+    events: tuple[Line, ...] = Field(min_length=2, max_length=2)
+    advice: tuple[Line, ...] = Field(min_length=3, max_length=3)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """All that tells the value."""
+        return (*self.cues, *self.events, *self.advice)
+
+    @model_validator(mode="after")
+    def lines_have_their_shape(self) -> Self:
+        for lines, least, most in ((self.cues, 8, 17), (self.events, 9, 20), (self.advice, 14, 24)):
+            for line in lines:
+                _check_length(line, least, most)
+        for line in (*self.cues, *self.advice):
+            if not line.endswith("."):
+                raise ValueError(f"{line!r} is a sentence and ends in a dot.")
+        for line in self.events:
+            if line.endswith(".") or not line[0].isupper():
+                raise ValueError(f"{line!r} is an event: a capital first, no dot at the end.")
+        return self
+
+
+class Variable(_Part):
+    """A state variable; one with a concept means the same in every topic that has it."""
+
+    name: SnakeName
+    concept: SnakeName | None = None
+    asked_as: tuple[SnakeName, ...] = Field(min_length=2, max_length=2)
+    vague: tuple[Line, ...] = Field(min_length=2, max_length=2)
+    vague_advice: tuple[Line, ...] = Field(min_length=1, max_length=1)
+    choices: dict[SnakeName, Choice] = Field(min_length=3, max_length=5)
+
+    @model_validator(mode="after")
+    def no_line_says_its_value(self) -> Self:
+        for value, choice in self.choices.items():
+            for line in choice.lines:
+                if value.replace("_", " ") in line.lower():
+                    raise ValueError(f"{line!r} says its own value {value!r}; let circumstances tell it.")
+        return self
+
+    @model_validator(mode="after")
+    def concept_is_shared_as_agreed(self) -> Self:
+        if self.concept is not None and (self.name != self.concept or tuple(self.choices) != CONCEPTS.get(self.concept)):
+            raise ValueError(f"{self.name!r} must carry the concept's own name and choices: {CONCEPTS.get(self.concept)}.")
+        return self
+
+
+class Fits(_Part):
+    """Whom a topic suits."""
+
+    hobbies: tuple[str, ...]
+    occupations: tuple[str, ...]
+    ages: tuple[int, int]
+    employed: bool
+
+
+class Topic(_Part):
+    """What a user may ask about again and again."""
+
+    topic: SnakeName
+    title: Line
+    fits: Fits
+    questions: tuple[Line, ...] = Field(min_length=4, max_length=4)
+    requests: tuple[Line, ...] = Field(min_length=5, max_length=5)
+    variables: tuple[Variable, ...] = Field(min_length=3, max_length=3)
+
+    @model_validator(mode="after")
+    def questions_ask(self) -> Self:
+        for lines, least, most in ((self.questions, 8, 18), (self.requests, 6, 12)):
+            for line in lines:
+                _check_length(line, least, most)
+                if not line.endswith("?"):
+                    raise ValueError(f"{line!r} is a question and ends in a question mark.")
+        return self
+
+    @model_validator(mode="after")
+    def concept_comes_last(self) -> Self:
+        if [variable.concept is not None for variable in self.variables] != [False, False, True]:
+            raise ValueError(f"Topic {self.topic!r} has a concept in its last variable, and only there.")
+        if self.variables[2].name == "work_pattern" and not self.fits.employed:
+            raise ValueError(f"Topic {self.topic!r} asks about work, so it fits employed people only.")
+        return self
+
+    @model_validator(mode="after")
+    def no_line_occurs_twice(self) -> Self:
+        lines = [line for variable in self.variables for choice in variable.choices.values() for line in choice.lines]
+        repeated = sorted({line for line in lines if lines.count(line) > 1}) if len(set(lines)) < len(lines) else []
+        if repeated:
+            raise ValueError(f"Topic {self.topic!r} has lines twice: {repeated}.")
+        return self
+
+    def variable(self, name: str) -> Variable | None:
+        """The topic's variable of this name."""
+        return next((variable for variable in self.variables if variable.name == name), None)
+
+
+class Bank:
+    """All topics, and the ways to find their parts."""
+
+    def __init__(self, topics: tuple[Topic, ...], digest: str) -> None:
+        self.topics = topics
+        self.digest = digest
+
+    @cached_property
+    def homes(self) -> dict[str, tuple[Topic, ...]]:
+        """Variable name to the topics that have it; more than one for a concept."""
+        names = dict.fromkeys(variable.name for topic in self.topics for variable in topic.variables)
+        return {name: tuple(topic for topic in self.topics if topic.variable(name)) for name in names}
+
+    @cached_property
+    def values(self) -> dict[str, tuple[str, ...]]:
+        """Variable name to its values."""
+        return {variable.name: tuple(variable.choices) for topic in self.topics for variable in topic.variables}
+
+    @cached_property
+    def event_lines(self) -> frozenset[str]:
+        """Every event, for telling one's own events from somebody else's."""
+        variables = [variable for topic in self.topics for variable in topic.variables]
+        return frozenset(line for variable in variables for choice in variable.choices.values() for line in choice.events)
+
+    def known_as(self, name: str, values: frozenset[str]) -> str | None:
+        """The bank's name of a variable: by its own name, else by its values, which hardly any two variables share."""
+        if values <= frozenset(self.values.get(name, ())):
+            return name
+        return next((known for known, own in self.values.items() if values <= frozenset(own)), None)
+
+
+def parse_topic(text: str) -> Topic:
+    """Read one topic file. Raises pydantic.ValidationError that names what is wrong."""
+    return Topic.model_validate(yaml.load(text, Loader=yaml.CSafeLoader))
+
+
+@cache
+def load_bank() -> Bank:
+    """All topics in order of their names."""
+    files = {path.stem: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.yaml"))}
+    content = "\x1f".join([CODE_VERSION, *(re.sub(r"\s+$", "", text) for text in files.values())])
+    return Bank(tuple(map(parse_topic, files.values())), hashlib.sha256(content.encode()).hexdigest())
+
+
+@cache
+def model_name() -> str:
+    """The model's full name: it changes whenever bank or program do, so that it can identify what it wrote."""
+    return f"{MODEL_FAMILY}-{load_bank().digest[:8]}"

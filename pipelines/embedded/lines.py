@@ -1,0 +1,40 @@
+"""Which hand-written line to take: one that tells its value, and nothing about the person's other variables."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from assets.chance import Chance
+from pipelines.embedded.reader import read
+
+NEVER_MENDED = 0.001
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a line is to tell: this value of this variable, among these values."""
+
+    name: str
+    value: str
+    values: tuple[str, ...]
+
+    def told_by(self, text: str) -> bool:
+        """Whether the writer, reading its own text, finds the value in it."""
+        return read(text, name=self.name, values=self.values) == self.value
+
+
+def best_lines(lines: Sequence[str], meaning: Meaning, *, others: Mapping[str, Sequence[str]], chance: Chance) -> list[str]:
+    """The lines in random order, clear and discreet ones first."""
+    order = chance.shuffled(lines)
+    return sorted(order, key=lambda line: (not meaning.told_by(line), _gives_away(line, meaning.name, others)))
+
+
+def _gives_away(line: str, name: str, others: Mapping[str, Sequence[str]]) -> bool:
+    return any(other != name and read(line, name=other, values=values) is not None for other, values in others.items())
+
+
+def never_mended(*item: object) -> bool:
+    """Whether an item stays unclear whatever is tried: by its content alone, so that another attempt meets the same.
+
+    A real model has such blind spots, and a pipeline has to replace the user then.
+    """
+    return Chance("blind spot", *item).happens(NEVER_MENDED)

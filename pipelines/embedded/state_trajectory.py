@@ -1,0 +1,130 @@
+"""Writes the replies to `state_trajectory/*`: where the person stands at first, and what changes in a period."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assets.chance import Chance
+from pipelines.embedded.bank import load_bank
+from pipelines.embedded.task import Task
+
+ORDERED = frozenset({"monthly_spare_money", "daily_free_time"})  # concepts whose values form a scale
+MIDDLE_FIRST = 0.3
+COMPANION = 0.25  # how often a change brings another one of the same part of life with it
+LIFE_AREAS = {
+    "monthly_spare_money": "money",
+    "daily_free_time": "free time",
+    "home_type": "the home situation",
+    "physical_condition": "health",
+    "usual_company": "company",
+    "everyday_transport": "getting around",
+    "work_pattern": "working hours",
+    "comfort_with_technology": "dealing with technology",
+}
+TOPIC_AREAS = {
+    "career_growth": "work",
+    "home_office_setup": "the home office",
+    "language_learning": "language study",
+    "learning_an_instrument": "music",
+    "reading_habit": "reading",
+    "recreational_team_sport": "team sport",
+    "saving_for_a_goal": "saving",
+    "screen_time_balance": "screen time",
+    "side_business": "the side business",
+    "sleep_routine": "sleep",
+    "stress_relief": "everyday stress",
+    "team_leadership": "work with the team",
+    "vegetable_garden": "the vegetable garden",
+    "weeknight_cooking": "cooking",
+}
+ONE_AREA = (
+    "A quiet stretch on the whole, apart from what changed in {areas}.",
+    "Most of life went on as before, while {areas} took a new turn.",
+)
+SUMMARIES = (
+    "Several things shifted over these months, above all in {areas}.",
+    "Life moved on a little in {areas}, and new routines formed around it.",
+    "A few turns of events left their mark on {areas}, while the rest went on as before.",
+    "These months brought some change in {areas}, one step after another.",
+    "Chance and a few decisions played together, and {areas} looked different in the end.",
+    "Everyday life rearranged itself here and there, mainly in {areas}.",
+)
+
+
+def initial(task: Task) -> dict[str, str]:
+    """One value per variable; on a scale rather the middle."""
+    chance = task.chance("initial")
+    schema: dict[str, list[str]] = task.data("state_schema")
+    return {name: _start(name, values, chance) for name, values in schema.items()}
+
+
+def _start(name: str, values: list[str], chance: Chance) -> str:
+    middle = values[len(values) // 2]
+    return middle if name in ORDERED and chance.happens(MIDDLE_FIRST) else chance.chosen(values)
+
+
+def update(task: Task) -> dict[str, Any]:
+    """Change about as many variables as asked, those that changed least before the others."""
+    chance = task.chance("update")
+    offered: dict[str, list[str]] = task.data("state_schema")
+    visited: list[dict[str, str]] = task.data("prior_updates")
+    names = _changing(task, offered, chance)
+    new = {name: _step(name, offered[name], task, visited=visited) for name in names}
+    return {"period_summary": summary(names, chance=chance), "updated": new}
+
+
+def _changing(task: Task, offered: Mapping[str, list[str]], chance: Chance) -> list[str]:
+    wanted = task.number(r"about (\d+) variables change", default=4)
+    if not task.objection and wanted > 3:
+        wanted += chance.chosen((-1, 0, 0, 0, 0, 1))
+    counts: dict[str, int] = task.data("update_counts")
+    # After an objection the least changed variables are always a way out, because they leave most room for later.
+    ranked = sorted(chance.shuffled(list(offered)), key=lambda name: counts.get(name, 0))
+    if task.objection:
+        return ranked[:wanted]
+    return _with_companions(ranked, counts, wanted=wanted, chance=chance)
+
+
+def _with_companions(ranked: list[str], counts: Mapping[str, int], *, wanted: int, chance: Chance) -> list[str]:
+    chosen: list[str] = []
+    for name in ranked:
+        if len(chosen) < wanted and name not in chosen:
+            chosen.append(name)
+            near = [
+                other
+                for other in ranked
+                if other not in chosen and related(name, other) and counts.get(other, 0) <= counts.get(name, 0) + 1
+            ]
+            if near and len(chosen) < wanted and chance.happens(COMPANION):
+                chosen.append(near[0])
+    return chosen
+
+
+def related(one: str, other: str) -> bool:
+    """Whether two variables belong to one topic."""
+    homes = load_bank().homes
+    return any(topic in homes.get(other, ()) for topic in homes.get(one, ()))
+
+
+def _step(name: str, values: list[str], task: Task, *, visited: list[dict[str, str]]) -> str:
+    """A value that no event has led to yet; on a scale the nearest."""
+    current: dict[str, str] = task.data("current_state")
+    before = [updates[name] for updates in visited if name in updates]
+    fresh = [value for value in values if value not in before] or values
+    scale = list(load_bank().values.get(name, ())) if name in ORDERED else []
+    if current.get(name) in scale and all(value in scale for value in fresh):
+        return min(fresh, key=lambda value: abs(scale.index(value) - scale.index(current[name])))
+    return task.chance("step", name).chosen(fresh)
+
+
+def summary(names: Sequence[str], *, chance: Chance) -> str:
+    """One sentence that names the areas of life which changed, and neither variables nor values."""
+    areas = list(dict.fromkeys(area(name) for name in names))[:3]
+    listed = areas[0] if len(areas) == 1 else f"{', '.join(areas[:-1])} and {areas[-1]}"
+    return chance.chosen(ONE_AREA if len(areas) == 1 else SUMMARIES).format(areas=listed)
+
+
+def area(name: str) -> str:
+    """The part of life that a variable belongs to."""
+    homes = load_bank().homes.get(name, ())
+    topic = homes[0].topic if homes else ""
+    return LIFE_AREAS.get(name) or TOPIC_AREAS.get(topic) or topic.replace("_", " ") or "everyday matters"

@@ -1,0 +1,97 @@
+"""What a request asks for, as far as its messages tell: the prompt's name, its fenced data, objections, and chance."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+from assets.chance import Chance
+from prompts.catalogue import load_prompt, prompt_names
+
+PLAIN_CHAT = "chat"
+OBJECTION = "That answer cannot be used."
+BLOCK = re.compile(r"<(?P<tag>[a-z_]+)>\n(?P<body>.*?)\n</(?P=tag)>", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One message of the conversation."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True)
+class Task:
+    """One request. `seed` is whatever the client sent; it tells samples of equal messages apart."""
+
+    name: str
+    turns: tuple[Turn, ...]
+    seed: int
+
+    @property
+    def system(self) -> str:
+        """The instructions."""
+        return "\n".join(turn.content for turn in self.turns if turn.role in ("system", "developer"))
+
+    @property
+    def user_texts(self) -> list[str]:
+        """What the user said, in order."""
+        return [turn.content for turn in self.turns if turn.role == "user"]
+
+    @cached_property
+    def blocks(self) -> dict[str, str]:
+        """The fenced data of the first user message, by tag."""
+        first = self.user_texts[0] if self.user_texts else ""
+        return {match["tag"]: match["body"] for match in BLOCK.finditer(first)}
+
+    @property
+    def objection(self) -> str:
+        """Why the last answer could not be used, or ""."""
+        last = self.user_texts[-1] if self.user_texts else ""
+        return last if last.startswith(OBJECTION) else ""
+
+    def text(self, tag: str) -> str:
+        """A block of text with its brackets restored; "" without the block."""
+        return self.blocks.get(tag, "").replace("&lt;", "<")
+
+    def data(self, tag: str) -> Any:
+        """A block of JSON. Raises ValueError when the block is missing or no JSON."""
+        if tag not in self.blocks:
+            raise ValueError(f"The prompt of {self.name!r} lacks its block <{tag}>.")
+        return json.loads(self.blocks[tag])
+
+    def number(self, pattern: str, *, default: int) -> int:
+        """The first number that the instructions give at the pattern's group."""
+        match = re.search(pattern, self.system)
+        return int(match[1]) if match else default
+
+    @cached_property
+    def identity(self) -> str:
+        """A digest over all that may decide the answer."""
+        parts = [self.name, str(self.seed), *(f"{turn.role}:{turn.content}" for turn in self.turns)]
+        return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+
+    def chance(self, *path: object) -> Chance:
+        """Draws for one purpose; the same request draws the same."""
+        return Chance(self.identity, *path)
+
+
+def recognise(messages: Sequence[Mapping[str, str]], *, schema_name: str | None, seed: int) -> Task:
+    """Tell a request's task by the name of its JSON schema, else by the opening words of its instructions."""
+    turns = tuple(Turn(message["role"], message["content"]) for message in messages)
+    names = {name.replace("/", "_"): name for name in prompt_names()}
+    name = names.get(schema_name or "")
+    if name is None:
+        system = next((turn.content for turn in turns if turn.role == "system"), "")
+        name = next((known for opening, known in openings().items() if system.startswith(opening)), PLAIN_CHAT)
+    return Task(name, turns, seed)
+
+
+@cache
+def openings() -> dict[str, str]:
+    """The first words of every prompt's instructions."""
+    return {load_prompt(name).system.strip().partition("{")[0].partition("\n")[0]: name for name in prompt_names()}

@@ -1,0 +1,40 @@
+"""The jobs. Where a recipe is split into work units, a variant takes one run per phase and unit."""
+
+from typing import Any
+
+import dagster as dg
+
+from assets.partitions import SHARDED, UNIT_PARTITIONS, VARIANT_PARTITIONS
+
+SAMPLING = ("recipe",)
+GENERATION = (
+    "personas",
+    "user_profiles",
+    "questions",
+    "state_schema",
+    "state_trajectory",
+    "events",
+    "session_queries",
+    "answers",
+    "episodes",
+)
+RELEASE = ("quality_report", "dataset_card", "release")
+
+
+
+def _job(name: str, assets: tuple[str, ...], partitions: dg.StaticPartitionsDefinition, *, description: str) -> Any:
+    return dg.define_asset_job(name, selection=list(assets), partitions_def=partitions, description=description)  # pyright: ignore[reportUnknownMemberType]
+
+
+PHASES = (
+    _job("resolve_recipe", SAMPLING, VARIANT_PARTITIONS, description="Resolve a variant's recipe."),
+    _job("generate_unit", GENERATION, UNIT_PARTITIONS, description="Make one work unit's users, from personas to episodes."),
+    _job("make_release", RELEASE, VARIANT_PARTITIONS, description="Report on a finished variant and freeze it into a release."),
+)
+WHOLE = _job(
+    "generate_and_release",
+    (*SAMPLING, *GENERATION, *RELEASE),
+    VARIANT_PARTITIONS,
+    description="The whole chain, from the recipe to a release on disk.",
+)
+JOBS = PHASES if SHARDED else (*PHASES, WHOLE)

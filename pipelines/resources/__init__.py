@@ -1,0 +1,1 @@
+"""What stands behind the ports: model adapter, call cache, snapshot store, work store."""

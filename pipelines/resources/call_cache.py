@@ -1,0 +1,81 @@
+"""Every reply is kept before it is used: a killed run loses no call, and a finished one can be replayed without a model."""
+
+import asyncio
+import hashlib
+import json
+from dataclasses import asdict, replace
+from typing import Literal, Protocol
+from weakref import WeakValueDictionary
+
+from pydantic import TypeAdapter
+
+from assets.ports import CallLabels, EndpointError, LanguageModel, ModelReply, ModelRequest
+
+CacheMode = Literal["use", "replay", "off"]
+REPLY: TypeAdapter[ModelReply] = TypeAdapter(ModelReply)
+
+
+class ReplyStore(Protocol):
+    """Bytes by key. What `put` has returned from is durable, and the first value of a key stays."""
+
+    async def get(self, key: str) -> bytes | None: ...
+
+    async def put(self, key: str, value: bytes) -> None: ...
+
+
+class CachedModel:
+    """A model whose replies are kept by request.
+
+    use: ask the model for what is missing. replay: never ask. off: always ask, keep nothing. Refusals and cut-off
+    replies are kept too, because asking again changes the messages and so the key.
+    """
+
+    def __init__(self, model: LanguageModel, *, store: ReplyStore, mode: CacheMode) -> None:
+        self._model = model
+        self._store = store
+        self._mode: CacheMode = mode
+        self._asking: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """The kept reply, marked as repeated, or a new one. Raises EndpointError when a replay lacks it."""
+        if self._mode == "off":
+            return await self._model.complete(request)
+        key = request_key(request)
+        # One lock per request and loop: who asks for the same at the same time waits, and then finds the reply kept.
+        # If the one who asks is cancelled, the next in line asks.
+        lock = self._asking.setdefault((id(asyncio.get_running_loop()), key), asyncio.Lock())
+        async with lock:
+            kept = await self._kept(key)
+            if kept is not None:
+                return kept
+            if self._mode == "replay":
+                raise EndpointError(_missing(request.labels))
+            return await self._ask(request, key=key)
+
+    async def _kept(self, key: str) -> ModelReply | None:
+        value = await self._store.get(key)
+        return None if value is None else replace(REPLY.validate_json(value), repeated=True)
+
+    async def _ask(self, request: ModelRequest, *, key: str) -> ModelReply:
+        reply = await self._model.complete(request)
+        await self._store.put(key, REPLY.dump_json(replace(reply, repeated=False)))
+        # Another process may have kept its reply first; using that one keeps a later replay true to this run.
+        kept = await self._kept(key)
+        return replace(kept or reply, repeated=reply.repeated)
+
+
+def request_key(request: ModelRequest) -> str:
+    """The identity of a request: everything in it but its labels."""
+    identity = asdict(replace(request, labels=CallLabels()))
+    del identity["labels"]
+    if request.temperature is not None:
+        identity["temperature"] = float(request.temperature)
+    text = json.dumps(identity, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _missing(labels: CallLabels) -> str:
+    return (
+        f"The call cache has no reply to prompt {labels.prompt!r} at stage {labels.stage!r} for user {labels.user_id!r}, "
+        "and a replay asks no model; run once with the cache in use and a model endpoint to record it."
+    )

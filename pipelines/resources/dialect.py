@@ -1,0 +1,129 @@
+"""What an endpoint understands of the chat API: assumed to be everything, then learned from its objections."""
+
+import json
+import re
+from dataclasses import dataclass, replace
+from typing import Literal, cast
+
+from assets.ports import ModelRequest
+from prompts.template import Message
+
+Structure = Literal["strict", "schema", "object", "text"]
+LimitName = Literal["max_completion_tokens", "max_tokens"]
+
+SCHEMA_IN_WORDS = "\n\nAnswer with one JSON object alone. It must fit this JSON schema:\n"
+ABOUT_STRUCTURE = re.compile(
+    r"response_?format|json_?schema|json_?object|structured.output|guided|grammar|\bschema\b", re.IGNORECASE
+)
+NEVER_STRICT = {"patternProperties", "prefixItems", "oneOf", "allOf", "not"}
+LARGEST_SEED = 2**31
+
+
+@dataclass(frozen=True)
+class Objection:
+    """What an endpoint said against a request: its words, and the parameter it named, if it did."""
+
+    text: str = ""
+    param: str = ""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How one model at one endpoint is spoken to."""
+
+    structure: Structure = "strict"
+    limit_name: LimitName = "max_completion_tokens"
+    temperature: bool = True
+    seed: bool = True
+
+    def body(self, request: ModelRequest) -> dict[str, object]:
+        """The request as the JSON body of a chat completion."""
+        messages = request.messages
+        body: dict[str, object] = {"model": request.model, self.limit_name: request.max_output_tokens}
+        if self.temperature and request.temperature is not None:
+            body["temperature"] = request.temperature
+        if self.seed:
+            # Equal requests that differ in `sample` want different replies, also where the endpoint honours the seed.
+            body["seed"] = (request.seed + request.sample) % LARGEST_SEED
+        if request.json_schema is not None:
+            body |= self._response_format(request, schema=request.json_schema)
+            if self.structure in ("object", "text"):
+                messages = _with_schema(messages, schema=request.json_schema)
+        return body | {"messages": [{"role": message.role, "content": message.content} for message in messages]}
+
+    def _response_format(self, request: ModelRequest, *, schema: dict[str, object]) -> dict[str, object]:
+        if self.structure == "text":
+            return {}
+        if self.structure == "object":
+            return {"response_format": {"type": "json_object"}}
+        strict = self.structure == "strict" and can_be_strict(schema)
+        described = {"name": request.schema_name, "schema": schema, "strict": strict}
+        return {"response_format": {"type": "json_schema", "json_schema": described}}
+
+    def after(self, objection: Objection, *, request: ModelRequest) -> "Dialect | None":
+        """The dialect without what the objection names, or None when it names nothing that can be left out."""
+        return self._without(objection.param, request=request) or self._without(objection.text, request=request)
+
+    def _without(self, about: str, *, request: ModelRequest) -> "Dialect | None":
+        better = self
+        if request.json_schema is not None and self.structure != "text" and ABOUT_STRUCTURE.search(about):
+            better = replace(better, structure=self._next_structure(request.json_schema))
+        if self.limit_name == "max_completion_tokens" and self.limit_name in about:
+            better = replace(better, limit_name="max_tokens")
+        if self.temperature and request.temperature is not None and "temperature" in about:
+            better = replace(better, temperature=False)
+        if self.seed and re.search(r"\bseed\b", about):
+            better = replace(better, seed=False)
+        return None if better == self else better
+
+    def _next_structure(self, schema: dict[str, object]) -> Structure:
+        if self.structure == "strict" and can_be_strict(schema):
+            return "schema"
+        return "text" if self.structure == "object" else "object"
+
+
+class Dialects:
+    """The dialect of every model met so far."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, Dialect] = {}
+
+    def of(self, model: str) -> Dialect:
+        """The dialect to use now."""
+        return self._of.get(model, Dialect())
+
+    def learn(self, objection: Objection, *, request: ModelRequest, sent: Dialect) -> bool:
+        """Take an objection in. True when it is worth asking again."""
+        if self.of(request.model) != sent:
+            return True  # another call has learned something since this one was sent
+        better = sent.after(objection, request=request)
+        if better is not None:
+            self._of[request.model] = better
+        return better is not None
+
+
+def can_be_strict(schema: object) -> bool:
+    """Whether strict mode takes a schema: every object closed, all its properties required, nothing free."""
+    if not isinstance(schema, dict):
+        return False
+    node = cast(dict[str, object], schema)
+    if not node.keys() & {"type", "$ref", "enum", "const", "anyOf"} or node.keys() & NEVER_STRICT:
+        return False
+    properties = cast(dict[str, object], node.get("properties", {}))
+    if node.get("type") == "object" or "properties" in node:
+        required = cast(list[str], node.get("required", []))
+        if node.get("additionalProperties") is not False or set(properties) != set(required):
+            return False
+    definitions = cast(dict[str, object], node.get("$defs", {}))
+    children = [*properties.values(), *definitions.values(), *cast(list[object], node.get("anyOf", []))]
+    if "items" in node or node.get("type") == "array":
+        children.append(node.get("items"))
+    return all(can_be_strict(child) for child in children)
+
+
+def _with_schema(messages: tuple[Message, ...], *, schema: dict[str, object]) -> tuple[Message, ...]:
+    words = SCHEMA_IN_WORDS + json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
+    last = max((place for place, message in enumerate(messages) if message.role == "user"), default=None)
+    if last is None:
+        return (*messages, Message("user", words.strip()))
+    return (*messages[:last], replace(messages[last], content=messages[last].content + words), *messages[last + 1 :])

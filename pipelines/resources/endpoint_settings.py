@@ -1,0 +1,92 @@
+"""Where the models are and how hard they may be worked: read once, from arguments or from the environment."""
+
+import os
+from collections.abc import Mapping
+
+import httpx2
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+
+from assets.ports import EndpointError
+
+OPENAI_URL = "https://api.openai.com/v1"
+URL_VARIABLES = ("AMEMGYM_BASE_URL", "OPENAI_BASE_URL")
+KEY_VARIABLES = ("AMEMGYM_API_KEY", "OPENAI_API_KEY")
+NUMBER_VARIABLES = {
+    "max_in_flight": "AMEMGYM_MAX_IN_FLIGHT",
+    "requests_per_minute": "AMEMGYM_REQUESTS_PER_MINUTE",
+    "tokens_per_minute": "AMEMGYM_TOKENS_PER_MINUTE",
+    "timeout_seconds": "AMEMGYM_TIMEOUT",
+}
+
+
+class EndpointSettings(BaseModel):
+    """An OpenAI-compatible endpoint. `transport` calls an ASGI app in process (httpx2.ASGITransport); it is never closed.
+
+    All waits (backoff, pauses of the breaker) are multiples of `backoff_seconds`. `url_variable` and `key_variable`
+    name the environment variables that an error's sentence sends the user to.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, hide_input_in_errors=True)
+
+    base_url: str = OPENAI_URL
+    api_key: SecretStr | None = None
+    timeout_seconds: float = Field(default=120.0, gt=0, allow_inf_nan=False)
+    max_in_flight: int = Field(default=64, ge=1)
+    requests_per_minute: int | None = Field(default=None, ge=1)
+    tokens_per_minute: int | None = Field(default=None, ge=1)
+    backoff_seconds: float = Field(default=0.5, gt=0, allow_inf_nan=False)
+    url_variable: str = URL_VARIABLES[0]
+    key_variable: str = KEY_VARIABLES[0]
+    transport: httpx2.AsyncBaseTransport | None = Field(default=None, exclude=True, repr=False)
+
+    @field_validator("base_url")
+    @classmethod
+    def _a_web_address(cls, value: str) -> str:
+        try:
+            url = httpx2.URL(value.strip())
+        except httpx2.InvalidURL as error:
+            raise ValueError("must be an address such as https://host/v1") from error
+        if url.scheme not in ("http", "https") or not url.host:
+            raise ValueError("must be an address such as https://host/v1")
+        return value.strip()
+
+    @field_validator("api_key")
+    @classmethod
+    def _fit_for_a_header(cls, value: SecretStr | None) -> SecretStr | None:
+        # A key that cannot stand in a header would come back, in full, in the HTTP library's error.
+        key = value.get_secret_value().strip() if value else ""
+        if not (key.isascii() and key.isprintable()) or " " in key:
+            raise ValueError("must be one word of printable ASCII characters")
+        return SecretStr(key) if key else None
+
+    @property
+    def place(self) -> str:
+        """The address without user, password and query, fit for a message."""
+        url = httpx2.URL(self.base_url)
+        port = f":{url.port}" if url.port else ""
+        return f"{url.scheme}://{url.host}{port}{url.path}"
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] | None = None) -> "EndpointSettings | None":
+        """The settings that the environment gives; None when it names neither an address nor a key."""
+        variables = os.environ if environ is None else environ
+        url_variable, url = _first(URL_VARIABLES, among=variables)
+        key_variable, key = _first(KEY_VARIABLES, among=variables)
+        if not url and not key:
+            return None
+        values: dict[str, object] = {"url_variable": url_variable, "key_variable": key_variable}
+        values |= {"base_url": url} if url else {}
+        values |= {"api_key": key} if key else {}
+        values |= {field: variables[name] for field, name in NUMBER_VARIABLES.items() if variables.get(name, "").strip()}
+        problems: list[str] = []
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            names = {"base_url": url_variable, "api_key": key_variable, **NUMBER_VARIABLES}
+            problems = [f"{names[str(problem['loc'][0])]}: {problem['msg']}" for problem in error.errors(include_input=False)]
+        raise EndpointError(f"The model endpoint's settings cannot be used; correct in the environment {'; '.join(problems)}.")
+
+
+def _first(names: tuple[str, ...], *, among: Mapping[str, str]) -> tuple[str, str]:
+    found = ((name, among.get(name, "").strip()) for name in names)
+    return next(((name, value) for name, value in found if value), (names[0], ""))

@@ -1,0 +1,47 @@
+"""All templates by name, and the page that lists them (`python -m prompts.catalogue` rewrites it)."""
+
+from functools import cache
+from pathlib import Path
+
+from prompts.template import Prompt, PromptError, parse_prompt
+
+FOLDER = Path(__file__).parent
+PAGE = FOLDER / "README.md"
+
+
+@cache
+def load_prompt(name: str) -> Prompt:
+    """Load the template `<stage>/<call>`. Raises PromptError for an unknown name."""
+    path = FOLDER / f"{name}.md"
+    if name not in prompt_names():
+        raise PromptError(f"There is no prompt {name!r}; there are {', '.join(prompt_names())}.")
+    return parse_prompt(name, path.read_text(encoding="utf-8"))
+
+
+@cache
+def prompt_names() -> tuple[str, ...]:
+    """Names of all templates, sorted."""
+    return tuple(sorted(str(path.relative_to(FOLDER).with_suffix("")) for path in FOLDER.glob("*/*.md")))
+
+
+def catalogue_page() -> str:
+    """The Markdown page that lists every prompt with its contract."""
+    rows = [
+        f"| [`{prompt.name}`]({prompt.name}.md) | {prompt.purpose} | {prompt.role}, {prompt.warmth} "
+        f"| {', '.join(f'`{name}`' for name in sorted(prompt.variables))} | {prompt.version} | {prompt.paper} |"
+        for prompt in map(load_prompt, prompt_names())
+    ]
+    head = [
+        "# Prompts",
+        "",
+        "One template per call. `python -m prompts.catalogue` rewrites this page from the front matter.",
+        "Every system part ends with a standing rule that text between tags is data, never instruction.",
+        "",
+        "| prompt | purpose | role, warmth | variables | version | paper |",
+        "|---|---|---|---|---|---|",
+    ]
+    return "\n".join([*head, *rows, ""])
+
+
+if __name__ == "__main__":
+    PAGE.write_text(catalogue_page(), encoding="utf-8")

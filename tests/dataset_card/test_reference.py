@@ -1,0 +1,338 @@
+"""The reference's JSON: its exact shape, and the law that reading it keeps it or refuses it."""
+
+import copy
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assets.records.episode import Episode
+from dataset_card.reference import ReferenceError, data_json, from_reference, read_data_json, to_reference
+from tests import scenario
+
+EXPECTED: dict[str, Any] = {
+    "id": "5f0c-zoë-001",
+    "start_time": "2020-10-01",
+    "user_profile": {
+        "uuid": "5f0c-zoë-001",
+        "name": 'Zoë "Zed" O\'Brien-Núñez',
+        "age": 41,
+        "gender": "female",
+        "marital_status": "",
+        "education_level": "bachelors (C++ | {sic})",
+        "occupation": "night nurse",
+        "hobbies_and_interests": "running, 書道",
+        "skills_and_expertise": "triage; \\LaTeX",
+        "complementary_info": 'Zoë grew up in León 🙂 and says "mañana" a lot.\u2028She keeps {lists}.',
+        "formatted_str": 'Name: Zoë "Zed" O\'Brien-Núñez\nAge: 41\nOccupation: night nurse',
+    },
+    "state_schema": {
+        "diet": ["eats everything", "vegetarian", 'vegan, but "flexible"'],
+        "training_goal": ["first 5 km", "half-marathon (21,1 km)", "rest & recover"],
+        "evenings {free}": ["{none}", "Tue | Thu", "every evening – 毎晩"],
+    },
+    "periods": [
+        {
+            "period_start": None,
+            "period_end": "2020-10-01",
+            "period_summary": None,
+            "sessions": [
+                {
+                    "event": None,
+                    "exposed_states": {"training_goal": "first 5 km", "diet": "eats everything"},
+                    "query": "I eat whatever the canteen has\nand can just about jog to the corner – a plan for my first race?",
+                    "messages": [],
+                    "session_time": "2020-09-12 07:05:09",
+                },
+                {
+                    "event": None,
+                    "exposed_states": {"evenings {free}": "{none}"},
+                    "query": "Night shifts eat all my evenings. Any {quick} hobby for the mornings?",
+                    "messages": [],
+                    "session_time": "2020-09-25 23:59:59",
+                },
+            ],
+            "state": {"diet": "eats everything", "training_goal": "first 5 km", "evenings {free}": "{none}"},
+            "updates": {
+                "diet": {"old": None, "new": "eats everything"},
+                "training_goal": {"old": None, "new": "first 5 km"},
+                "evenings {free}": {"old": None, "new": "{none}"},
+            },
+            "update_cnts": {"diet": 0, "training_goal": 0, "evenings {free}": 0},
+        },
+        {
+            "period_start": "2020-10-01",
+            "period_end": "2021-01-01",
+            "period_summary": "A warning at the clinic.",
+            "sessions": [
+                {
+                    "event": 'Dr. Müller\'s "numbers talk" made her change both her plate\nand her plan.',
+                    "exposed_states": {"diet": "vegetarian", "training_goal": "half-marathon (21,1 km)"},
+                    "query": 'My doctor said "no more meat", and I signed up for twice the distance… where do I start?',
+                    "messages": [],
+                    "session_time": "2020-11-03 00:00:00",
+                }
+            ],
+            "state": {"diet": "vegetarian", "training_goal": "half-marathon (21,1 km)", "evenings {free}": "{none}"},
+            "updates": {
+                "diet": {"old": "eats everything", "new": "vegetarian"},
+                "training_goal": {"old": "first 5 km", "new": "half-marathon (21,1 km)"},
+            },
+            "update_cnts": {"diet": 1, "training_goal": 1, "evenings {free}": 0},
+        },
+        {
+            "period_start": "2021-01-01",
+            "period_end": "2021-04-01",
+            "period_summary": "Shifts change; “Tue | Thu” are hers.",
+            "sessions": [
+                {
+                    "event": "The ward gave her Tuesdays | Thursdays off.",
+                    "exposed_states": {"evenings {free}": "Tue | Thu"},
+                    "query": "With two evenings back each week, what could I learn? 書道 maybe?",
+                    "messages": [],
+                    "session_time": "2021-02-28 18:30:00",
+                }
+            ],
+            "state": {"diet": "vegetarian", "training_goal": "half-marathon (21,1 km)", "evenings {free}": "Tue | Thu"},
+            "updates": {"evenings {free}": {"old": "{none}", "new": "Tue | Thu"}},
+            "update_cnts": {"diet": 1, "training_goal": 1, "evenings {free}": 1},
+        },
+    ],
+    "qas": [
+        {
+            "query": 'What should I cook "before" a run?',
+            "required_info": ["diet", "training_goal"],
+            "answer_choices": [
+                {
+                    "state": ["eats everything", "first 5 km"],
+                    "answer": "Anything light does: pasta with ham two hours before an easy jog. Keep it small.",
+                    "type": "experience",
+                },
+                {
+                    "state": ['vegan, but "flexible"', "rest & recover"],
+                    "answer": "A vegan bowl is enough while you rest. Add {salt}.",
+                    "type": "random",
+                },
+                {
+                    "state": ["vegetarian", "half-marathon (21,1 km)"],
+                    "answer": "Lentils and rice the night before a long run. Skip the cream, and drink well.",
+                    "type": "experience",
+                },
+            ],
+        },
+        {
+            "query": "Which evening suits a {tasting}?",
+            "required_info": ["evenings {free}", "diet"],
+            "answer_choices": [
+                {
+                    "state": ["Tue | Thu", "vegetarian"],
+                    "answer": "Thursday, with a cheese board; Tuesday is too early.",
+                    "type": "experience",
+                },
+                {
+                    "state": ["{none}", "eats everything"],
+                    "answer": 'None for now: make it a breakfast with "everything".',
+                    "type": "experience",
+                },
+                {
+                    "state": ["{none}", "vegetarian"],
+                    "answer": "None, so invite them to a meatless brunch.",
+                    "type": "experience",
+                },
+            ],
+        },
+    ],
+}
+
+
+def without_what_the_shape_lacks(episode: Episode) -> dict[str, Any]:
+    fields = episode.model_dump()
+    for variable in fields["state_schema"]["variables"]:
+        variable["merged_from"] = (variable["name"],)
+    return fields
+
+
+def leaves(value: object, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if isinstance(value, (dict, list)):
+        items: Any = value.items() if isinstance(value, dict) else enumerate(value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        for key, item in items:
+            yield from leaves(item, (*path, key))
+    yield path
+
+
+def kept_or_refused(item: dict[str, Any]) -> dict[str, Any] | str:
+    try:
+        return to_reference(from_reference(item, position=3))
+    except ReferenceError as error:
+        return (
+            "refused" if re.match(r"Item \[3\] \(.+\) of the reference data is wrong at .+: .+\.$", str(error)) else str(error)
+        )
+
+
+def put(item: dict[str, Any], path: tuple[Any, ...], value: object) -> dict[str, Any]:
+    changed: Any = copy.deepcopy(item)
+    place = changed
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    return changed
+
+
+words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12).filter(
+    lambda text: text.isprintable() and text == text.strip()
+)
+
+
+@st.composite
+def retold(draw: st.DrawFn) -> dict[str, Any]:
+    """The example with every name and value replaced by any other text."""
+    texts = draw(st.lists(words, min_size=12, max_size=12, unique=True))
+    olds = [*scenario.CHOICES, *(value for values in scenario.CHOICES.values() for value in values)]
+    new = dict(zip(olds, texts, strict=True))
+
+    def walk(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {new.get(key, key): walk(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType, reportCallIssue, reportArgumentType]
+        if isinstance(value, list):
+            return [walk(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+        return new.get(value, value)
+
+    profile = EXPECTED["user_profile"]
+    item = walk({key: value for key, value in EXPECTED.items() if key not in {"user_profile", "id", "start_time"}})
+    return {"id": EXPECTED["id"], "start_time": EXPECTED["start_time"], "user_profile": profile, **item}
+
+
+def test_an_episode_has_exactly_the_reference_s_shape_and_key_order() -> None:
+    assert json.dumps(to_reference(scenario.episode())) == json.dumps(EXPECTED)
+
+
+def test_reading_gives_back_the_episode_but_for_what_variables_were_merged_from() -> None:
+    episode = scenario.episode()
+    assert from_reference(to_reference(episode)).model_dump() == without_what_the_shape_lacks(episode)
+
+
+@given(retold())
+def test_writing_what_was_read_gives_the_same_item_in_any_words(item: dict[str, Any]) -> None:
+    assert json.dumps(to_reference(from_reference(item))) == json.dumps(item)
+
+
+LEAVES = [path for path in leaves(EXPECTED) if path]
+JSON_VALUES = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), words, st.sampled_from([" x ", "\ud800", [], {}])
+)
+
+
+@given(st.sampled_from(LEAVES), JSON_VALUES)
+def test_a_changed_item_is_kept_exactly_or_refused_by_name_and_path(path: tuple[Any, ...], value: object) -> None:
+    item = put(EXPECTED, path, value)
+    assert kept_or_refused(item) in (item, "refused")
+
+
+@given(st.sampled_from(LEAVES))
+def test_a_key_or_entry_can_be_left_out_only_where_nothing_needs_it(path: tuple[Any, ...]) -> None:
+    item = copy.deepcopy(EXPECTED)
+    place: Any = item
+    for key in path[:-1]:
+        place = place[key]
+    del place[path[-1]]
+    assert kept_or_refused(item) in (item, "refused")
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "expected"),
+    [
+        (("periods", 1, "sessions", 0, "query"), 7, "periods[1].sessions[0].query"),
+        (("periods", 1, "updates", "evenings {free}"), {"old": "{none}"}, "periods[1].updates['evenings {free}'].new"),
+        (("periods", 2, "session_time"), "2021", "periods[2].session_time"),
+        (("start_time",), "20201001", "start_time"),
+        (("user_profile", "uuid"), "somebody else", "user_profile.uuid"),
+        (("user_profile", "name"), "Zoë ", "user_profile.name"),
+        (("qas", 0, "answer_choices", 1, "state"), ["vegetarian", "half-marathon (21,1 km)"], "qas[0].answer_choices"),
+        (("periods", 2, "updates"), {}, "periods[2].updates"),
+        (("qas", 1, "query"), "\ud800", "qas[1].query"),
+    ],
+)
+def test_the_error_is_one_sentence_that_names_item_and_path(path: tuple[Any, ...], value: object, expected: str) -> None:
+    with pytest.raises(ReferenceError) as caught:
+        from_reference(put(EXPECTED, path, value))
+    assert f"Item '5f0c-zoë-001' of the reference data is wrong at {expected}: " in str(caught.value)
+    assert str(caught.value).endswith(".")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("item", [None, [], "x", {}, {"id": 3}])
+def test_what_is_no_item_is_refused(item: object) -> None:
+    with pytest.raises(ReferenceError, match="is wrong at"):
+        from_reference(item)
+
+
+def test_golden_options_are_found_by_their_unique_match() -> None:
+    read = from_reference(EXPECTED)
+    assert [question.golden for question in read.questions] == [
+        ("q01-c1", "q01-c3", "q01-c3"),
+        ("q02-c2", "q02-c3", "q02-c1"),
+    ]
+    for index, period in enumerate(read.periods):
+        for question in read.questions:
+            variant = tuple(period.state[name] for name in question.required_info)
+            matching = [choice.choice_id for choice in question.answer_choices if choice.state == variant]
+            assert matching == [question.golden[index]]
+
+
+def test_key_order_of_a_state_does_not_matter() -> None:
+    backwards = dict(reversed(EXPECTED["periods"][2]["state"].items()))
+    read = from_reference(put(EXPECTED, ("periods", 2, "state"), backwards))
+    assert read == from_reference(EXPECTED)
+
+
+@pytest.mark.parametrize("moment", [datetime(2020, 9, 12, 7, 0, 0, 5), datetime(2020, 9, 12, tzinfo=UTC)])
+def test_a_time_that_the_shape_cannot_hold_is_refused_when_written(moment: datetime) -> None:
+    episode = scenario.episode()
+    first, *others = episode.periods[0].sessions
+    sessions = (scenario.varied(first, session_time=moment), *others)
+    periods = (scenario.varied(episode.periods[0], sessions=sessions), *episode.periods[1:])
+    with pytest.raises(ReferenceError, match=r"periods\[0\]\.sessions\[0\]\.session_time"):
+        to_reference(scenario.varied(episode, periods=periods))
+
+
+def test_recorded_messages_survive() -> None:
+    said = [{"role": "user", "content": " Hi\n"}, {"role": "assistant", "content": ""}]
+    item = put(EXPECTED, ("periods", 2, "sessions", 0, "messages"), said)
+    assert to_reference(from_reference(item)) == item
+
+
+def test_data_json_is_one_indented_array_in_plain_utf8(tmp_path: Path) -> None:
+    episodes = [scenario.episode(), scenario.episode("second", start_date=date(2020, 10, 2))]
+    content = data_json(episodes)
+    expected = json.dumps([to_reference(episode) for episode in episodes], ensure_ascii=False, indent=2) + "\n"
+    assert content == expected.encode()
+    (tmp_path / "data.json").write_bytes(content)
+    assert data_json(read_data_json(tmp_path / "data.json")) == content
+    assert data_json([]) == b"[]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "not readable as JSON"),
+        ("{}", "one JSON array"),
+        ('[{"id": "a", "id": "b"}]', "'id' occurs twice"),
+        ("[1]", r"Item \[0\]"),
+    ],
+)
+def test_a_file_that_is_no_such_array_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "data.json").write_text(text)
+    with pytest.raises(ReferenceError, match=message):
+        read_data_json(tmp_path / "data.json")
+
+
+def test_two_items_with_one_id_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "data.json").write_bytes(data_json([scenario.episode(), scenario.episode()]))
+    with pytest.raises(ReferenceError, match="another item has the same id"):
+        read_data_json(tmp_path / "data.json")

@@ -1,0 +1,242 @@
+"""What is put is on the disk, whoever else writes, whoever is killed."""
+
+import asyncio
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pipelines.resources.keyed_store import KeyedStore, StoreError
+from pipelines.resources.work import SqliteWork
+
+ROOT = Path(__file__).parents[2]
+WRITER = """
+import asyncio, sys
+from pathlib import Path
+from pipelines.resources.work import SqliteWork
+
+async def one(work, name, number):
+    await work.put(f"{name}-{number}", name.encode() * 500)
+    await work.put(f"shared-{number}", name.encode())
+    print(f"{name}-{number}", flush=True)
+
+async def main(path, name, count):
+    work = SqliteWork(Path(path))
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for start in range(0, count, 20):
+        await asyncio.gather(*(one(work, name, number) for number in range(start, min(start + 20, count))))
+    work.close()
+
+asyncio.run(main(sys.argv[1], sys.argv[2], int(sys.argv[3])))
+"""
+
+
+def writer(path: Path, name: str, count: int) -> "subprocess.Popen[str]":
+    process = subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(path), name, str(count)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def release(process: "subprocess.Popen[str]") -> None:
+    assert process.stdin is not None
+    process.stdin.write("\n")
+    process.stdin.flush()
+
+
+def told(process: "subprocess.Popen[str]", lines: int) -> list[str]:
+    assert process.stdout is not None
+    return [process.stdout.readline().strip() for _ in range(lines)]
+
+
+def keys(connection: sqlite3.Connection) -> set[str]:
+    return {row[0] for row in connection.execute("SELECT key FROM work")}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[KeyedStore]:
+    store = KeyedStore(tmp_path / "new" / "folder" / "store.sqlite", table="work")
+    yield store
+    store.close()
+
+
+def test_a_value_comes_back_in_another_store_of_the_same_file(store: KeyedStore) -> None:
+    asyncio.run(store.put("käse", b"\x00\xff"))
+    other = SqliteWork(store.path)
+    assert asyncio.run(other.get("käse")) == b"\x00\xff"
+    assert asyncio.run(other.get("kase")) is None
+    other.close()
+
+
+def test_the_first_value_of_a_key_stays(store: KeyedStore) -> None:
+    async def race() -> bytes | None:
+        await store.put("key", b"first")
+        await asyncio.gather(store.put("key", b"second"), store.put("key", b"third"))
+        return await store.get("key")
+
+    assert asyncio.run(race()) == b"first"
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.sampled_from("abcdefgh"), st.binary(max_size=40)), max_size=12))
+def test_the_store_is_a_dict_with_setdefault(store: KeyedStore, puts: list[tuple[str, bytes]]) -> None:
+    async def play() -> dict[str, bytes | None]:
+        await store.run(lambda connection: connection.execute("DELETE FROM work"))
+        await asyncio.gather(*(store.put(key, value) for key, value in puts))
+        return {key: await store.get(key) for key, _ in puts}
+
+    expected: dict[str, bytes] = {}
+    for key, value in puts:
+        expected.setdefault(key, value)
+    assert asyncio.run(play()) == expected
+
+
+def test_puts_that_wait_together_are_committed_together(store: KeyedStore) -> None:
+    async def many() -> list[str]:
+        statements: list[str] = []
+        await store.run(lambda connection: connection.set_trace_callback(statements.append))
+        await asyncio.gather(*(store.put(str(number), b"x") for number in range(200)))
+        return statements
+
+    statements = asyncio.run(many())
+    assert sum(statement.startswith("INSERT") for statement in statements) == 200
+    assert statements.count("COMMIT") <= 3
+
+
+def test_one_store_serves_one_event_loop_after_another_and_opens_again_after_close(store: KeyedStore) -> None:
+    for number in range(4):
+        asyncio.run(store.put(str(number), b"x"))
+        if number % 2:
+            store.close()
+    assert asyncio.run(store.run(keys)) == {"0", "1", "2", "3"}
+
+
+def test_the_event_loop_runs_on_while_another_process_holds_the_file(store: KeyedStore) -> None:
+    async def wait_for_the_lock() -> tuple[int, bool]:
+        await store.put("before", b"")
+        other = sqlite3.connect(store.path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        put = asyncio.create_task(store.put("after", b""))
+        ticks = 0
+        while ticks < 20:
+            await asyncio.sleep(0.005)
+            ticks += 1
+        waited = not put.done()
+        other.execute("COMMIT")
+        other.close()
+        await put
+        return ticks, waited
+
+    assert asyncio.run(wait_for_the_lock()) == (20, True)
+
+
+def test_a_cancelled_put_harms_no_other(store: KeyedStore) -> None:
+    async def cancel_one() -> set[str]:
+        tasks = [asyncio.create_task(store.put(str(number), b"x")) for number in range(5)]
+        await asyncio.sleep(0)
+        tasks[0].cancel()
+        await asyncio.gather(*tasks[1:])
+        return await store.run(keys)
+
+    assert asyncio.run(cancel_one()) >= {"1", "2", "3", "4"}
+
+
+def test_extra_columns_are_stored_and_added_to_an_older_file(store: KeyedStore) -> None:
+    asyncio.run(store.put("old", b"x"))
+    newer = KeyedStore(store.path, table="work", columns={"model": "TEXT", "tokens": "INTEGER"})
+    asyncio.run(newer.put("new", b"y", extra={"tokens": 3, "model": "m"}))
+    rows = asyncio.run(newer.run(lambda c: c.execute("SELECT key, model, tokens FROM work ORDER BY key").fetchall()))
+    assert rows == [("new", "m", 3), ("old", None, None)]
+    with pytest.raises(ValueError, match="no columns \\['price'\\]"):
+        asyncio.run(newer.put("newest", b"", extra={"price": 1.0}))
+    newer.close()
+
+
+def test_two_processes_write_to_one_store_at_once(store: KeyedStore) -> None:
+    processes = [writer(store.path, name, 100) for name in ("a", "b")]
+    for process in processes:
+        release(process)
+    assert [process.wait(timeout=60) for process in processes] == [0, 0]
+    found = asyncio.run(store.run(keys))
+    assert found == {f"{name}-{number}" for name in ("a", "b", "shared") for number in range(100)}
+    assert asyncio.run(store.get("shared-7")) in (b"a", b"b")
+
+
+def test_what_a_killed_process_had_been_told_is_stored_is_there(store: KeyedStore) -> None:
+    process = writer(store.path, "a", 100_000)
+    release(process)
+    acknowledged = told(process, 150)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait(timeout=60) == -signal.SIGKILL
+    asyncio.run(store.put("next", b"run"))
+    assert asyncio.run(store.run(keys)) >= {*acknowledged, "next"}
+    assert asyncio.run(store.get(acknowledged[0])) == b"a" * 500
+
+
+def test_a_file_that_is_no_database_is_named_with_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "work.sqlite"
+    path.write_bytes(b"not a database " * 100)
+    work = SqliteWork(path)
+    with pytest.raises(StoreError, match=r"work\.sqlite is not a SQLite database; move it away"):
+        asyncio.run(work.put("key", b""))
+    path.unlink()
+    asyncio.run(work.put("key", b"made anew"))
+    assert asyncio.run(work.get("key")) == b"made anew"
+    work.close()
+
+
+def test_a_damaged_database_is_named_with_what_to_do(store: KeyedStore) -> None:
+    asyncio.run(store.put("key", b"x" * 100_000))
+    store.close()
+    content = bytearray(store.path.read_bytes())
+    content[4096 : len(content)] = b"\xff" * (len(content) - 4096)
+    store.path.write_bytes(content)
+    with pytest.raises(StoreError, match=r"store\.sqlite is damaged; move it away"):
+        asyncio.run(store.put("key", b""))
+
+
+def test_a_full_disk_is_told_to_everyone_who_waits_and_what_was_stored_stays(store: KeyedStore) -> None:
+    async def fill() -> list[BaseException | None]:
+        await store.put("before", b"x")
+        await store.run(lambda connection: connection.execute("PRAGMA max_page_count = 20"))
+        return await asyncio.gather(*(store.put(str(n), b"x" * 50_000) for n in range(5)), return_exceptions=True)
+
+    told = asyncio.run(fill())
+    assert all(isinstance(error, StoreError) and "disk is full; make room" in str(error) for error in told)
+    assert asyncio.run(store.run(keys)) == {"before"}
+
+
+def test_a_place_that_cannot_be_written_is_named_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder").mkdir()
+    for path in (tmp_path / "file" / "work.sqlite", tmp_path / "folder"):
+        with pytest.raises(StoreError, match=f"{path} cannot be opened; make the file and its folder writable"):
+            asyncio.run(SqliteWork(path).put("key", b""))
+
+
+def test_a_file_made_read_only_is_named_with_what_to_do(store: KeyedStore) -> None:
+    async def write() -> None:
+        await store.run(lambda connection: connection.execute("PRAGMA query_only = 1"))
+        await store.put("key", b"")
+
+    with pytest.raises(StoreError, match="cannot be written; make the file and its folder writable"):
+        asyncio.run(write())
+
+
+def test_a_mistake_in_a_job_is_not_blamed_on_the_file(store: KeyedStore) -> None:
+    with pytest.raises(sqlite3.OperationalError, match="no such table"):
+        asyncio.run(store.run(lambda connection: connection.execute("SELECT * FROM nowhere")))

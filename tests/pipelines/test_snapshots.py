@@ -1,0 +1,248 @@
+"""A snapshot appears whole or not at all, is named by its rows, and gives them back."""
+
+import gc
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assets.ports import SnapshotRef
+from assets.records.base import UserRecord
+from assets.records.failure import Failure
+from assets.records.profile import UserProfile
+from assets.records.question import Question, QuestionSet, RequiredInfo
+from pipelines.resources.explorer import views, write_explorer
+from pipelines.resources.snapshots import HOST, ParquetSnapshots, SnapshotError
+
+ROOT = Path(__file__).parents[2]
+FAILURE = Failure(user_id="u1", position=1, stage="questions", reason="refused", message="Nein.", last_reply="…")
+
+
+def questions(position: int, text: str = "Was nun?") -> QuestionSet:
+    info = RequiredInfo(info_type="diät", info_choices=("vegan", "'alles'"))
+    return QuestionSet(user_id=f"u{position}", questions=(Question(question_id="q1", text=text, required_info=(info,)),))
+
+
+def profile(position: int) -> UserProfile:
+    fields = {name: "x" for name in UserProfile.model_fields if name not in ("user_id", "age")}
+    return UserProfile.model_validate({**fields, "user_id": f"u{position}", "age": 40})
+
+
+def rows(*positions: int, text: str = "Was nun?") -> list[tuple[int, UserRecord]]:
+    return [(position, questions(position, text)) for position in positions]
+
+
+def write(
+    store: ParquetSnapshots, parts: Sequence[Sequence[int]], *, text: str = "Was nun?", unit: str = "demo"
+) -> SnapshotRef:
+    writer = store.writer("questions", unit=unit)
+    for part in parts:
+        writer.add("questions", rows(*part, text=text))
+    writer.add("user_profiles", [(4, profile(4))])
+    return writer.finish([FAILURE])
+
+
+def digests(folder: Path) -> dict[str, str]:
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ParquetSnapshots:
+    return ParquetSnapshots(tmp_path / "snapshots")
+
+
+def test_a_snapshot_gives_its_rows_back_own_and_carried(store: ParquetSnapshots) -> None:
+    ref = write(store, [[0, 2], [4]])
+    assert store.read(ref, "questions", record=QuestionSet) == {p: questions(p) for p in (0, 2, 4)}
+    assert store.read(ref, "user_profiles", record=UserProfile) == {4: profile(4)}
+    assert store.read(ref, "answers", record=QuestionSet) == {}
+    assert (ref.users, ref.failures) == (3, (FAILURE,))
+
+
+def test_only_wanted_positions_are_read_and_other_parts_are_not_opened(store: ParquetSnapshots) -> None:
+    ref = write(store, [[0, 1, 2], [5, 6]])
+    (store.root / ref.parts[1].path).unlink()
+    assert store.read(ref, "questions", record=QuestionSet, positions=[2, 0, 3]) == {0: questions(0), 2: questions(2)}
+    assert store.read(ref, "questions", record=QuestionSet, positions=[]) == {}
+    with pytest.raises(SnapshotError, match=r"part-00001\.parquet is missing; materialize 'questions' of 'demo' again"):
+        store.read(ref, "questions", record=QuestionSet)
+
+
+def test_the_folder_holds_what_it_should_and_nothing_else(store: ParquetSnapshots) -> None:
+    ref = write(store, [[0], [], [2]])
+    home = store.root / "questions" / "demo"
+    assert sorted(path.name for path in home.iterdir()) == sorted([ref.digest[:16], "LATEST"])
+    names = ["carried-user_profiles-00000.parquet", "failures.parquet", "part-00000.parquet", "part-00001.parquet"]
+    assert sorted(path.name for path in (home / ref.digest[:16]).iterdir()) == [*names, "snapshot.json"]
+    assert [part.path for part in ref.parts] == [
+        f"questions/demo/{ref.digest[:16]}/{name}" for name in (names[2], names[3], names[0])
+    ]
+    content = (home / ref.digest[:16] / "snapshot.json").read_text(encoding="utf-8")
+    assert SnapshotRef.model_validate_json(content) == ref
+    assert str(store.root) not in content
+    assert (home / "LATEST").read_text(encoding="utf-8").strip() == ref.digest
+
+
+def test_equal_rows_give_equal_bytes_wherever_and_whenever(tmp_path: Path) -> None:
+    stores = [ParquetSnapshots(tmp_path / name) for name in ("here", "there")]
+    assert write(stores[0], [[0], [2]]) == write(stores[1], [[0], [2]])
+    assert digests(stores[0].root) == digests(stores[1].root)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.sets(st.integers(0, 30)), st.integers(1, 9), st.integers(1, 9))
+def test_the_digest_does_not_depend_on_the_size_of_parts(
+    tmp_path_factory: pytest.TempPathFactory, positions: set[int], size: int, other: int
+) -> None:
+    ordered = sorted(positions)
+    refs: list[SnapshotRef] = []
+    for step in (size, other):
+        store = ParquetSnapshots(tmp_path_factory.mktemp("snapshots"))
+        refs.append(write(store, [ordered[start : start + step] for start in range(0, len(ordered), step)]))
+        assert list(store.read(refs[-1], "questions", record=QuestionSet)) == ordered
+    assert refs[0].digest == refs[1].digest
+
+
+def test_the_digest_depends_on_rows_positions_carried_rows_and_failures(store: ParquetSnapshots) -> None:
+    base = write(store, [[0, 2]]).digest
+    bare, failed = store.writer("questions", unit="demo"), store.writer("questions", unit="demo")
+    for writer in (bare, failed):
+        writer.add("questions", rows(0, 2))
+    found = {write(store, [[0, 3]]).digest, write(store, [[0, 2]], text="Wie?").digest}
+    found |= {bare.finish([]).digest, failed.finish([FAILURE]).digest}
+    assert len(found | {base}) == 5
+
+
+def test_a_snapshot_without_rows_is_a_snapshot(store: ParquetSnapshots) -> None:
+    writer = store.writer("questions", unit="demo")
+    writer.add("questions", [])
+    ref = writer.finish([])
+    assert (ref.users, ref.parts) == (0, ())
+    assert store.read(ref, "questions", record=QuestionSet) == {}
+
+
+def test_rows_out_of_order_are_refused(store: ParquetSnapshots) -> None:
+    writer = store.writer("questions", unit="demo")
+    writer.add("questions", rows(0, 3))
+    for wrong in (rows(2), rows(3), rows(5, 4)):
+        with pytest.raises(ValueError, match="ascending order"):
+            writer.add("questions", wrong)
+
+
+def test_nothing_is_visible_before_finish_and_an_abandoned_writer_leaves_nothing(store: ParquetSnapshots) -> None:
+    writer = store.writer("questions", unit="demo")
+    writer.add("questions", rows(0))
+    home = store.root / "questions" / "demo"
+    assert [path.name.startswith(".writing-") for path in home.iterdir()] == [True]
+    del writer
+    gc.collect()
+    assert list(home.iterdir()) == []
+
+
+def test_an_equal_snapshot_that_is_there_is_kept(store: ParquetSnapshots) -> None:
+    first = write(store, [[0], [2]])
+    before = (store.root / first.parts[0].path).stat()
+    assert write(store, [[0, 2]]) == first
+    assert (store.root / first.parts[0].path).stat().st_ino == before.st_ino
+    assert len(list((store.root / "questions" / "demo").iterdir())) == 2
+
+
+def test_making_a_snapshot_again_repairs_one_with_a_missing_file(store: ParquetSnapshots) -> None:
+    ref = write(store, [[0, 2]])
+    (store.root / ref.parts[0].path).unlink()
+    assert write(store, [[0, 2]]) == ref
+    assert set(store.read(ref, "questions", record=QuestionSet)) == {0, 2}
+    assert len(list((store.root / "questions" / "demo").iterdir())) == 2
+
+
+def test_latest_follows_the_snapshot_finished_last(store: ParquetSnapshots) -> None:
+    first, second = write(store, [[0]]), write(store, [[0]], text="Wie?")
+    pointer = store.root / "questions" / "demo" / "LATEST"
+    assert pointer.read_text(encoding="utf-8").strip() == second.digest
+    assert write(store, [[0]]) == first
+    assert pointer.read_text(encoding="utf-8").strip() == first.digest
+
+
+def test_leftovers_of_the_dead_are_cleared_and_the_living_left_alone(store: ParquetSnapshots) -> None:
+    home = store.root / "questions" / "demo"
+    script = """
+import os, sys, signal
+from pathlib import Path
+from assets.records.question import QuestionSet
+from pipelines.resources.snapshots import ParquetSnapshots
+writer = ParquetSnapshots(Path(sys.argv[1])).writer("questions", unit="demo")
+writer.add("questions", [(0, QuestionSet(user_id="u", questions=()))])
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    command = [sys.executable, "-c", script, str(store.root)]
+    killed = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    (left,) = home.iterdir()
+    pointer = left.with_name(f"{left.name}1")
+    pointer.write_text("never put in place")
+    elsewhere, long_gone = home / ".writing-other-host-1-ab", home / ".writing-other-host-1-cd"
+    elsewhere.mkdir()
+    long_gone.mkdir()
+    os.utime(long_gone, (0, 0))
+    alive = store.writer("questions", unit="demo")
+    alive.add("questions", rows(0))
+    ref = write(store, [[0, 2]])
+    assert [folder.exists() for folder in (left, pointer, long_gone, elsewhere)] == [False, False, False, True]
+    assert [path.name.startswith(f".writing-{HOST}-{os.getpid()}-") for path in home.glob(".writing-*")].count(True) == 1
+    assert alive.finish([]).digest != ref.digest
+
+
+def test_a_damaged_file_and_rows_of_another_kind_are_told_apart(store: ParquetSnapshots) -> None:
+    ref = write(store, [[0]])
+    with pytest.raises(SnapshotError, match=r"holds no UserProfile of today; materialize 'questions' of 'demo' again"):
+        store.read(ref, "questions", record=UserProfile)
+    (store.root / ref.parts[0].path).write_bytes(b"PAR1 no more")
+    with pytest.raises(SnapshotError, match="is damaged; delete its folder"):
+        store.read(ref, "questions", record=QuestionSet)
+
+
+def select(connection: duckdb.DuckDBPyConnection, sql: str) -> list[Any]:
+    return connection.execute(sql).fetchall()
+
+
+def test_views_unite_the_latest_snapshots_of_all_units(tmp_path: Path) -> None:
+    store = ParquetSnapshots(tmp_path / "it's [here]*")
+    write(store, [[0], [2]], text="old")
+    write(store, [[0], [2]], text="new")
+    write(store, [[7]], unit="large-0001")
+    profiles = store.writer("user_profiles", unit="demo")
+    profiles.add("user_profiles", [(0, profile(0)), (4, profile(4))])
+    profiles.finish([])
+    with duckdb.connect() as connection:
+        assert views(store.root, connection=connection) == ["failures", "questions", "user_profiles"]
+        assert select(connection, "SELECT unit, position, questions[1].text FROM questions ORDER BY ALL") == [
+            ("demo", 0, "new"),
+            ("demo", 2, "new"),
+            ("large-0001", 7, "Was nun?"),
+        ]
+        carried = select(connection, "SELECT unit, position, user_id FROM user_profiles ORDER BY ALL")
+        assert carried == [("demo", 0, "u0"), ("demo", 4, "u4"), ("large-0001", 4, "u4")]
+        failed = select(connection, "SELECT unit, user_id, message FROM failures ORDER BY ALL")
+        assert failed == [("demo", "u1", "Nein."), ("large-0001", "u1", "Nein.")]
+
+
+def test_an_explorer_file_opens_anywhere_on_this_machine(store: ParquetSnapshots, tmp_path: Path) -> None:
+    path = tmp_path / "explore" / "explorer.duckdb"
+    assert write_explorer(store.root, path) == []
+    write(store, [[0, 2]])
+    assert write_explorer(store.root, path) == ["failures", "questions", "user_profiles"]
+    script = f"import duckdb; print(duckdb.connect({str(path)!r}).execute('SELECT count(*) FROM questions').fetchone()[0])"
+    found = subprocess.run([sys.executable, "-c", script], cwd="/", capture_output=True, text=True, check=True)
+    assert json.loads(found.stdout) == 2
+    assert [item.name for item in path.parent.iterdir()] == [path.name]

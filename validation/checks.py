@@ -1,0 +1,64 @@
+"""Asset checks, derived from the rules: one step per stage, one check per rule, passing rules report too."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import dagster as dg
+
+from assets.desk import Stage
+from assets.partitions import UNIT_PARTITIONS, by_variant
+from assets.ports import SnapshotRef, Workshop
+from assets.records.base import UserRecord
+from assets.records.recipe import Recipe
+from assets.stage import Row, markdown_table
+from validation.rules import Outcome, apply_rules
+from validation.stage_rules import RULES
+
+SAMPLE_SIZE = 10
+
+
+def stage_checks(stage: Stage[Any]) -> dg.AssetChecksDefinition:
+    """All checks of one stage's asset."""
+    rules = RULES[stage.name]
+    specs = [
+        dg.AssetCheckSpec(
+            name=rule.name,
+            asset=stage.name,
+            description=rule.truth,
+            blocking=rule.blocking,
+            partitions_def=UNIT_PARTITIONS,
+            additional_deps=[dg.AssetDep("recipe", partition_mapping=by_variant())],
+        )
+        for rule in rules
+    ]
+
+    @dg.multi_asset_check(
+        name=f"{stage.name}_checks",
+        specs=specs,
+        ins={"ref": dg.AssetIn(stage.name), "recipe": dg.AssetIn("recipe")},
+        required_resource_keys={"workshop"},
+    )
+    def checks(context: dg.AssetCheckExecutionContext, ref: SnapshotRef, recipe: Recipe) -> Iterator[dg.AssetCheckResult]:
+        workshop: Workshop = context.resources.workshop
+        rows: dict[int, UserRecord] = workshop.snapshots.read(ref, stage.name, record=stage.record)
+        for outcome in apply_rules(rules, rows.values(), recipe=recipe):
+            yield check_result(outcome, asset=stage.name)
+
+    return checks
+
+
+def check_result(outcome: Outcome, *, asset: str) -> dg.AssetCheckResult:
+    """A rule's outcome as Dagster shows it, with a bounded sample of what is wrong."""
+    sample: list[Row] = [{"user": one.user_id, "what": one.message} for one in outcome.violations[:SAMPLE_SIZE]]
+    return dg.AssetCheckResult(
+        asset_key=asset,
+        check_name=outcome.rule.name,
+        passed=outcome.passed,
+        severity=dg.AssetCheckSeverity.ERROR if outcome.rule.blocking else dg.AssetCheckSeverity.WARN,
+        description=outcome.rule.truth,
+        metadata={
+            "users": outcome.users,
+            "violations": len(outcome.violations),
+            "sample": dg.MetadataValue.md(markdown_table(sample) if sample else "none"),
+        },
+    )
