@@ -180,8 +180,8 @@ answers = stage_asset(
     ANSWERS,
     Face(
         group="answers",
-        description="One personalized answer per state variant of each question, kept when a judge recovered the variant from it "
-        "(paper section 3.1, App. C.3). The golden choice of every period is stored by id.",
+        description="One personalized answer per state variant of each question, kept when a judge recovered the variant from "
+        "it (paper section 3.1, App. C.3). The golden choice of every period is stored by id.",
         rows=_rows,
     ),
 )

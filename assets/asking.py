@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -88,14 +89,13 @@ def _read(asked: Ask[T, R], reply: ModelReply) -> R:
 
 def extract_json(text: str) -> object:
     """The JSON value in a reply, also when prose or a code fence surrounds it. Raises Unusable."""
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        start, end = text.find("{"), text.rfind("}")
-        try:
-            return json.loads(text[start : end + 1])
-        except json.JSONDecodeError as error:
-            raise Unusable("unparsable", "The answer is not a JSON object; answer with one JSON object alone.") from error
+    for part in (text, text[text.find("{") : text.rfind("}") + 1]):
+        # A ValueError too: a number of thousands of digits, and half of a surrogate pair, which no file could keep.
+        with suppress(ValueError, RecursionError):
+            value: object = json.loads(part)
+            json.dumps(value, ensure_ascii=False).encode()
+            return value
+    raise Unusable("unparsable", "The answer is not a JSON object; answer with one JSON object alone.")
 
 
 def _explain(error: ValidationError) -> str:

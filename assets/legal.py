@@ -6,6 +6,8 @@ from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from assets.records.base import Name
+
 
 class LegalReply(BaseModel):
     """Base of the shapes below: a fixed set of keys, which may be any text (they are aliases)."""
@@ -39,8 +41,8 @@ def texts(keys: Sequence[str]) -> type[LegalReply]:
 
 
 def lists(keys: Sequence[str], *, length: int) -> type[LegalReply]:
-    """A shape that maps every key to a list of exactly `length` texts."""
-    kind = cast(Any, list[str])
+    """A shape that maps every key to a list of exactly `length` names."""
+    kind = cast(Any, list[Name])
     fields: dict[str, Any] = {
         f"f{index}": (kind, Field(alias=key, min_length=length, max_length=length)) for index, key in enumerate(keys)
     }

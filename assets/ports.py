@@ -1,11 +1,14 @@
 """The ports: what the stages need from outside, as protocols. `pipelines` brings what stands behind them."""
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeVar
+
+from pydantic import Field
 
 from assets.records.base import Record, StageName, UserRecord
 from assets.records.failure import Failure
+from assets.records.recipe import Recipe
 from assets.records.usage import Usage
 from prompts.template import Message
 
@@ -15,12 +18,13 @@ FinishReason = Literal["stop", "length", "refusal"]
 
 @dataclass(frozen=True)
 class CallLabels:
-    """What a call was for; never part of its identity."""
+    """What a call was for; never part of its identity. `attempt` counts how often the same thing was asked before."""
 
     stage: str = ""
     user_id: str = ""
     prompt: str = ""
     fingerprint: str = ""
+    attempt: int = 0
 
 
 @dataclass(frozen=True)
@@ -40,17 +44,29 @@ class ModelRequest:
 
 @dataclass(frozen=True)
 class ModelReply:
-    """The words that came back. `repeated`: they came from the call cache and cost nothing."""
+    """The words that came back. `repeated`: they came from the call cache and cost nothing.
+
+    `cached_input_tokens` are those of the `input_tokens` that the provider had in its prefix cache. `seconds` is the
+    time that the answered try took, `cost_usd` what the call cost, None where nobody knows the price; both are about
+    the call and not about the words, so that they are neither compared nor kept.
+    """
 
     text: str
     finish: FinishReason
     input_tokens: int
     output_tokens: int
     repeated: bool = False
+    cached_input_tokens: int = 0
+    seconds: float = field(default=0.0, compare=False)
+    cost_usd: float | None = field(default=None, compare=False)
 
 
 class EndpointError(Exception):
     """The model endpoint cannot serve this run; the message is one sentence for the user, free of secrets."""
+
+
+class BudgetReached(EndpointError):
+    """The variant has spent what its recipe allows; the run pauses, and goes on with a higher budget."""
 
 
 class LanguageModel(Protocol):
@@ -83,7 +99,7 @@ class SnapshotRef(Record):
     users: int
     parts: tuple[SnapshotPart, ...]
     failures: tuple[Failure, ...]
-    usage: dict[StageName, Usage] = {}
+    usage: dict[StageName, Usage] = Field(default_factory=dict[StageName, Usage])
 
 
 class SnapshotWriter(Protocol):
@@ -137,3 +153,8 @@ class Workshop:
     users_per_part: int = 200
     report: Callable[[StageProgress], None] | None = None
     embedded_model: str | None = None
+    open_account: Callable[[Recipe, str], LanguageModel] | None = None
+
+    def at(self, unit: str, *, recipe: Recipe) -> "Workshop":
+        """The workshop as one work unit of a recipe uses it: its calls are booked, and the recipe's budget holds."""
+        return self if self.open_account is None else replace(self, model=self.open_account(recipe, unit))

@@ -30,7 +30,7 @@ def progress_line(progress: StageProgress) -> str:
     ]
     if progress.failed:
         parts.append(f"{progress.failed} given up")
-    if progress.done:
+    if 0 < progress.done < progress.total:
         left = progress.seconds / progress.done * (progress.total - progress.done)
         parts.append(f"about {left:.0f} s left")
     return ", ".join(parts)

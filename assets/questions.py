@@ -67,7 +67,8 @@ def _check_counts(reply: QuestionsReply, recipe: Recipe) -> None:
         for info in question.required_info:
             if len(info.info_choices) != recipe.num_choices_per_state:
                 raise ValueError(
-                    f"{info.info_type!r} has {len(info.info_choices)} choices; exactly {recipe.num_choices_per_state} are wanted."
+                    f"{info.info_type!r} has {len(info.info_choices)} choices; "
+                    f"exactly {recipe.num_choices_per_state} are wanted."
                 )
 
 

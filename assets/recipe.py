@@ -13,7 +13,7 @@ from assets.records.recipe import Models, Recipe
 from assets.sampling import pool_digest, pool_files
 from assets.stage import OWNERS
 
-GROUPS = {"pool": dict[str, Any], "models": dict[str, Any], "gates": dict[str, Any]}
+GROUPS = {"pool": dict[str, Any], "models": dict[str, Any], "gates": dict[str, Any], "budget": dict[str, Any]}
 
 
 def _override_fields() -> dict[str, Any]:
@@ -71,7 +71,7 @@ def flat(record: Record) -> dict[str, str]:
     description="Every count, date, seed, model and policy that decides the rows (paper section 4.1). Launchpad values "
     "override the YAML, and everything below reads the recipe from here.",
 )
-def recipe(context: dg.AssetExecutionContext, config: Overrides) -> dg.MaterializeResult[Recipe]:  # pyright: ignore[reportInvalidTypeForm]
+def recipe(context: dg.AssetExecutionContext, config: Overrides) -> dg.MaterializeResult[Recipe]:  # pyright: ignore[reportInvalidTypeForm, reportUnknownParameterType]
     """Read the YAML, lay the overrides over it, resolve. Raises dg.Failure with one sentence on a bad value."""
     workshop: Workshop = context.resources.workshop
     values = cast(RecipeOverrides, config).model_dump()

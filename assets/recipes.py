@@ -90,12 +90,20 @@ def _set(fields: dict[str, Any], path: list[str], value: object) -> None:
     fields[path[-1]] = value
 
 
+def _siblings(where: str) -> list[str]:
+    """The fields there are where this dotted one was looked for."""
+    group: Any = Recipe
+    for name in where.split(".")[:-1]:
+        group = group.model_fields[name].annotation
+    return list(group.model_fields)
+
+
 def _sentences(error: ValidationError) -> list[str]:
     found: list[str] = []
     for problem in error.errors():
         where = ".".join(str(part) for part in problem["loc"])
         if problem["type"] == "extra_forbidden":
-            close = difflib.get_close_matches(where.rpartition(".")[2], Recipe.model_fields, n=1)
+            close = difflib.get_close_matches(where.rpartition(".")[2], _siblings(where), n=1)
             hint = f" Did you mean {close[0]!r}?" if close else ""
             found.append(f"there is no field {where!r}.{hint}")
         elif problem["type"] == "value_error":

@@ -71,13 +71,16 @@ def _open_pool(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> 
         raise RecipeError("The persona pool mixes Parquet and JSONL files; give it one kind.")
     reader, extra = ("read_parquet", ", file_row_number = true") if parquet else ("read_ndjson", "")
     listed = ", ".join(_literal(path) for path in parquet or lines)
-    source = f"{reader}([{listed}], union_by_name = true, filename = true{extra})"
+    source = f"{reader}([{listed}], union_by_name = true, filename = true{extra}"
     try:
-        connection.execute(f"CREATE VIEW pool AS SELECT * FROM {source}")
-        columns = [row[0] for row in connection.execute("DESCRIBE pool").fetchall()]
+        columns = {row[0]: row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {source})").fetchall()}
         missing = [name for name in PERSONA_COLUMNS if name not in columns]
         if missing:
             raise RecipeError(f"The persona pool {files[0].name} lacks the column {missing[0]!r}. {REMEDY}")
+        types = "" if parquet else f", columns = {{{_text_columns(columns)}}}"
+        connection.execute(
+            f"CREATE VIEW pool AS SELECT * REPLACE (uuid::VARCHAR AS uuid) FROM {source}{types}) WHERE uuid IS NOT NULL"
+        )
         connection.execute("SET threads = 1" if parquet else "SET threads = 2")
         connection.execute("SET allowed_paths = $files", {"files": parquet or lines})
         connection.execute("SET enable_external_access = false")
@@ -85,6 +88,13 @@ def _open_pool(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> 
     except duckdb.Error as error:
         reason = " ".join(str(error).split())[:200]
         raise RecipeError(f"The persona pool {files[0].name} cannot be read ({reason}). {REMEDY}") from error
+
+
+def _text_columns(columns: dict[str, str]) -> str:
+    """JSONL columns with their types, where DuckDB may not take text that looks like an id or a date for one."""
+    texts = set(PERSONA_COLUMNS) - {"age"}
+    kinds = {name: "VARCHAR" if name in texts else kind for name, kind in columns.items() if name != "filename"}
+    return ", ".join(f"{_literal(name)}: {_literal(kind)}" for name, kind in kinds.items())
 
 
 def _literal(text: str) -> str:
@@ -150,7 +160,11 @@ def _draw(connection: duckdb.DuckDBPyConnection, recipe: Recipe, *, count: int) 
 def _eligible(connection: duckdb.DuckDBPyConnection, query: str) -> str:
     """Run the recipe's own SQL over the view `pool` into a table of uuids, which can reach nothing but the pool's files."""
     try:
-        connection.execute("CREATE TEMP TABLE eligible AS SELECT uuid::VARCHAR AS uuid FROM (" + query + "\n)")
+        connection.execute(
+            "CREATE TEMP TABLE eligible AS SELECT uuid::VARCHAR AS uuid FROM ("
+            + query
+            + "\n) WHERE uuid IN (SELECT uuid FROM pool)"
+        )
     except duckdb.Error as error:
         reason = " ".join(str(error).split())[:200]
         raise RecipeError(f"pool.query must select uuid from the view `pool`; DuckDB says: {reason}.") from error

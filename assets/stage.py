@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, get_args
 
 import dagster as dg
 
 from assets.desk import Stage
 from assets.line import Line, StageResult
 from assets.partitions import UNIT_PARTITIONS, by_variant, unit_of
-from assets.ports import EndpointError, SnapshotRef, Workshop
+from assets.ports import BudgetReached, EndpointError, SnapshotRef, Workshop
 from assets.progress import LoggedProgress
 from assets.recipes import RecipeError, units
 from assets.records.base import StageName, UserRecord
@@ -56,7 +56,7 @@ def stage_asset(stage: Stage[R], face: Face) -> dg.AssetsDefinition:
         unit = unit_of(context.partition_key, among=units(recipe))
         if workshop.report is None:
             workshop = replace(workshop, report=LoggedProgress(context.log.info))
-        line = Line(plain, unit, recipe, workshop, refs)
+        line = Line(plain, unit, recipe, workshop.at(unit.key, recipe=recipe), refs)
         result = await told_in_one_sentence(line)
         for failure in result.ref.failures:
             context.log.warning(f"User {failure.user_id} was replaced at {failure.stage}: {failure.message}")
@@ -73,10 +73,20 @@ async def told_in_one_sentence(line: Line) -> StageResult:
     """Run the line; problems that the user can mend end the step with one sentence and no retry."""
     try:
         return await line.run()
+    except BudgetReached as error:
+        raise dg.Failure(description=f"{error} {left_to_do(line)}", allow_retries=False) from error
     except (EndpointError, RecipeError) as error:
         raise dg.Failure(description=str(error), allow_retries=False) from error
     except OSError as error:
         raise dg.Failure(description=disk_problem(error), allow_retries=False) from error
+
+
+def left_to_do(line: Line) -> str:
+    """The sentence that names what a paused run has not done: users of this stage, and the stages after it."""
+    wanted, stages = len(line.unit.users), get_args(StageName)
+    later = ", ".join(stages[stages.index(line.stage.name) + 1 :])
+    users = f"{line.stage.name} of {wanted - line.done} of {wanted} users"
+    return f"Left to do in {line.unit.key!r}: {users}{f', then {later}' if later else ''}."
 
 
 def disk_problem(error: OSError) -> str:
@@ -106,6 +116,8 @@ def metadata(result: StageResult, face: Face) -> dict[str, dg.MetadataValue | in
         "reasked": usage.reasks,
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
+        # What this materialization paid for. Dagster plots numbers over time; a word leaves a gap in the plot, not a zero.
+        "cost_usd": "unknown" if result.meter.unpriced else round(result.meter.cost_usd, 6),
         "seconds": round(result.seconds, 2),
         "snapshot": result.ref.parts[0].path.rpartition("/")[0] if result.ref.parts else "",
         "preview": dg.MetadataValue.md(markdown_table([row for record in result.preview for row in face.rows(record)][:12])),

@@ -53,7 +53,11 @@ def originals_of(questions: QuestionSet) -> dict[str, Original]:
     found: dict[str, Original] = {}
     for question in questions.questions:
         for info in question.required_info:
-            key = f"{info.info_type}_{question.question_id}" if info.info_type in repeated else info.info_type
+            key = info.info_type
+            if key in repeated:
+                key = f"{key}_{question.question_id}"
+                while key in types:
+                    key += "_"
             found[key] = Original(key, question.question_id, info)
     return found
 
@@ -121,10 +125,10 @@ async def _unify(
     )
 
     def read(reply: LegalReply) -> dict[str, tuple[str, ...]]:
-        choices = {name: tuple(choice.strip() for choice in values) for name, values in reply.given().items()}
+        choices = {name: tuple(values) for name, values in reply.given().items()}
         for name, values in choices.items():
-            if duplicates([value.casefold() for value in values]) or not all(values):
-                raise ValueError(f"The choices of {name!r} must differ and not be empty: {list(values)}.")
+            if duplicates([value.casefold() for value in values]):
+                raise ValueError(f"The choices of {name!r} must differ: {list(values)}.")
         return choices
 
     shape = lists(list(conflicts), length=recipe.num_choices_per_state)
@@ -169,8 +173,8 @@ state_schema = stage_asset(
     STATE_SCHEMA,
     Face(
         group="schema",
-        description="Canonical, unambiguous state variables: overlapping information types merged, conflicting choices unified, "
-        "questions rewritten onto them (paper section 3.1, App. C.3). Every drafted type maps to exactly one variable.",
+        description="Canonical, unambiguous state variables: overlapping information types merged, conflicting "
+        "choices unified, questions rewritten onto them (paper section 3.1, App. C.3). Every drafted type maps to exactly one variable.",
         rows=_rows,
     ),
 )

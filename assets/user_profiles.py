@@ -27,6 +27,20 @@ COMPLEMENTARY = (
     "culinary_persona",
 )
 
+# Codes of the census columns that read badly when only their underscores are taken away.
+PLAIN_WORDS = {
+    "married_present": "married",
+    "less_than_9th": "less than ninth grade",
+    "9th_12th_no_diploma": "some high school, no diploma",
+    "high_school": "high school diploma",
+    "associates": "associate's degree",
+    "bachelors": "bachelor's degree",
+    "graduate": "graduate degree",
+    "arts_humanities": "arts and humanities",
+    "stem": "STEM",
+    "stem_related": "related to STEM",
+}
+
 
 class ProfileReply(BaseModel):
     """The paper's keys: the name found, and the condensed paragraph."""
@@ -55,13 +69,13 @@ async def complete_profile(persona: Persona, *, recipe: Recipe, model: LanguageM
 
 def basic_fields(persona: Persona) -> dict[str, str]:
     """Label to value of the basic profile; what the persona lacks is left out, never shown empty."""
-    degree = f"{_words(persona.education_level)} ({_words(persona.bachelors_field)})"
+    level, subject = _words(persona.education_level), _words(persona.bachelors_field)
     place = ", ".join(part for part in (persona.city, persona.state, persona.country) if part)
     fields = {
         "Age": str(persona.age),
         "Gender": persona.sex.lower(),
         "Marital status": _words(persona.marital_status),
-        "Education": degree if persona.bachelors_field else _words(persona.education_level),
+        "Education": f"{level} ({subject})" if level and subject else level or subject,
         "Occupation": _words(persona.occupation),
         "Lives in": place,
         "Hobbies and interests": ", ".join(persona.hobbies_and_interests_list),
@@ -97,8 +111,8 @@ def _profile(persona: Persona, fields: dict[str, str], reply: ProfileReply) -> U
     )
 
 
-def _words(value: str) -> str:
-    return " ".join(value.replace("_", " ").split())
+def _words(code: str) -> str:
+    return PLAIN_WORDS.get(code) or " ".join(code.replace("_", " ").split())
 
 
 def _rows(profile: UserProfile) -> list[Row]:

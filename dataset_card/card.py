@@ -10,9 +10,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from assets.records.recipe import Models, Recipe
 from assets.records.report import QualityReport
-from dataset_card.facts import Facts, length_rows, parity_rows
 from dataset_card.manifest import Usage
 from dataset_card.rows import TableName
+from validation.facts import Facts, length_rows, parity_rows
 
 FOLDER = Path(__file__).parent
 LICENSE_ID = "CC-BY-4.0"

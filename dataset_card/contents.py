@@ -14,12 +14,12 @@ from assets.records.gate import GateRecord
 from assets.records.recipe import Recipe
 from assets.records.report import QualityReport
 from dataset_card.card import FOLDER, LICENSE_ID, Card, model_names, render_card, shared_recipe
-from dataset_card.facts import FactCounter, Facts
 from dataset_card.manifest import ManifestBody, ManifestFile, Usage
 from dataset_card.reference import ReferenceError
 from dataset_card.rows import TABLES, TableName
 from dataset_card.sinks import EPISODES_PER_GROUP, DataJsonSink, ParquetSink, written
 from dataset_card.tables import failure_row, gate_record_row, table_rows
+from validation.facts import FactCounter, Facts
 
 
 class ReleaseError(ValueError):

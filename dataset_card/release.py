@@ -100,7 +100,7 @@ def _results(released: Release) -> Iterator[dg.MaterializeResult[Any]]:
         asset_key="release",
         data_version=version,
         metadata={
-            "folder": dg.MetadataValue.path(released.folder),
+            "folder": str(released.folder),
             "version": released.version,
             "digest": released.digest,
             "new": released.created,

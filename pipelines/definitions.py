@@ -1,7 +1,6 @@
 """The one assembly point: reading it tells everything that Dagster knows of this project."""
 
 import dagster as dg
-from dataset_card.release import release_folder
 
 from assets.answers import ANSWERS, answers
 from assets.episodes import EPISODES, episodes
@@ -14,6 +13,7 @@ from assets.session_queries import SESSION_QUERIES, session_queries
 from assets.state_schema import STATE_SCHEMA, state_schema
 from assets.state_trajectory import STATE_TRAJECTORY, state_trajectory
 from assets.user_profiles import USER_PROFILES, user_profiles
+from dataset_card.release import release_folder
 from pipelines.home import home
 from pipelines.jobs import JOBS
 from pipelines.resources.values import RecordValues

@@ -112,7 +112,7 @@ def parse_prompt(name: str, text: str) -> Prompt:
         raise PromptError(f"Prompt {name!r} needs front matter between '---' lines, then '# system' and '# user'.")
     head: Mapping[str, object] = yaml.safe_load(match["head"])
     declared = frozenset(str(variable) for variable in _listed(head.get("variables")))
-    used = jinja2.meta.find_undeclared_variables(ENVIRONMENT.parse(match["system"] + "\n" + match["user"]))
+    used = frozenset(jinja2.meta.find_undeclared_variables(ENVIRONMENT.parse(match["system"] + "\n" + match["user"])))
     if declared != used:
         raise PromptError(f"Prompt {name!r} declares {sorted(declared)} but its body uses {sorted(used)}.")
     try:

@@ -10,7 +10,7 @@ from assets.records.base import Record, Text, UserRecord
 from assets.records.profile import UserProfile
 from assets.records.schema import StateSchema
 from assets.records.session import Session
-from assets.records.trajectory import StateTrajectory, StateUpdate
+from assets.records.trajectory import StateTrajectory, StateUpdate, TrajectoryPeriod, check_course
 
 
 class EpisodePeriod(Record):
@@ -36,8 +36,8 @@ class EpisodeQuestion(Record):
 
 
 class Episode(UserRecord):
-    """Invariants: references resolve, exactly one option of each question matches each period's state, and it is
-    the golden one; every update is exposed by a session of its period, and no session exposes anything else.
+    """Invariants: references resolve, states follow from updates, exactly one option of each question matches each
+    period's state, and it is the golden one; every update is exposed by a session of its period, and nothing else is.
     """
 
     start_date: date
@@ -48,12 +48,40 @@ class Episode(UserRecord):
 
     @model_validator(mode="after")
     def is_consistent(self) -> Self:
+        _check_references(self)
         for index, period in enumerate(self.periods):
             _check_values(self.state_schema, period, index)
+        check_course([_without_sessions(index, period) for index, period in enumerate(self.periods)])
+        for index, period in enumerate(self.periods):
             _check_exposure(period, index)
             for question in self.questions:
                 _check_golden(question, period, index)
         return self
+
+
+def _check_references(episode: Episode) -> None:
+    for part in (episode.user_profile, episode.state_schema):
+        if part.user_id != episode.user_id:
+            raise ValueError(f"A part of user {episode.user_id!r} belongs to user {part.user_id!r}.")
+    for question in episode.questions:
+        unknown = sorted(set(question.required_info) - set(episode.state_schema.choices))
+        if unknown:
+            raise ValueError(f"Question {question.question_id} requires unknown variables: {unknown}.")
+        if len(question.golden) != len(episode.periods):
+            raise ValueError(
+                f"Question {question.question_id} has {len(question.golden)} golden choices for {len(episode.periods)} periods."
+            )
+
+
+def _without_sessions(index: int, period: EpisodePeriod) -> TrajectoryPeriod:
+    return TrajectoryPeriod(
+        index=index,
+        start=period.period_start,
+        end=period.period_end,
+        summary=period.period_summary,
+        updates=period.updates,
+        state=period.state,
+    )
 
 
 def _check_values(schema: StateSchema, period: EpisodePeriod, index: int) -> None:

@@ -34,6 +34,8 @@ PERSONA_COLUMNS = (
 )
 LIST_COLUMNS = frozenset({"skills_and_expertise_list", "hobbies_and_interests_list"})
 QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
+ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U00(0[0-9a-f]{5}|10[0-9a-f]{4})|(.))")
+CONTROLS = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 class Persona(UserRecord):
@@ -90,7 +92,7 @@ def _cleaned(items: list[str]) -> tuple[str, ...]:
 
 
 def _unescaped(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text)
+    return ESCAPE.sub(lambda found: CONTROLS.get(found[4], found[4]) or chr(int(found[1] or found[2] or found[3], 16)), text)
 
 
 def _plain(value: object) -> object:

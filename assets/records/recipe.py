@@ -26,11 +26,18 @@ class ModelSpec(Record):
         return self.creative_temperature if warmth == "creative" else self.temperature
 
 
+class JudgeSpec(ModelSpec):
+    """A model that judges, at temperature 0 unless the recipe says otherwise."""
+
+    temperature: float | None = Field(default=0.0, ge=0, le=2)
+    creative_temperature: float | None = Field(default=0.0, ge=0, le=2)
+
+
 class Models(Record):
     """Who writes, who judges, who plays the user."""
 
     writer: ModelSpec = ModelSpec()
-    judge: ModelSpec = ModelSpec(temperature=0.0, creative_temperature=0.0)
+    judge: JudgeSpec = JudgeSpec()
     user_simulator: ModelSpec = ModelSpec()
 
     def for_role(self, role: Role) -> ModelSpec:
@@ -73,6 +80,13 @@ class GatePolicy(Record):
         return self
 
 
+class Budget(Record):
+    """What making the variant may cost over all its runs; at the limit a run pauses, with a higher one it goes on."""
+
+    max_cost_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False, description="in US dollars")
+    max_tokens: int | None = Field(default=None, gt=0, description="input and output tokens of paid calls")
+
+
 class Recipe(Record):
     """All parameters of a benchmark variant; the defaults are the paper's `base` (section 4.1, App. C)."""
 
@@ -98,6 +112,7 @@ class Recipe(Record):
     pool: PoolSpec = PoolSpec()
     models: Models = Models()
     gates: GatePolicy = GatePolicy()
+    budget: Budget = Budget()
 
     @model_validator(mode="after")
     def counts_are_possible(self) -> Self:
@@ -107,12 +122,14 @@ class Recipe(Record):
                 f"min_variants_per_question is {self.min_variants_per_question}, but {self.num_states_per_question} "
                 f"states of {self.num_choices_per_state} choices have only {options} variants."
             )
-        changes = self.num_questions * self.num_states_per_question * self.max_changes_per_state
+        # A variable changes once in a period at most.
+        each = min(self.max_changes_per_state, self.num_periods)
+        changes = self.num_questions * self.num_states_per_question * each
         if self.num_periods * self.fewest_changes > changes:
             raise ValueError(
                 f"num_periods {self.num_periods} with num_changes_per_period {self.num_changes_per_period} needs at "
-                f"least {self.num_periods * self.fewest_changes} changes, but max_changes_per_state "
-                f"{self.max_changes_per_state} allows at most {changes}."
+                f"least {self.num_periods * self.fewest_changes} changes, but {self.num_questions} questions on "
+                f"{self.num_states_per_question} states, each with up to {each} changes, allow at most {changes}."
             )
         return self
 
@@ -133,13 +150,17 @@ class Recipe(Record):
 
     @property
     def fingerprint(self) -> str:
-        """Sixteen hex digits over all fields but `pool.paths`: where the pool lies changes no row, its content does."""
-        return _short_digest(self.model_dump_json(exclude={"pool": {"paths"}}))
+        """Sixteen hex digits over all fields that decide rows.
+
+        Where the pool lies (`pool.paths`) changes no row, its content does. The `budget` decides when a run pauses, and
+        the rows are the same however often it did; were it counted, raising it would make everything look stale.
+        """
+        return _short_digest(self.model_dump_json(exclude={"pool": {"paths"}, "budget": True}))
 
     @property
     def user_fingerprint(self) -> str:
         """Identity of what decides one user's records; which and how many users there are is left out."""
-        return _short_digest(self.model_dump_json(exclude=set(ONLY_WHICH_USERS)))
+        return _short_digest(self.model_dump_json(exclude={*ONLY_WHICH_USERS, "budget"}))
 
 
 def _short_digest(text: str) -> str:

@@ -35,20 +35,22 @@ class GateLine(Record):
 
 
 class QualityReport(Record):
-    """Counts beside the paper's Table 4 and App. C.1, gates, rules, and who had to be replaced."""
+    """Counts beside the paper's Table 4 and App. C.1, gates, rules, and who had to be replaced.
+
+    `golden_changes` is the share of (question, period) pairs whose golden answer differs from the period before.
+    """
 
     variant: str
     users_wanted: int
-    users: int
-    periods: int
-    sessions: int
-    questions: int
-    variables: int
-    query_tokens: Spread
-    answer_tokens: Spread
-    options_per_question: Spread
-    sessions_per_period: Spread
+    counts: dict[str, int]
+    lengths: dict[str, Spread]
+    turns_per_user: float
     golden_changes: float
     replaced: dict[str, int]
     gates: tuple[GateLine, ...]
     rules: tuple[RuleLine, ...]
+
+    @property
+    def users(self) -> int:
+        """Users finished."""
+        return self.counts["users"]

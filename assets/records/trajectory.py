@@ -1,5 +1,6 @@
 """How a user's state evolves: an initial state, then updates per period (sigma_t in the paper)."""
 
+from collections.abc import Sequence
 from datetime import date
 from itertools import pairwise
 from typing import Self
@@ -41,12 +42,19 @@ class StateTrajectory(UserRecord):
 
     @model_validator(mode="after")
     def states_follow_from_updates(self) -> Self:
-        first = self.periods[0]
-        if first.index != 0 or first.start is not None or first.updates:
-            raise ValueError("Period 0 has neither a start nor updates.")
-        for before, period in pairwise(self.periods):
-            _check_link(before, period)
+        check_course(self.periods)
         return self
+
+
+def check_course(periods: Sequence[TrajectoryPeriod]) -> None:
+    """Raise ValueError unless the periods chain and each state follows from the one before."""
+    if not periods:
+        raise ValueError("The trajectory has no period.")
+    first = periods[0]
+    if first.index != 0 or first.start is not None or first.updates:
+        raise ValueError("Period 0 has neither a start nor updates.")
+    for before, period in pairwise(periods):
+        _check_link(before, period)
 
 
 def _check_link(before: TrajectoryPeriod, period: TrajectoryPeriod) -> None:

@@ -5,16 +5,26 @@ from typing import Annotated, Optional
 
 import typer
 
+from pipelines.cli.cache import app as cache_app
+from pipelines.cli.ledger import app as ledger_app
+from pipelines.cli.plan import plan
+from pipelines.cli.weather_options import with_weather
+from pipelines.embedded.provider_weather import Weather
+
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     help="Synthesize the AMemGym benchmark: make variants, read what was made, serve the embedded model.",
 )
 model_app = typer.Typer(no_args_is_help=True, help="The embedded model.")
 recipe_app = typer.Typer(no_args_is_help=True, help="Recipes: the parameters of a variant.")
 app.add_typer(model_app, name="model")
 app.add_typer(recipe_app, name="recipe")
+app.add_typer(ledger_app, name="ledger")
+app.add_typer(cache_app, name="cache")
+app.command()(plan)
 
 SetOption = Annotated[
     Optional[list[str]],
@@ -26,13 +36,15 @@ SetOption = Annotated[
 def generate(
     variant: Annotated[str, typer.Argument(help="demo, base, extra, or a recipe file of your own.")],
     overrides: SetOption = None,
+    model: Annotated[str, typer.Option(help="One model for every role, in place of the recipe's.")] = "",
     concurrency: Annotated[int, typer.Option(min=1, help="Users worked on at once.")] = 32,
     version: Annotated[str, typer.Option(help="Version of the release, or auto.")] = "auto",
 ) -> None:
     """Make a variant: all stages, their checks, and the release folder. Run it again to go on where it stopped."""
     from pipelines.cli.generate import generate_variant
 
-    generate_variant(variant, overrides=overrides or [], concurrency=concurrency, version=version)
+    roles = [f"models.{role}.model={model}" for role in ("writer", "judge", "user_simulator") if model]
+    generate_variant(variant, overrides=[*(overrides or []), *roles], concurrency=concurrency, version=version)
 
 
 @app.command()
@@ -74,15 +86,18 @@ def ui(
 
 
 @model_app.command("serve")
+@with_weather
 def serve(
     port: Annotated[int, typer.Option(help="Port of the API.")] = 8321,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     api_key: Annotated[str, typer.Option(envvar="AMEMGYM_SERVE_KEY", help="Ask clients for this key.")] = "",
+    *,
+    weather: Weather,
 ) -> None:
-    """Serve the embedded model with the OpenAI API on a port."""
+    """Serve the embedded model with the OpenAI API on a port, in fair weather or as a slow, metered, unreliable provider."""
     from pipelines.cli.serve import serve_model
 
-    serve_model(host, port=port, api_key=api_key)
+    serve_model(host, port=port, api_key=api_key, weather=weather)
 
 
 @recipe_app.command("list")
@@ -112,13 +127,22 @@ def import_recipe(
     import_reference_config(path, name=name)
 
 
+def mendable() -> tuple[type[Exception], ...]:
+    """The errors whose words are for the user; asked for when one occurs, because their modules take time to import."""
+    from assets.ports import EndpointError
+    from pipelines.cli.problems import Problem
+    from pipelines.resources.keyed_store import StoreError
+
+    return Problem, EndpointError, StoreError
+
+
 def main() -> None:
     """Entry point. A problem the user can mend ends with one sentence and exit status 1."""
-    from pipelines.cli.problems import Problem
-
     try:
         app()
-    except Problem as problem:
+    except SystemExit:
+        raise  # the ordinary end of a command: nothing is looked up for it
+    except mendable() as problem:
         print(f"amemgym: {problem}", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:

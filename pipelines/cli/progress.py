@@ -41,7 +41,7 @@ class LiveProgress:
         if not self._console.is_terminal:
             if progress.done == progress.total and key not in self._told:
                 self._told.add(key)
-                self._console.print(progress_line(progress), highlight=False)
+                self._console.print(progress_line(progress), highlight=False, soft_wrap=True)
             return
         if key not in self._tasks:
             self._tasks[key] = self._bars.add_task(f"{progress.unit}: {progress.stage}", total=progress.total, calls="")

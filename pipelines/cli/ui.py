@@ -17,7 +17,7 @@ def run_ui(host: str, *, port: int) -> None:
     print(f"Dagster opens on http://{host}:{port} in a few seconds (Ctrl-C ends it).", flush=True)
     root = Path(__file__).parent.parent.parent
     try:
-        status = subprocess.run(command, cwd=root, env=environment, check=False).returncode
+        status = subprocess.run(command, cwd=root, env=environment, check=False).returncode  # noqa: S603 (our own words)
     except KeyboardInterrupt:
         status = 0
     sys.exit(status)

@@ -4,13 +4,14 @@ It reads every message of the person with the reader and believes the latest one
 """
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from pipelines.embedded.bank import Topic, load_bank
 from pipelines.embedded.closings import closings
-from pipelines.embedded.reader import evidence, read, stems
+from pipelines.embedded.reader import evidence, plain_talk, read, stems
 from pipelines.embedded.task import Task
 
 OPTION = re.compile(r"^\s*[\[(]?(?P<number>\d+)[\])]?[.:)]\s+(?P<text>\S.*)$", re.MULTILINE)
@@ -109,17 +110,19 @@ def _score(option: str, known: Mapping[str, str]) -> float:
 
 
 def topic_of(text: str) -> Topic | None:
-    """The topic that a message asks about: by its question word for word, else by its subject's words."""
+    """The topic that a message asks about: by its question word for word, else by the rare words of its subject."""
     topics = load_bank().topics
     exact = next((topic for topic in topics if any(question in text for question in topic.questions)), None)
-    words = stems(text)
-    shared = {topic.topic: len(words & _subject(topic)) for topic in topics}
-    best = max(topics, key=lambda topic: shared[topic.topic])
-    return exact or (best if shared[best.topic] else None)
+    nearness = {topic.topic: _nearness(stems(text), topic) for topic in topics}
+    best = max(topics, key=lambda topic: nearness[topic.topic])
+    return exact or (best if nearness[best.topic] else None)
 
 
-def _subject(topic: Topic) -> frozenset[str]:
-    return stems(f"{topic.title} {topic.topic.replace('_', ' ')} {' '.join(topic.fits.hobbies)}")
+def _nearness(words: frozenset[str], topic: Topic) -> float:
+    common, size = plain_talk()
+    # The name counts twice: cooking is a hobby near many topics, but the subject of one.
+    shared = [*(words & stems(topic.topic.replace("_", " "))), *(words & stems(" ".join(topic.fits.hobbies)))]
+    return sum(math.log(size / (common[word] + 1)) for word in shared)
 
 
 def advice(text: str, task: Task) -> str:
@@ -128,7 +131,7 @@ def advice(text: str, task: Task) -> str:
     if topic is None:
         return UNKNOWN
     chance = task.chance("advice")
-    told = {variable: read(text, name=variable.name, values=tuple(variable.choices)) for variable in topic.variables}
-    fitted = [chance.chosen(variable.choices[value].advice) for variable, value in told.items() if value]
+    told = [(variable, read(text, name=variable.name, values=tuple(variable.choices))) for variable in topic.variables]
+    fitted = [chance.chosen(variable.choices[value].advice) for variable, value in told if value]
     general = [variable.vague_advice[0] for variable in chance.shuffled(topic.variables)]
     return " ".join([*(fitted or general)[:2], closings(topic, chance=chance)[0]])

@@ -6,7 +6,7 @@ from typing import Any
 
 from assets.chance import Chance
 from pipelines.embedded.bank import Topic, load_bank
-from pipelines.embedded.lines import Meaning, best_lines
+from pipelines.embedded.lines import Meaning, best_line
 from pipelines.embedded.state_trajectory import related
 from pipelines.embedded.task import Task
 from pipelines.embedded.wording import joined_events, said
@@ -78,4 +78,4 @@ def _fragment(topic: Topic | None, name: str, scene: Scene) -> str:
     if variable is None or value not in variable.choices:
         return f"Went through something that left {said(name)} at {said(value)}"
     meaning = Meaning(name, value, tuple(scene.changes[name]["choices"]))
-    return best_lines(variable.choices[value].events, meaning, others=scene.unchanged, chance=scene.chance)[0]
+    return best_line(variable.choices[value].events, meaning, others=scene.unchanged, chance=scene.chance)

@@ -22,10 +22,11 @@ class Meaning:
         return read(text, name=self.name, values=self.values) == self.value
 
 
-def best_lines(lines: Sequence[str], meaning: Meaning, *, others: Mapping[str, Sequence[str]], chance: Chance) -> list[str]:
-    """The lines in random order, clear and discreet ones first."""
+def best_line(lines: Sequence[str], meaning: Meaning, *, others: Mapping[str, Sequence[str]], chance: Chance) -> str:
+    """A line that is clear and discreet; clear goes before discreet."""
     order = chance.shuffled(lines)
-    return sorted(order, key=lambda line: (not meaning.told_by(line), _gives_away(line, meaning.name, others)))
+    clear = [line for line in order if meaning.told_by(line)] or order
+    return next((line for line in clear if not _gives_away(line, meaning.name, others)), clear[0])
 
 
 def _gives_away(line: str, name: str, others: Mapping[str, Sequence[str]]) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 from assets.chance import Chance
 from pipelines.embedded.bank import Topic, load_bank
@@ -63,7 +64,12 @@ def affinity(topic: Topic, who: Person) -> float:
 
 
 def _mentions(text: str, words: str) -> bool:
-    return re.search(rf"\b{re.escape(words)}", text) is not None
+    return _beginning_with(words).search(text) is not None
+
+
+@cache
+def _beginning_with(words: str) -> re.Pattern[str]:
+    return re.compile(rf"\b{re.escape(words)}")
 
 
 def ranked_topics(profile: str, *, count: int, chance: Chance) -> list[Topic]:

@@ -9,6 +9,8 @@ from pipelines.embedded.persona import ranked_topics
 from pipelines.embedded.task import Task
 
 SAME_CONCEPT_AT_MOST = 2  # questions that share a general fact, while there are other topics
+# Each asks about the kitchen in its own words; two of them could contradict each other.
+KITCHENS = frozenset({"bread_baking", "healthy_eating", "weeknight_cooking"})
 
 
 @dataclass
@@ -79,13 +81,14 @@ def draft(task: Task) -> dict[str, Any]:
 
 
 def spread_concepts(topics: list[Topic], *, count: int) -> list[Topic]:
-    """The topics in order, those whose concept was met often enough put behind the others."""
+    """The topics in order; those that would overlap too much with earlier ones come behind the others."""
     first: list[Topic] = []
     later: list[Topic] = []
     met: dict[str, int] = {}
     for topic in topics:
         concept = topic.variables[2].name
-        crowded = met.get(concept, 0) >= SAME_CONCEPT_AT_MOST and len(first) < count
+        kitchen_again = topic.topic in KITCHENS and any(other.topic in KITCHENS for other in first)
+        crowded = kitchen_again or (met.get(concept, 0) >= SAME_CONCEPT_AT_MOST and len(first) < count)
         (later if crowded else first).append(topic)
         met[concept] = met.get(concept, 0) + (not crowded)
     return [*first, *later]

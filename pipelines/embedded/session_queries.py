@@ -7,7 +7,7 @@ from typing import Any
 from assets.chance import Chance
 from pipelines.embedded.bank import Topic, Variable, load_bank
 from pipelines.embedded.events import topics_of
-from pipelines.embedded.lines import Meaning, best_lines, never_mended
+from pipelines.embedded.lines import Meaning, best_line, never_mended
 from pipelines.embedded.query_text import Item, find_request, request_for, subject_of, vague_line, written
 from pipelines.embedded.task import Task
 from pipelines.embedded.wording import event_parts, first_person, said
@@ -150,7 +150,7 @@ def _line(
         return vague_line(variable, avoid=avoid, chance=scene.chance)
     cues = [cue for cue in variable.choices[value].cues if cue not in avoid]
     others = {other: values for other, values in scene.schema.items() if other not in exposed}
-    return best_lines(cues, _meaning(name, value, scene.schema), others=others, chance=scene.chance)[0]
+    return best_line(cues, _meaning(name, value, scene.schema), others=others, chance=scene.chance)
 
 
 def _variable(name: str, topic: Topic | None) -> Variable | None:

@@ -3,15 +3,22 @@
 import asyncio
 import hashlib
 import json
+import time
+from collections.abc import Mapping
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Literal, Protocol
 from weakref import WeakValueDictionary
 
 from pydantic import TypeAdapter
 
 from assets.ports import CallLabels, EndpointError, LanguageModel, ModelReply, ModelRequest
+from pipelines.resources.keyed_store import KeyedStore, SqlValue
 
 CacheMode = Literal["use", "replay", "off"]
+TABLE = "replies"
+COLUMNS = {"model": "TEXT", "at": "REAL"}  # `at`: when the reply came, in seconds since 1970; for pruning alone
+ABOUT_THE_CALL = {"seconds", "cost_usd"}
 REPLY: TypeAdapter[ModelReply] = TypeAdapter(ModelReply)
 
 
@@ -20,7 +27,12 @@ class ReplyStore(Protocol):
 
     async def get(self, key: str) -> bytes | None: ...
 
-    async def put(self, key: str, value: bytes) -> None: ...
+    async def put(self, key: str, value: bytes, *, extra: Mapping[str, SqlValue] | None = None) -> None: ...
+
+
+def open_replies(path: Path) -> KeyedStore:
+    """The store of replies in this file; one from before the columns existed gets them."""
+    return KeyedStore(path, table=TABLE, columns=COLUMNS)
 
 
 class CachedModel:
@@ -58,10 +70,11 @@ class CachedModel:
 
     async def _ask(self, request: ModelRequest, *, key: str) -> ModelReply:
         reply = await self._model.complete(request)
-        await self._store.put(key, REPLY.dump_json(replace(reply, repeated=False)))
+        content = REPLY.dump_json(replace(reply, repeated=False), exclude=ABOUT_THE_CALL)
+        await self._store.put(key, content, extra={"model": request.model, "at": time.time()})
         # Another process may have kept its reply first; using that one keeps a later replay true to this run.
         kept = await self._kept(key)
-        return replace(kept or reply, repeated=reply.repeated)
+        return replace(kept or reply, repeated=reply.repeated, seconds=reply.seconds, cost_usd=reply.cost_usd)
 
 
 def request_key(request: ModelRequest) -> str:

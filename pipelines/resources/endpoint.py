@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from dataclasses import replace
 
 import httpx2
 import openai
@@ -63,13 +64,15 @@ class Endpoint:
             await lane.halt.rest(self._pace.take(effort.request))
             began = time.monotonic()
             outcome = await self._send(effort.request, client=lane.client, dialect=dialect)
-            effort.seconds += time.monotonic() - began
+            took = time.monotonic() - began
+            effort.seconds += took
             failed = isinstance(outcome, Trouble) and outcome.kind == "transient"
             if isinstance(outcome, ModelReply):
                 lane.served = True
                 lane.limit.succeeded()
                 self._pace.settle(effort.request, reply=outcome)
-            elif outcome.overloaded:
+                return replace(outcome, seconds=took)
+            if outcome.overloaded:
                 lane.limit.overloaded(acquired)
             return outcome
         finally:

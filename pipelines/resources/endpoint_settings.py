@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 from assets.ports import EndpointError
 
 OPENAI_URL = "https://api.openai.com/v1"
-URL_VARIABLES = ("AMEMGYM_BASE_URL", "OPENAI_BASE_URL")
-KEY_VARIABLES = ("AMEMGYM_API_KEY", "OPENAI_API_KEY")
+# Pairs of address and key. They are never mixed: a key goes to the address it was given for, and to no other.
+VARIABLES = (("AMEMGYM_BASE_URL", "AMEMGYM_API_KEY"), ("OPENAI_BASE_URL", "OPENAI_API_KEY"))
 NUMBER_VARIABLES = {
     "max_in_flight": "AMEMGYM_MAX_IN_FLIGHT",
     "requests_per_minute": "AMEMGYM_REQUESTS_PER_MINUTE",
@@ -35,8 +35,8 @@ class EndpointSettings(BaseModel):
     requests_per_minute: int | None = Field(default=None, ge=1)
     tokens_per_minute: int | None = Field(default=None, ge=1)
     backoff_seconds: float = Field(default=0.5, gt=0, allow_inf_nan=False)
-    url_variable: str = URL_VARIABLES[0]
-    key_variable: str = KEY_VARIABLES[0]
+    url_variable: str = VARIABLES[0][0]
+    key_variable: str = VARIABLES[0][1]
     transport: httpx2.AsyncBaseTransport | None = Field(default=None, exclude=True, repr=False)
 
     @field_validator("base_url")
@@ -68,12 +68,16 @@ class EndpointSettings(BaseModel):
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> "EndpointSettings | None":
-        """The settings that the environment gives; None when it names neither an address nor a key."""
+        """The settings that the environment gives; None when it names neither an address nor a key.
+
+        The first pair of variables of which one is set counts; an address that is not set is OpenAI's.
+        """
         variables = os.environ if environ is None else environ
-        url_variable, url = _first(URL_VARIABLES, among=variables)
-        key_variable, key = _first(KEY_VARIABLES, among=variables)
-        if not url and not key:
+        given = ((names, [variables.get(name, "").strip() for name in names]) for names in VARIABLES)
+        found = next(((names, values) for names, values in given if any(values)), None)
+        if found is None:
             return None
+        (url_variable, key_variable), (url, key) = found
         values: dict[str, object] = {"url_variable": url_variable, "key_variable": key_variable}
         values |= {"base_url": url} if url else {}
         values |= {"api_key": key} if key else {}
@@ -85,8 +89,3 @@ class EndpointSettings(BaseModel):
             names = {"base_url": url_variable, "api_key": key_variable, **NUMBER_VARIABLES}
             problems = [f"{names[str(problem['loc'][0])]}: {problem['msg']}" for problem in error.errors(include_input=False)]
         raise EndpointError(f"The model endpoint's settings cannot be used; correct in the environment {'; '.join(problems)}.")
-
-
-def _first(names: tuple[str, ...], *, among: Mapping[str, str]) -> tuple[str, str]:
-    found = ((name, among.get(name, "").strip()) for name in names)
-    return next(((name, value) for name, value in found if value), (names[0], ""))

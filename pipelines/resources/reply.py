@@ -19,9 +19,14 @@ class _Choice(BaseModel):
     finish_reason: str | None = None
 
 
+class _InputDetails(BaseModel):
+    cached_tokens: int | None = None
+
+
 class _Usage(BaseModel):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    prompt_tokens_details: _InputDetails | None = None
 
 
 class _Completion(BaseModel):
@@ -43,7 +48,13 @@ def read_reply(body: bytes) -> ModelReply | None:
         finish=_finish(choice),
         input_tokens=usage.prompt_tokens or 0,
         output_tokens=usage.completion_tokens or 0,
+        cached_input_tokens=_cached(usage),
     )
+
+
+def _cached(usage: _Usage) -> int:
+    details = usage.prompt_tokens_details
+    return min(usage.prompt_tokens or 0, details.cached_tokens or 0) if details else 0
 
 
 def _finish(choice: _Choice) -> FinishReason:

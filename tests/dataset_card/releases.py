@@ -1,5 +1,6 @@
 """The content of a small release, for this folder's tests."""
 
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -28,3 +29,8 @@ def queried(sql: str) -> list[tuple[Any, ...]]:
     """Rows of a DuckDB query."""
     with duckdb.connect() as connection:
         return connection.execute(sql).fetchall()
+
+
+def all_bytes(folder: Path) -> dict[str, bytes]:
+    """Relative path to content, of every file."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}

@@ -11,11 +11,11 @@ from assets.records.recipe import Models, ModelSpec
 from assets.records.report import GateLine, QualityReport, RuleLine, Spread
 from assets.tokens import count_tokens
 from dataset_card.card import EMBEDDED_FAMILY
-from dataset_card.facts import FactCounter, length_rows, parity_rows
 from dataset_card.folder import write_release
 from dataset_card.manifest import Usage
 from tests import scenario
 from tests.dataset_card.releases import content, queried
+from validation.facts import FactCounter, length_rows, parity_rows
 
 
 def readme(root: Path, **changes: Any) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assets.ports import CallLabels, EndpointError, ModelReply, ModelRequest
-from pipelines.resources.call_cache import CachedModel, CacheMode, request_key
+from pipelines.resources.call_cache import CachedModel, CacheMode, open_replies, request_key
 from pipelines.resources.keyed_store import KeyedStore
 from prompts.template import Message
 from tests.pipelines.scripted_server import CLOSED_SCHEMA, a_request
@@ -34,7 +34,7 @@ class CountingModel:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[KeyedStore]:
-    kept = KeyedStore(tmp_path / "calls.sqlite", table="calls")
+    kept = open_replies(tmp_path / "calls.sqlite")
     yield kept
     kept.close()
 
@@ -58,7 +58,7 @@ def test_a_second_run_asks_nothing(store: KeyedStore) -> None:
 
 def test_a_reply_is_on_the_disk_when_it_is_returned(store: KeyedStore, tmp_path: Path) -> None:
     ask(CountingModel(), store, a_request())
-    other = KeyedStore(tmp_path / "calls.sqlite", table="calls")
+    other = open_replies(tmp_path / "calls.sqlite")
     assert ask(CountingModel(), other, a_request(), mode="replay")[0].text == "reply 1"
     other.close()
 

@@ -1,0 +1,185 @@
+"""Reading a release from the Hub or from a folder: the same checks, and nothing taken that does not pass them."""
+
+import re
+import secrets
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from dataset_card.folder import VARIANT
+from dataset_card.hub import Hub, HubError, HubMissing, HubUnreachable
+from dataset_card.hub_check import checked_repo
+from dataset_card.hub_layout import Summary, folders, release_paths, variant_of_tag, variants_in
+from dataset_card.hub_record import ReleaseRecord, ReleaseRecords
+from dataset_card.manifest import MANIFEST, Manifest, ManifestError, read_manifest
+from dataset_card.verify import verify_release
+
+COMMIT = re.compile(r"[0-9a-f]{40}")
+ON_THE_HUB = re.compile(r"(?P<repo>[\w.-]+/[\w.-]+)@(?P<revision>[^@\s]+)")
+
+
+class BadRelease(HubError):
+    """What was read is not the release that was asked for, or not whole."""
+
+
+class MovedTag(BadRelease):
+    """The tag stands for another commit than it did."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is known beforehand: the commit of a tag, the manifest's digest, which variant if a commit holds several."""
+
+    commit: str | None = None
+    digest: str | None = None
+    variant: str | None = None
+
+
+ANYTHING = Wanted()
+
+
+@dataclass(frozen=True)
+class ReadRelease:
+    """A folder that is what its manifest says. `repo`, `revision` and `commit` are None for a folder of one's own."""
+
+    folder: Path
+    manifest: Manifest
+    repo: str | None = None
+    revision: str | None = None
+    commit: str | None = None
+
+    @property
+    def digest(self) -> str:
+        """The manifest's digest."""
+        return self.manifest.digest
+
+
+class Reader:
+    """Reads releases. `open_hub` is called only for those on the Hub.
+
+    What was fetched stays below `cache`, by commit, and serves without the network; `records` holds what tags stood for
+    when they were published or first read here, and a tag that stands for something else later is refused.
+    """
+
+    def __init__(
+        self, open_hub: Callable[[], Hub], *, cache: Path, records: ReleaseRecords, notice: Callable[[str], None] = print
+    ) -> None:
+        self._open_hub, self._cache, self._records, self._notice = open_hub, cache, records, notice
+
+    def read(self, source: str | Path, *, wanted: Wanted = ANYTHING) -> ReadRelease:
+        """The release at `OWNER/NAME@TAG`, `OWNER/NAME@COMMIT` or in a folder. Raises HubError with one sentence."""
+        asked = ON_THE_HUB.fullmatch(str(source))
+        if asked is not None and not Path(source).exists():
+            return self._on_the_hub(self._open_hub(), checked_repo(asked["repo"]), asked["revision"], wanted)
+        folder = Path(source)
+        if not (folder / MANIFEST).is_file():
+            raise BadRelease(f"{source} is no release: give a folder with a {MANIFEST}, or OWNER/NAME@TAG.")
+        problems = verify_release(folder)
+        if problems:
+            raise BadRelease(f"The release in {folder} is not whole: {problems[0]}")
+        return _as_wanted(ReadRelease(folder, read_manifest(folder)), digest=wanted.digest)
+
+    def _on_the_hub(self, hub: Hub, repo: str, revision: str, wanted: Wanted) -> ReadRelease:
+        known = self._records.find(hub.endpoint, repo=repo, tag=revision)
+        commit, is_tag = self._resolved(hub, repo, revision, known)
+        for before in (known.commit if known else None, wanted.commit):
+            if before is not None and before != commit:
+                raise MovedTag(
+                    f"{repo}@{revision} was commit {before[:12]} and is now {commit[:12]}: the tag was moved, so ask its owner "
+                    f"for a new version, or read {repo}@{before} if it still exists."
+                )
+        variant = self._variant(hub, f"{repo}@{revision}", commit, wanted.variant)
+        folder = self._fetched(hub, repo, commit, variant)
+        release = ReadRelease(folder, read_manifest(folder), repo, revision, commit)
+        if variant == variant_of_tag(revision) and Summary.model_validate(release.manifest.model_dump()).tag != revision:
+            raise BadRelease(
+                f"{repo}@{revision} holds version {release.manifest.version} of {variant}; ask its owner which is meant."
+            )
+        _as_wanted(_as_wanted(release, digest=wanted.digest), digest=known.digest if known else None)
+        if is_tag and known is None:
+            facts = {"endpoint": hub.endpoint, "repo": repo, "tag": revision, "commit": commit, "digest": release.digest}
+            self._records.keep(ReleaseRecord.model_validate(facts))
+        return release
+
+    def _resolved(self, hub: Hub, repo: str, revision: str, known: ReleaseRecord | None) -> tuple[str, bool]:
+        """The commit, asked for once, and whether the revision is a tag. A tag that is known can do without the Hub."""
+        if COMMIT.fullmatch(revision):
+            return revision, False
+        try:
+            refs, state = hub.refs(repo), hub.look(repo, revision=revision)
+        except HubUnreachable as error:
+            if known is None or not self._home(repo, known.commit).is_dir():
+                raise
+            self._notice(f"{error} Reading what was fetched before.")
+            return known.commit, True
+        if state is None:
+            raise HubMissing(f"{repo} has no tag {revision!r}, or it is hidden from this token.")
+        if revision in refs.tags & refs.branches:
+            raise BadRelease(f"{repo} has a branch and a tag named {revision}; ask for the commit instead.")
+        return state.sha, revision in refs.tags
+
+    def _variant(self, hub: Hub, place: str, commit: str, asked: str | None) -> str:
+        repo, _, revision = place.partition("@")
+        named = asked or variant_of_tag(revision)
+        if named and VARIANT.fullmatch(named) and (self._home(repo, commit) / named).is_dir():
+            return named
+        there = [name for name in variants_in(hub.files(repo, sha=commit)) if VARIANT.fullmatch(name)]
+        if named in there:
+            return named
+        if len(there) == 1 and asked is None:
+            return there[0]
+        held = f"it holds {', '.join(there)}" if there else "it holds no release"
+        raise BadRelease(f"{place} does not say which variant to read, and {held}; name the variant, or its tag.")
+
+    def _fetched(self, hub: Hub, repo: str, commit: str, variant: str) -> Path:
+        """The release as a folder of its own. What arrives damaged is downloaded once more."""
+        target = self._home(repo, commit) / variant
+        if target.is_dir():
+            if not verify_release(target):
+                return target
+            shutil.rmtree(target)
+        problems: list[str] = []
+        for again in (False, True):
+            patterns = [f"{folder}*" for folder in folders(variant)]
+            snapshot = hub.download(repo, sha=commit, patterns=patterns, again=again)
+            problems = _assemble(snapshot, variant=variant, target=target)
+            if not problems:
+                return target
+        raise BadRelease(f"{variant} of {repo} at commit {commit[:12]} is not whole: {problems[0]}")
+
+    def _home(self, repo: str, commit: str) -> Path:
+        return self._cache / repo / commit
+
+
+def _assemble(snapshot: Path, *, variant: str, target: Path) -> list[str]:
+    """Give the files the places they have in a release folder; problems as verify_release tells them, none when done."""
+    draft = target.with_name(f".writing-{secrets.token_hex(8)}")
+    try:
+        manifest = read_manifest(snapshot / variant)
+        for here, there in release_paths(Summary.model_validate(manifest.model_dump())).items():
+            if (snapshot / there).is_file():
+                (draft / here).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(snapshot / there, draft / here)
+        problems = verify_release(draft) if manifest.variant == variant else [f"its manifest is that of {manifest.variant!r}."]
+        if not problems:
+            draft.rename(target)
+    except ManifestError as error:
+        return [str(error)]
+    except OSError:
+        # Another process may have been first.
+        if not target.is_dir() or verify_release(target):
+            raise
+        return []
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return problems
+
+
+def _as_wanted(release: ReadRelease, *, digest: str | None) -> ReadRelease:
+    if digest is not None and digest.removeprefix("sha256:") != release.digest:
+        raise BadRelease(
+            f"The release in {release.folder} has the digest {release.digest[:16]}, not {digest.removeprefix('sha256:')[:16]}; "
+            f"it is another one than expected."
+        )
+    return release

@@ -1,0 +1,123 @@
+"""`amemgym cache`: the replies that were kept, so that nothing is paid for twice."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+if TYPE_CHECKING:
+    from pipelines.resources.call_cache_files import ModelShare
+    from pipelines.resources.keyed_store import KeyedStore
+
+MEGABYTE = 1_000_000
+
+app = typer.Typer(no_args_is_help=True, help="The call cache: every reply that was ever paid for.", rich_markup_mode=None)
+
+
+@app.command("info")
+def info() -> None:
+    """Print size, replies and hit rate, by model."""
+    import asyncio
+
+    from pipelines.resources.call_cache_files import shares
+
+    with _cache() as replies:
+        found = asyncio.run(shares(replies))
+        print_shares(found, replies.path)
+
+
+@app.command("export")
+def export(path: Annotated[Path, typer.Argument(help="The file to write: .jsonl, or else a SQLite copy.")]) -> None:
+    """Copy the cache into a file, to keep or to give to others."""
+    import asyncio
+
+    from pipelines.cli.problems import Problem
+    from pipelines.resources.call_cache_files import export as copy
+
+    with _cache() as replies:
+        try:
+            count = asyncio.run(copy(replies, path))
+        except OSError as error:
+            raise Problem(f"{path} cannot be written: {error.strerror}." if error.strerror else str(error)) from error
+    print(f"Wrote {count} replies to {path}.")
+
+
+@app.command("prune")
+def prune(
+    model: Annotated[Optional[str], typer.Option(help="Take out the replies of this model.")] = None,
+    older_than: Annotated[Optional[float], typer.Option(min=0, metavar="DAYS", help="Take out what is older.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Take replies out of the cache; making their rows again would pay for them again."""
+    import asyncio
+
+    from pipelines.cli.problems import Problem
+    from pipelines.resources.call_cache_files import prune as take_out
+
+    if model is None and older_than is None:
+        raise Problem("Say what to take out: --model NAME, --older-than DAYS, or both.")
+    with _cache() as replies:
+        if not yes:
+            typer.confirm(f"Take replies out of {replies.path} for good?", abort=True)
+        count = asyncio.run(take_out(replies, model=model, older_than_days=older_than))
+    print(f"Took {count} replies out.")
+
+
+def print_shares(found: "list[ModelShare]", path: Path) -> None:
+    """One line per model, and one for the whole."""
+    from rich.console import Console
+    from rich.table import Table
+
+    rates = _hit_rates()
+    table = Table("model", title=str(path), title_justify="left")
+    for name in ("replies", "MB", "oldest", "newest", "hit rate"):
+        table.add_column(name, justify="right")
+    for share in found:
+        days = (_day(share.oldest), _day(share.newest))
+        table.add_row(share.model, f"{share.replies:,}", f"{share.size / MEGABYTE:.1f}", *days, rates.get(share.model, ""))
+    console = Console()
+    console.print(table)
+    size = sum(file.stat().st_size for file in path.parent.glob(f"{path.name}*")) / MEGABYTE
+    console.print(f"{sum(share.replies for share in found):,} replies, {size:.1f} MB on the disk; hit rates are the ledger's.")
+
+
+def _hit_rates() -> dict[str, str]:
+    import asyncio
+
+    from pipelines.home import home
+    from pipelines.resources.ledger import Ledger, ledger_file
+    from pipelines.resources.ledger_reports import summary
+
+    path = ledger_file(home())
+    if not path.exists():
+        return {}
+    ledger = Ledger(path)
+    try:
+        lines = asyncio.run(summary(ledger, by="model"))
+    finally:
+        ledger.close()
+    return {line.name: f"{line.hit_rate:.0%}" for line in lines}
+
+
+def _day(moment: float | None) -> str:
+    import time
+
+    return "not noted" if moment is None else time.strftime("%Y-%m-%d", time.localtime(moment))
+
+
+@contextmanager
+def _cache() -> "Generator[KeyedStore]":
+    from pipelines.cli.problems import Problem
+    from pipelines.home import home
+    from pipelines.resources.call_cache import open_replies
+
+    path = home().calls
+    if not path.exists():
+        raise Problem(f"There is no call cache in {path.parent} yet; it begins with the first run.")
+    replies = open_replies(path)
+    try:
+        yield replies
+    finally:
+        replies.close()

@@ -1,0 +1,92 @@
+"""`amemgym ledger`: what was asked, what it used and what it cost."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from pipelines.resources.ledger import Ledger
+    from pipelines.resources.ledger_reports import Line
+
+app = typer.Typer(help="Every call that was made: calls, tokens, cost and hit rate.", rich_markup_mode=None)
+
+
+@app.callback(invoke_without_command=True)
+def summarise(
+    context: typer.Context,
+    variant: Annotated[Optional[str], typer.Option(help="Only this variant.")] = None,
+) -> None:
+    """Print the ledger's sums by stage, model and prompt."""
+    if context.invoked_subcommand is None:
+        print_summary(variant)
+
+
+@app.command("export")
+def export(path: Annotated[Path, typer.Argument(help="The Parquet file to write.")] = Path("ledger.parquet")) -> None:
+    """Write every row of the ledger to a Parquet file."""
+    export_rows(path)
+
+
+def print_summary(variant: str | None) -> None:
+    """Three tables. Raises Problem when nothing has been asked yet."""
+    import asyncio
+
+    from rich.console import Console
+
+    from pipelines.cli.problems import Problem
+    from pipelines.resources.ledger_reports import summary
+
+    ledger, console = _ledger(), Console()
+    try:
+        groups = {by: asyncio.run(summary(ledger, by=by, variant=variant)) for by in ("stage", "model", "prompt")}
+    finally:
+        ledger.close()
+    if not groups["stage"]:
+        raise Problem(f"The ledger has no calls of {variant!r}." if variant else "The ledger has no calls yet.")
+    for by, lines in groups.items():
+        console.print(_table(by, lines))
+    console.print("Tokens and cost are of paid calls; calls answered by the cache cost nothing.", style="dim")
+
+
+def export_rows(path: Path) -> None:
+    """Raises Problem when the file cannot be written."""
+    import asyncio
+
+    from pipelines.cli.problems import Problem
+    from pipelines.resources.ledger_reports import export
+
+    ledger = _ledger()
+    try:
+        count = asyncio.run(export(ledger, path))
+    except OSError as error:
+        raise Problem(f"{path} cannot be written: {error.strerror}." if error.strerror else str(error)) from error
+    finally:
+        ledger.close()
+    print(f"Wrote {count} calls to {path}.")
+
+
+def _ledger() -> "Ledger":
+    from pipelines.cli.problems import Problem
+    from pipelines.home import home
+    from pipelines.resources.ledger import Ledger, ledger_file
+
+    path = ledger_file(home())
+    if not path.exists():
+        raise Problem(f"There is no ledger in {path.parent} yet; it begins with the first run, as in: amemgym generate demo")
+    return Ledger(path)
+
+
+def _table(by: str, lines: "list[Line]") -> "Table":
+    from rich.table import Table
+
+    table = Table(by, title=f"by {by}", title_justify="left")
+    for name in ("calls", "hit rate", "errors", "input", "cached", "output", "s per call", "cost"):
+        table.add_column(name, justify="right")
+    for line in lines:
+        tokens = (f"{line.input_tokens:,}", f"{line.cached_input_tokens:,}", f"{line.output_tokens:,}")
+        rate, pace = f"{line.hit_rate:.0%}", f"{line.seconds_per_call:.2f}"
+        table.add_row(line.name, f"{line.calls:,}", rate, str(line.errors), *tokens, pace, line.cost)
+    return table

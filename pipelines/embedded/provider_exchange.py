@@ -1,0 +1,127 @@
+"""One request and its answer, as whole values: read, passed to the app behind, answered, or left without an answer."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, cast
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+CHAT = "/v1/chat/completions"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request with its whole body."""
+
+    scope: Scope
+    body: bytes
+
+    @property
+    def path(self) -> str:
+        """Where it went."""
+        return self.scope["path"]
+
+    @cached_property
+    def content(self) -> dict[str, Any] | None:
+        """The body, where it is a JSON object."""
+        try:
+            found: object = json.loads(self.body)
+        except ValueError:
+            return None
+        return cast(dict[str, Any], found) if isinstance(found, dict) else None
+
+    @cached_property
+    def identity(self) -> str:
+        """What makes it this very request. An upload's body is left out: its boundary is drawn anew each time."""
+        return identity(self.scope["method"], self.path, self.content)
+
+    def saying(self, content: Mapping[str, Any]) -> "Asked":
+        """The same request with another body."""
+        return Asked(self.scope, json.dumps(content, ensure_ascii=False).encode())
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer with its whole body."""
+
+    status: int
+    body: bytes
+    headers: tuple[tuple[bytes, bytes], ...] = ((b"content-type", b"application/json"),)
+
+    @cached_property
+    def content(self) -> dict[str, Any]:
+        """The body of an answer of ours."""
+        return json.loads(self.body)
+
+    def saying(self, content: Mapping[str, Any]) -> "Answer":
+        """The same answer with another body."""
+        return replace(self, body=json.dumps(content, ensure_ascii=False).encode())
+
+    def with_headers(self, headers: Mapping[str, str]) -> "Answer":
+        """The answer with these headers too."""
+        added = ((name.encode(), value.encode()) for name, value in headers.items())
+        return replace(self, headers=(*self.headers, *added))
+
+
+def identity(*parts: object) -> str:
+    """A digest over JSON values."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def error_answer(status: int, message: str, *, kind: str = "invalid_request_error", code: str | None = None) -> Answer:
+    """An error in the form of the OpenAI API."""
+    error = {"message": message, "type": kind, "param": None, "code": code}
+    return Answer(status, json.dumps({"error": error}).encode())
+
+
+async def read(scope: Scope, receive: Receive) -> Asked:
+    """Take in a request."""
+    body = bytearray()
+    while True:
+        message = await receive()
+        body += message.get("body", b"")
+        if not message.get("more_body"):
+            return Asked(scope, bytes(body))
+
+
+async def ask(app: ASGIApp, asked: Asked) -> Answer:
+    """Pass a request to an app in process."""
+    inbox: list[Message] = [{"type": "http.request", "body": asked.body, "more_body": False}]
+    outbox: list[Message] = []
+
+    async def receive() -> Message:
+        return inbox.pop() if inbox else {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        outbox.append(message)
+
+    await app(asked.scope, receive, send)
+    body = b"".join(message.get("body", b"") for message in outbox[1:])
+    headers = tuple(header for header in outbox[0].get("headers", ()) if header[0] != b"content-length")
+    return Answer(outbox[0]["status"], body, headers)
+
+
+async def tell(answer: Answer, send: Send) -> None:
+    """Send an answer."""
+    length = (b"content-length", str(len(answer.body)).encode())
+    await send({"type": "http.response.start", "status": answer.status, "headers": [*answer.headers, length]})
+    await send({"type": "http.response.body", "body": answer.body})
+
+
+async def hang(receive: Receive) -> None:
+    """Say nothing until the client goes away."""
+    while (await receive())["type"] != "http.disconnect":
+        continue
+
+
+async def drop(receive: Receive, send: Send) -> None:
+    """Close the connection without an answer. Raises ConnectionResetError where there is no connection to close."""
+    # ASGI has no message for this. Uvicorn's `send` is a method of the exchange, which knows its transport.
+    transport = getattr(getattr(send, "__self__", None), "transport", None)
+    if transport is None:
+        raise ConnectionResetError("The simulated provider dropped the connection.")
+    transport.abort()
+    await hang(receive)

@@ -1,0 +1,136 @@
+"""The evaluation's questions (App. C.5): how they are put, options in seeded order, and how answers are read, strictly."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Generic, Literal, TypeVar, cast
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from assets.asking import extract_json
+from assets.chance import Chance
+from assets.legal import LegalReply, one_of_each
+from assets.records.answer import AnswerChoice
+from assets.records.episode import EpisodeQuestion
+from pipelines.evaluation.assistant import Question
+from pipelines.evaluation.dataset import UNKNOWN
+from prompts.catalogue import load_prompt
+from prompts.template import RenderedPrompt
+
+T = TypeVar("T")
+NOT_SHOWN = "(The question is not shown. Pick the reply that is likeliest to be right.)"
+View = Literal["question", "state_given", "options_only"]
+
+
+class ChoiceReply(BaseModel):
+    """The paper's key; a text or a truth value is no number."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    answer: Annotated[int, Field(ge=1)]
+
+
+@dataclass(frozen=True)
+class Ask(Generic[T]):
+    """A question and how its answer is read. `read` raises ValueError with a sentence for the assistant.
+
+    `salvage` takes what can be used from an answer that could not be read as a whole.
+    """
+
+    question: Question
+    read: Callable[[str], T]
+    salvage: Callable[[str], T | None] = lambda reply: None
+
+
+@dataclass(frozen=True)
+class Outcome(Generic[T]):
+    """What was understood (None: nothing), the last reply word for word, how often was asked, and what was wrong."""
+
+    value: T | None
+    reply: str
+    tries: int
+    reason: str
+
+
+async def put(ask: Ask[T], answer: Callable[[Question], Awaitable[str]]) -> Outcome[T]:
+    """Ask; once more if the answer cannot be read; then give up, which is not the same as wrong."""
+    first = await answer(ask.question)
+    try:
+        return Outcome(ask.read(first), first, 1, "")
+    except ValueError as problem:
+        question = ask.question.again(first, str(problem))
+    second = await answer(question)
+    try:
+        return Outcome(ask.read(second), second, 2, "")
+    except ValueError as problem:
+        return Outcome(ask.salvage(second), second, 2, str(problem))
+
+
+def shuffled_options(question: EpisodeQuestion, *path: object) -> list[AnswerChoice]:
+    """The options in an order that follows from the path alone: seed, purpose, user, and period or variant."""
+    return Chance(*path, question.question_id).shuffled(question.answer_choices)
+
+
+def choice_ask(
+    question: EpisodeQuestion,
+    options: Sequence[AnswerChoice],
+    *,
+    view: View = "question",
+    state: Mapping[str, str] | None = None,
+) -> Ask[str]:
+    """Choose among the options as shown; read as a choice id. `state` goes with the view "state_given"."""
+    lines = "\n".join(f"{number}. {' '.join(option.answer.split())}" for number, option in enumerate(options, start=1))
+    query = NOT_SHOWN if view == "options_only" else question.query
+    if view == "state_given":
+        prompt = load_prompt("evaluation/choose_with_state").render(query=query, state=dict(state or {}), choices=lines)
+    else:
+        prompt = load_prompt("evaluation/choose_answer").render(query=query, choices=lines)
+    numbers: dict[str, object] = {"type": "integer", "enum": list(range(1, len(options) + 1))}
+    schema: dict[str, object] = {
+        "type": "object",
+        "properties": {"answer": numbers},
+        "required": ["answer"],
+        "additionalProperties": False,
+    }
+    return Ask(_question(prompt, about=f"{query}\n{lines}", schema=schema), lambda reply: _choice(reply, options))
+
+
+def states_ask(choices: Mapping[str, Sequence[str]], *, may_not_know: bool) -> Ask[dict[str, str]]:
+    """Tell the value of every variable, or, where that is allowed, that it is unknown."""
+    offered = {name: [*values, *([UNKNOWN] if may_not_know else [])] for name, values in choices.items()}
+    prompt = load_prompt("evaluation/tell_states").render(state_schema=offered, unknown=UNKNOWN if may_not_know else "")
+    shape = one_of_each(offered)
+    question = _question(prompt, about="; ".join(name.replace("_", " ") for name in choices), schema=shape.model_json_schema())
+    return Ask(question, lambda reply: _states(reply, shape), salvage=lambda reply: _legal(reply, offered))
+
+
+def _question(prompt: RenderedPrompt, *, about: str, schema: dict[str, object]) -> Question:
+    # One message of the user: what the assistant's own instructions are is the assistant's business.
+    text = "\n\n".join(message.content for message in prompt.messages)
+    return Question(text=text, about=about, schema_name=prompt.name.replace("/", "_"), json_schema=schema)
+
+
+def _choice(reply: str, options: Sequence[AnswerChoice]) -> str:
+    try:
+        number = ChoiceReply.model_validate(extract_json(reply)).answer
+    except ValidationError as error:
+        raise ValueError('It must be {"answer": number} with a whole number and nothing else.') from error
+    if number > len(options):
+        raise ValueError(f"There is no option {number}; the options are numbered from 1 to {len(options)}.")
+    return options[number - 1].choice_id
+
+
+def _states(reply: str, shape: type[LegalReply]) -> dict[str, str]:
+    try:
+        return shape.model_validate(extract_json(reply)).given()
+    except ValidationError as error:
+        wrong = ", ".join(sorted({str(problem["loc"][0]) for problem in error.errors() if problem["loc"]}))
+        raise ValueError(f"Give every kind exactly one of its values; see {wrong or 'the whole object'}.") from error
+
+
+def _legal(reply: str, offered: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    try:
+        found = extract_json(reply)
+    except ValueError:
+        return {}
+    pairs = cast(dict[str, object], found) if isinstance(found, dict) else dict[str, object]()
+    return {name: str(value) for name, value in pairs.items() if value in offered.get(name, ())}

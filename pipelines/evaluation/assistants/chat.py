@@ -1,0 +1,114 @@
+"""What the built-in assistants share: a metered model, settings, and a context that never overflows."""
+
+from collections.abc import Sequence
+from typing import Any, TypeVar, cast
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from assets.metering import Meter, MeteredModel
+from assets.ports import CallLabels, ModelRequest
+from assets.records.recipe import Recipe
+from assets.records.usage import Usage
+from assets.tokens import count_tokens
+from pipelines.evaluation.assistant import Question, Settings, Tools
+from pipelines.evaluation.problems import EvaluationError
+from prompts.template import Message
+
+S = TypeVar("S", bound="ChatSettings")
+
+
+class ChatSettings(BaseModel):
+    """Settings of every built-in kind; the defaults are the paper's (section 4.1).
+
+    `context_tokens` is the room for all messages of a call, by our estimate of tokens; when they need more, the oldest
+    messages of the conversation are left out of the call (they stay remembered). `model` None: the run's.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: str | None = None
+    temperature: float | None = Field(default=0.0, ge=0, le=2)
+    max_output_tokens: int = Field(default=8192, gt=0)
+    context_tokens: int = Field(default=110_000, gt=0)
+
+
+def checked(settings: Settings, kind: type[S]) -> S:
+    """The settings as the kind's. Raises EvaluationError naming the first that is wrong."""
+    try:
+        return kind.model_validate(dict(settings))
+    except ValidationError as error:
+        problem = error.errors()[0]
+        known = ", ".join(kind.model_fields)
+        raise EvaluationError(
+            f"The assistant's setting {'.'.join(map(str, problem['loc']))!r} cannot be used: {problem['msg'].lower()}; "
+            f"there are {known}."
+        ) from error
+
+
+class Voice:
+    """The model in the assistant's role; counts what it uses, and how many calls had to leave messages out."""
+
+    def __init__(self, settings: ChatSettings, tools: Tools) -> None:
+        self._settings = settings
+        self._seed = tools.seed
+        self._name = settings.model or tools.default_model
+        self.meter = Meter()
+        self.model = MeteredModel(tools.model, CallLabels(stage="evaluation"), self.meter)
+        self.cut_calls = 0
+
+    @property
+    def usage(self) -> Usage:
+        """Calls and tokens so far."""
+        return self.meter.usage
+
+    @property
+    def recipe(self) -> Recipe:
+        """The voice as the writer of a recipe, for asking with `assets.asking.ask`."""
+        writer = {
+            "model": self._name,
+            "temperature": self._settings.temperature,
+            "max_output_tokens": self._settings.max_output_tokens,
+        }
+        fields: dict[str, Any] = {"models": {"writer": writer}, "gates": {"max_reasks": 1}}
+        return Recipe(variant="evaluation", seed=self._seed, **fields)
+
+    async def say(self, messages: Sequence[Message], *, question: Question | None = None) -> str:
+        """The reply to these messages, of which those that do not fit are left out."""
+        fitting = fit(messages, room=self._settings.context_tokens)
+        self.cut_calls += len(fitting) < len(messages)
+        reply = await self.model.complete(
+            ModelRequest(
+                model=self._name,
+                messages=fitting,
+                temperature=self._settings.temperature,
+                max_output_tokens=self._settings.max_output_tokens,
+                schema_name=question.schema_name if question else "chat",
+                json_schema=(question.json_schema or None) if question else None,
+                seed=self._seed,
+                sample=0,
+                labels=CallLabels(prompt=question.schema_name if question else "chat"),
+            )
+        )
+        return reply.text
+
+
+def fit(messages: Sequence[Message], *, room: int) -> tuple[Message, ...]:
+    """The messages without the oldest ones that do not fit; instructions and the last message always stay."""
+    head = [message for message in messages[:1] if message.role == "system"]
+    tail, last = messages[len(head) : -1], messages[-1]
+    left = room - sum(count_tokens(message.content) for message in (*head, last))
+    kept = len(tail)
+    for message in reversed(tail):
+        left -= count_tokens(message.content)
+        if left < 0:
+            break
+        kept -= 1
+    # A conversation that begins with the assistant's half of an exchange would mislead.
+    while kept < len(tail) and tail[kept].role == "assistant":
+        kept += 1
+    return (*head, *tail[kept:], last)
+
+
+def message_of(role: str, content: str) -> Message:
+    """A message of the conversation, as a snapshot holds it."""
+    return Message(cast(Any, role), content)

@@ -1,0 +1,121 @@
+"""RAG and AWE: an external memory of texts, found by the likeness of their embeddings (section 4.1)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from assets.asking import Ask, ask
+from assets.records.base import Text
+from assets.records.failure import UserFailed
+from pipelines.evaluation.assistant import Settings, Tools
+from pipelines.evaluation.assistants.buffered import BufferedAssistant, BufferSettings, Line
+from pipelines.evaluation.assistants.chat import Voice, checked
+from pipelines.evaluation.embeddings import Vector
+from pipelines.evaluation.vectors import Memory, VectorIndex, database
+from prompts.catalogue import load_prompt
+
+RELATED = 5  # kept memories that are laid beside each new fact
+
+
+class IndexSettings(BufferSettings):
+    """`topk`: memories found for a message. `embedding_model` None: the run's."""
+
+    topk: int = Field(default=30, ge=1)
+    embedding_model: str | None = None
+
+
+class FactsReply(BaseModel):
+    """What a piece of conversation tells."""
+
+    facts: list[Text]
+
+
+class Change(BaseModel):
+    """What becomes of the memory; an id that does not exist is taken for a new memory."""
+
+    id: str = ""
+    text: str = ""
+    event: Literal["ADD", "UPDATE", "DELETE", "NONE"]
+
+
+class ChangesReply(BaseModel):
+    """One change for each fact."""
+
+    memory: list[Change]
+
+
+class RagAssistant(BufferedAssistant):
+    """RAG-(freq, ns, topk): every message is kept as it was said."""
+
+    def __init__(self, settings: Settings, tools: Tools) -> None:
+        self._index_settings = checked(settings, IndexSettings)
+        super().__init__(self._index_settings, Voice(self._index_settings, tools))
+        self._embedder = tools.embedder
+        self._embedding_model = self._index_settings.embedding_model or tools.default_embedding_model
+        self._index = VectorIndex(database())
+
+    async def write(self, lines: list[Line]) -> None:
+        vectors = await self._vectors([line.text for line in lines])
+        self._index.add([(line.at, line.text) for line in lines], vectors)
+
+    async def memories(self, question: str) -> list[str]:
+        found = await self._like(question, limit=self._index_settings.topk)
+        return [memory.line for memory in sorted(found, key=lambda memory: (memory.at, memory.number))]
+
+    def kept(self) -> Any:
+        return self._index.dump()
+
+    def keep(self, content: Any) -> None:
+        self._index.load(content)
+
+    async def _like(self, text: str, *, limit: int) -> list[Memory]:
+        [vector] = await self._vectors([text])
+        return self._index.search(vector, limit=limit)
+
+    async def _vectors(self, texts: Sequence[str]) -> list[Vector]:
+        return await self._embedder.embed(texts, model=self._embedding_model)
+
+
+class AweAssistant(RagAssistant):
+    """AWE-(freq, ns, topk): a model decides which facts are kept, and what they do to those kept before."""
+
+    async def write(self, lines: list[Line]) -> None:
+        try:
+            facts = await self._facts(lines)
+            if facts:
+                await self._reconcile(facts, at=lines[-1].at)
+        except UserFailed:
+            # A model that cannot put it into words twice in a row has not remembered it.
+            self.failed_writes += 1
+
+    async def _facts(self, lines: list[Line]) -> list[str]:
+        spoken = "\n".join(line.text for line in lines)
+        prompt = load_prompt("evaluation/extract_facts").render(conversation=spoken)
+        asked = Ask(prompt, FactsReply, lambda reply: list(dict.fromkeys(reply.facts)))
+        return await ask(self._voice.model, asked, recipe=self._voice.recipe)
+
+    async def _reconcile(self, facts: list[str], *, at: str) -> None:
+        vectors = await self._vectors(facts)
+        near = {memory.number: memory for vector in vectors for memory in self._index.search(vector, limit=RELATED)}
+        if not near:
+            self._index.add([(at, fact) for fact in facts], vectors)
+            return
+        await self._apply(await self._changes(facts, near=near), near=near, at=at)
+
+    async def _changes(self, facts: list[str], *, near: Mapping[int, Memory]) -> list[Change]:
+        known = [{"id": str(number), "at": near[number].at, "text": near[number].text} for number in sorted(near)]
+        prompt = load_prompt("evaluation/reconcile_memories").render(memories=known, facts=facts)
+        return await ask(self._voice.model, Ask(prompt, ChangesReply, lambda reply: reply.memory), recipe=self._voice.recipe)
+
+    async def _apply(self, changes: list[Change], *, near: Mapping[int, Memory], at: str) -> None:
+        written = [change for change in changes if change.event in ("ADD", "UPDATE") and change.text.strip()]
+        vectors = await self._vectors([change.text for change in written])
+        for change in changes:
+            if change.event == "DELETE" and change.id in map(str, near):
+                self._index.drop(int(change.id))
+        for change, vector in zip(written, vectors, strict=True):
+            if change.event == "UPDATE" and change.id in map(str, near):
+                self._index.change(int(change.id), at=at, text=change.text, vector=vector)
+            else:
+                self._index.add([(at, change.text)], [vector])

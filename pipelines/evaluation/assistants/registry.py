@@ -1,0 +1,123 @@
+"""Assistants by name or file: built-in kinds, kinds of installed packages, and the reference code's agent files."""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any, cast
+
+import yaml
+from pydantic import ValidationError
+
+from pipelines.evaluation.assistant import Assistant, Maker, Tools
+from pipelines.evaluation.assistants.indexed import AweAssistant, RagAssistant
+from pipelines.evaluation.assistants.native import NativeAssistant
+from pipelines.evaluation.assistants.notes import AwiAssistant
+from pipelines.evaluation.problems import EvaluationError
+from pipelines.evaluation.records import AssistantSpec
+
+GROUP = "amemgym.assistants"
+BUILT_IN: dict[str, Maker] = {"llm": NativeAssistant, "rag": RagAssistant, "awe": AweAssistant, "awi": AwiAssistant}
+CONFIGURATIONS = Path(__file__).parent / "configurations.yaml"
+REFERENCE_KINDS = {"native": "llm", "rag": "rag", "awe": "awe", "awi": "awi"}
+REFERENCE_SETTINGS = {
+    ("llm_config", "llm_model"): "model",
+    ("llm_config", "temperature"): "temperature",
+    ("llm_config", "max_tokens"): "max_output_tokens",
+    ("agent_config", "update_bsz"): "freq",
+    ("agent_config", "local_length"): "ns",
+    ("agent_config", "top_k"): "topk",
+    ("memory_config", "embedder", "config", "model"): "embedding_model",
+}
+
+
+@cache
+def configurations() -> dict[str, AssistantSpec]:
+    """The named assistants, and one for each installed kind under the kind's name."""
+    content: dict[str, Any] = yaml.safe_load(CONFIGURATIONS.read_text(encoding="utf-8"))
+    found = {name: AssistantSpec(name=name, **fields) for name, fields in content.items()}
+    return {**{name: AssistantSpec(name=name, kind=name) for name in _plugged_in()}, **found}
+
+
+def find_spec(name_or_file: str) -> AssistantSpec:
+    """The assistant of that name, or the one that a YAML or JSON file describes. Raises EvaluationError."""
+    path = Path(name_or_file)
+    if path.suffix in (".yaml", ".yml", ".json"):
+        return _from_file(path)
+    if name_or_file not in configurations():
+        known = ", ".join(configurations())
+        raise EvaluationError(f"There is no assistant {name_or_file!r}; there are {known}, or give a YAML or JSON file.")
+    return configurations()[name_or_file]
+
+
+def make_assistant(spec: AssistantSpec, tools: Tools) -> Assistant:
+    """A new assistant that remembers nothing. Raises EvaluationError for an unknown kind or wrong settings."""
+    try:
+        return maker_of(spec.kind)(spec.settings, tools)
+    except ValueError as error:
+        raise EvaluationError(f"Assistant {spec.name!r} cannot be made: {error}") from error
+
+
+def kind_version(kind: str) -> str:
+    """Name and version of the package that brings the kind; it is part of a run's identity."""
+    point = _plugged_in().get(kind)
+    return f"{point.dist.name} {point.dist.version}" if point is not None and point.dist is not None else "built in"
+
+
+def maker_of(kind: str) -> Maker:
+    """What makes assistants of the kind. Raises EvaluationError when no package brings it."""
+    if kind in BUILT_IN:
+        return BUILT_IN[kind]
+    point = _plugged_in().get(kind)
+    if point is None:
+        known = ", ".join([*BUILT_IN, *_plugged_in()])
+        raise EvaluationError(f"There is no assistant of kind {kind!r}; there are {known}. Is its package installed?")
+    return cast(Maker, point.load())
+
+
+def _plugged_in() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def _from_file(path: Path) -> AssistantSpec:
+    try:
+        content: object = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise EvaluationError(f"The assistant's file {path} cannot be read: {error.strerror}.") from error
+    except yaml.YAMLError as error:
+        raise EvaluationError(
+            f"The assistant's file {path} is neither YAML nor JSON: {' '.join(str(error).split())}."
+        ) from error
+    if not isinstance(content, dict):
+        raise EvaluationError(f"The assistant's file {path} must hold the keys 'kind' and 'settings'.")
+    fields = cast(dict[str, Any], content)
+    return from_reference(fields) if "type" in fields else _own(fields, path=path)
+
+
+def _own(fields: Mapping[str, Any], *, path: Path) -> AssistantSpec:
+    try:
+        return AssistantSpec.model_validate({"name": path.stem, **fields})
+    except ValidationError as error:
+        problem = error.errors()[0]
+        place = ".".join(map(str, problem["loc"]))
+        raise EvaluationError(f"The assistant's file {path} is wrong at {place!r}: {problem['msg'].lower()}.") from error
+
+
+def from_reference(content: Mapping[str, Any]) -> AssistantSpec:
+    """The assistant of an agent file of the paper's code; address and key in it are left aside, never kept."""
+    kind = REFERENCE_KINDS.get(str(content["type"]))
+    if kind is None:
+        raise EvaluationError(f"Agents of type {content['type']!r} cannot be imported; only {', '.join(REFERENCE_KINDS)}.")
+    if kind == "awe" and not _at(content, ("agent_config", "enable_llm_mem_policy"), default=True):
+        kind = "rag"
+    found = {setting: _at(content, keys) for keys, setting in REFERENCE_SETTINGS.items()}
+    unused = {"llm": {"freq", "ns", "topk", "embedding_model"}, "awi": {"topk", "embedding_model"}}.get(kind, set[str]())
+    settings = {name: value for name, value in found.items() if value is not None and name not in unused}
+    return AssistantSpec(name=str(content.get("name") or kind), kind=kind, settings=settings)
+
+
+def _at(content: Mapping[str, Any], keys: tuple[str, ...], *, default: object = None) -> Any:
+    found: Any = content
+    for key in keys:
+        found = cast(dict[str, Any], found).get(key) if isinstance(found, dict) else None
+    return default if found is None else found

@@ -1,0 +1,127 @@
+"""Episodes to evaluate on: a release folder, the latest release of a variant, or a `data.json` of the paper's shape."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from assets.recipes import RecipeError, build_recipe
+from assets.records.episode import Episode
+from assets.records.recipe import LANGUAGES, Recipe
+from dataset_card.digests import file_digest
+from dataset_card.manifest import MANIFEST, read_manifest
+from dataset_card.reference import ReferenceError, read_data_json
+from dataset_card.verify import verify_release
+from pipelines.evaluation.problems import EvaluationError
+
+UNKNOWN = "cannot_tell"
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Rounds of a session: one message of the user and one of the assistant. The paper's base has 1 and 2."""
+
+    initial: int = 1
+    update: int = 2
+
+    def of(self, period: int) -> int:
+        """Rounds of a session in this period."""
+        return self.update if period else self.initial
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Checked episodes, and what names them: `digest` is the release's, or the file's sha256."""
+
+    name: str
+    digest: str
+    episodes: tuple[Episode, ...]
+    rounds: Rounds
+    language: str
+
+    def first(self, users: int | None) -> "Dataset":
+        """The dataset of the first so many users. Raises EvaluationError when there are fewer."""
+        if users is None:
+            return self
+        if not 1 <= users <= len(self.episodes):
+            raise EvaluationError(f"{self.name} has {len(self.episodes)} users; --users {users} cannot be taken from them.")
+        return replace(self, episodes=self.episodes[:users])
+
+
+def load_dataset(place: str, *, releases: Path) -> Dataset:
+    """Read and check everything. Raises EvaluationError with one sentence; nothing has been asked of a model then."""
+    path = Path(place)
+    if path.suffix == ".json":
+        dataset = _data_json(path)
+    elif (path / MANIFEST).is_file():
+        dataset = _release(path)
+    else:
+        dataset = _release(_latest(place, releases=releases))
+    _check(dataset)
+    return dataset
+
+
+def _data_json(path: Path) -> Dataset:
+    return Dataset(
+        name=path.name,
+        digest=file_digest(path) if path.is_file() else "",
+        episodes=_episodes(path),
+        rounds=Rounds(),
+        language=LANGUAGES["en"],
+    )
+
+
+def _release(folder: Path) -> Dataset:
+    problems = verify_release(folder)
+    if problems:
+        raise EvaluationError(f"The release {folder} is not what its manifest says: {problems[0]} Take an unchanged copy.")
+    manifest, recipe = read_manifest(folder), _recipe(folder / "recipe.yaml")
+    return Dataset(
+        name=f"{manifest.variant} {manifest.version}",
+        digest=manifest.digest,
+        episodes=_episodes(folder / manifest.variant / "data.json"),
+        rounds=Rounds(recipe.num_rounds_initial, recipe.num_rounds_update),
+        language=recipe.language_name,
+    )
+
+
+def _latest(variant: str, *, releases: Path) -> Path:
+    found = [path.parent for path in (releases / variant).glob(f"*/{MANIFEST}")]
+    if not found:
+        raise EvaluationError(
+            f"{variant!r} is neither a data.json, nor a release folder, nor a variant with a release in {releases}; "
+            "make one with: amemgym generate demo"
+        )
+    return max(found, key=lambda folder: [int(part) for part in folder.name.split(".")])
+
+
+def _recipe(path: Path) -> Recipe:
+    fields: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    try:
+        return build_recipe(fields)
+    except RecipeError as error:
+        raise EvaluationError(f"{path} cannot be used: {error}") from error
+
+
+def _episodes(path: Path) -> tuple[Episode, ...]:
+    try:
+        return tuple(read_data_json(path))
+    except OSError as error:
+        raise EvaluationError(f"{path} cannot be read: {error.strerror}.") from error
+    except ReferenceError as error:
+        raise EvaluationError(f"{path} cannot be evaluated on: {error}") from error
+
+
+def _check(dataset: Dataset) -> None:
+    if not dataset.episodes:
+        raise EvaluationError(f"{dataset.name} holds no user; there is nothing to evaluate on.")
+    for episode in dataset.episodes:
+        for question in episode.questions:
+            if len(question.answer_choices) < 2:
+                raise EvaluationError(f"Question {question.question_id} of user {episode.user_id!r} has only one option.")
+        for name, choices in episode.state_schema.choices.items():
+            if UNKNOWN in choices:
+                raise EvaluationError(
+                    f"Variable {name!r} of user {episode.user_id!r} has the choice {UNKNOWN!r}, which stands for not knowing."
+                )

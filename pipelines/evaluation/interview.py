@@ -1,0 +1,132 @@
+"""After every period: all questions and all states, asked at once of a copy, each answer with its reason (section 3.3)."""
+
+import asyncio
+from collections.abc import Awaitable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from assets.chance import Chance
+from assets.records.answer import AnswerChoice
+from assets.records.episode import Episode, EpisodeQuestion
+from pipelines.evaluation.asks import Outcome, choice_ask, put, shuffled_options, states_ask
+from pipelines.evaluation.assistant import Assistant
+from pipelines.evaluation.dataset import UNKNOWN
+from pipelines.evaluation.records import Answer, AskKind, Status
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Interview:
+    """Who is asked about, when, and by which seed the options stand where."""
+
+    episode: Episode
+    period: int
+    seed: int
+    unknown_probe: bool
+
+
+async def interview(assistant: Assistant, asked: Interview) -> list[Answer]:
+    """The answers to every question, then the values of every variable; all asked at the same time."""
+    probes = [False, True] if asked.unknown_probe else [False]
+    parts = await together(
+        [
+            *(_ask_question(assistant, asked, question) for question in asked.episode.questions),
+            *(_ask_states(assistant, asked, may_not_know=may_not_know) for may_not_know in probes),
+        ]
+    )
+    return [answer for part in parts for answer in part]
+
+
+async def together(work: Iterable[Awaitable[T]]) -> list[T]:
+    """All results in order. The first error ends the rest and comes out as itself, not in a group."""
+    tasks = [asyncio.ensure_future(one) for one in work]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _ask_question(assistant: Assistant, asked: Interview, question: EpisodeQuestion) -> list[Answer]:
+    options = shuffled_options(question, asked.seed, "question", asked.episode.user_id, asked.period)
+    ask = choice_ask(question, options)
+    outcome = await put(ask, assistant.answer)
+    memories = await assistant.memories(ask.question.about)
+    row = choice_answer(asked.episode, question, period=asked.period, kind="question", seen=Seen(options, outcome))
+    return [row.model_copy(update={"memories": tuple(memories)})]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The options as they were shown, and what came of it."""
+
+    options: Sequence[AnswerChoice]
+    outcome: Outcome[str]
+
+
+def choice_answer(episode: Episode, question: EpisodeQuestion, *, period: int, kind: AskKind, seen: Seen) -> Answer:
+    """The row of a choice, judged by the option that is right at the end of the period."""
+    golden, given = question.golden[period], seen.outcome.value
+    return Answer(
+        user_id=episode.user_id,
+        period=period,
+        kind=kind,
+        item=question.question_id,
+        expected=golden,
+        given=given or "",
+        status=_status(given, golden),
+        reason=seen.outcome.reason,
+        reply=seen.outcome.reply,
+        tries=seen.outcome.tries,
+        options=len(seen.options),
+        shown=1 + [option.choice_id for option in seen.options].index(golden),
+        required=len(question.required_info),
+        age=max(period - last_written(episode, name, period=period) for name in question.required_info),
+    )
+
+
+async def _ask_states(assistant: Assistant, asked: Interview, *, may_not_know: bool) -> list[Answer]:
+    kind: AskKind = "state_or_unknown" if may_not_know else "state"
+    episode, period = asked.episode, asked.period
+    choices = {
+        name: Chance(asked.seed, kind, episode.user_id, period, name).shuffled(values)
+        for name, values in episode.state_schema.choices.items()
+    }
+    outcome = await put(states_ask(choices, may_not_know=may_not_know), assistant.answer)
+    return [_state_answer(asked, name, kind=kind, outcome=outcome) for name in choices]
+
+
+def _state_answer(asked: Interview, name: str, *, kind: AskKind, outcome: Outcome[dict[str, str]]) -> Answer:
+    true, given = asked.episode.periods[asked.period].state[name], (outcome.value or {}).get(name)
+    return Answer(
+        user_id=asked.episode.user_id,
+        period=asked.period,
+        kind=kind,
+        item=name,
+        expected=true,
+        given=given or "",
+        status=_status(given, true),
+        reason="" if given else outcome.reason,
+        reply=outcome.reply,
+        tries=outcome.tries,
+        options=len(asked.episode.state_schema.choices[name]),
+        shown=0,
+        required=1,
+        age=asked.period - last_written(asked.episode, name, period=asked.period),
+    )
+
+
+def _status(given: str | None, right: str) -> Status:
+    if given is None:
+        return "unscored"
+    if given == UNKNOWN:
+        return "unknown"
+    return "right" if given == right else "wrong"
+
+
+def last_written(episode: Episode, name: str, *, period: int) -> int:
+    """The last period up to this one in which the user told the variable: its nearest write position."""
+    told = [index for index in range(1, period + 1) if any(u.variable == name for u in episode.periods[index].updates)]
+    return max(told, default=0)

@@ -1,0 +1,43 @@
+"""How batch jobs are gathered and watched, and what is told about them."""
+
+from dataclasses import dataclass
+
+MOST_LINES = 20_000  # OpenAI takes 50 000, but smaller jobs are scheduled sooner
+MOST_BYTES = 100_000_000  # OpenAI takes 200 MB
+MOST_JOBS_PER_LINE = 4
+
+
+@dataclass(frozen=True)
+class BatchSettings:
+    """Seconds and sizes. A job is sent when no call has joined for `quiet`, at the latest `longest_gathering` after the
+    first, or when it is full. Looks at it begin `first_look` after it was sent and get rarer up to `longest_look`.
+    """
+
+    quiet: float = 2.0
+    longest_gathering: float = 60.0
+    first_look: float = 1.0
+    longest_look: float = 60.0
+    most_lines: int = MOST_LINES
+    most_bytes: int = MOST_BYTES
+
+
+@dataclass(frozen=True)
+class BatchProgress:
+    """How far a job is. `batch_id` and `status` are the provider's."""
+
+    batch_id: str
+    model: str
+    status: str
+    lines: int
+    done: int
+    failed: int
+    seconds: float
+    ended: bool
+
+
+def batch_line(progress: BatchProgress) -> str:
+    """One line about a job."""
+    parts = [f"{progress.batch_id} to {progress.model}: {progress.done} of {progress.lines} calls done"]
+    if progress.failed:
+        parts.append(f"{progress.failed} to be asked again or failed")
+    return f"{', '.join(parts)}, {progress.status} after {progress.seconds:.0f} s"

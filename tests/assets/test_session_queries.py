@@ -1,0 +1,174 @@
+"""Queries reveal every value once, pass the exposure gate, and become sessions of their period."""
+
+import json
+from typing import Any
+
+import pytest
+
+from assets.ports import ModelRequest
+from assets.records.event import Event, EventSet, PeriodEvents
+from assets.records.failure import UserFailed
+from assets.records.recipe import GatePolicy
+from assets.records.session import SessionSet
+from assets.session_queries import write_sessions
+from tests import scenario
+from tests.scenario import DIET, EVENINGS, GOAL
+from tests.support import Answer, Reply, Script, ScriptedModel, honest, material, run
+
+INITIAL, UPDATE = "session_queries/initial", "session_queries/update"
+CHECK, REFINE = "session_queries/check_exposure", "session_queries/refine"
+FIRST = scenario.STATES[0]
+EVENTS = EventSet(
+    user_id=scenario.USER_ID,
+    periods=(
+        PeriodEvents(index=1, events=(Event(states=(GOAL, DIET), text=scenario.HEART_SCARE),)),
+        PeriodEvents(index=2, events=(Event(states=(EVENINGS,), text="Tuesdays off."),)),
+    ),
+)
+
+
+def written(script: Script | None = None, **gates: int | bool) -> tuple[SessionSet, ScriptedModel]:
+    recipe = scenario.recipe(
+        gates=GatePolicy.model_validate({"max_refinements": 1, "max_redrafts": 1, "max_reasks": 1, **gates})
+    )
+    model = ScriptedModel({INITIAL: [queries(FIRST)], **(script or {})})
+    made = write_sessions(scenario.profile(), scenario.schema(), scenario.trajectory(), EVENTS, recipe=recipe, model=model)
+    return run(made), model
+
+
+def queries(*exposed: dict[str, str]) -> dict[str, Any]:
+    return {"queries": [{"exposed_states": one, "query": json.dumps(one)} for one in exposed]}
+
+
+def part(*names: str) -> dict[str, str]:
+    return {name: FIRST[name] for name in names}
+
+
+def of_period(index: int, replies: list[Reply]) -> Answer:
+    """Replies in turn about queries for the variables of this period, honest ones about others."""
+    names, left = {0: {DIET, GOAL, EVENINGS}, 1: {DIET, GOAL}, 2: {EVENINGS}}[index], iter(replies)
+
+    def answer(request: ModelRequest) -> object:
+        return next(left) if set(material(request, "state_choices")) == names else honest(request)
+
+    return answer
+
+
+def test_all_states_are_revealed_at_first_and_then_every_update_by_its_event() -> None:
+    record, model = written({INITIAL: [queries(part(GOAL, DIET), part(EVENINGS))]})
+    assert [[session.exposed_states for session in period.sessions] for period in record.periods] == [
+        [part(GOAL, DIET), part(EVENINGS)],
+        [{GOAL: "half-marathon (21,1 km)", DIET: "vegetarian"}],
+        [{EVENINGS: "Tue | Thu"}],
+    ]
+    assert [session.event for period in record.periods for session in period.sessions] == [
+        None,
+        None,
+        scenario.HEART_SCARE,
+        "Tuesdays off.",
+    ]
+    assert (len(model.asked(INITIAL)), len(model.asked(UPDATE))) == (1, 2)
+    assert [(one.item_id, one.accepted) for one in record.gate_records] == [
+        ("s00-01", True),
+        ("s00-02", True),
+        ("s01-01", True),
+        ("s02-01", True),
+    ]
+
+
+BAD = {
+    "state not covered": (queries(part(GOAL, DIET)), "missing: ['evenings {free}']"),
+    "state revealed twice": (queries(part(GOAL, DIET), part(EVENINGS, DIET)), "more than once: ['diet']"),
+    "unknown variable": (queries(part(GOAL, DIET, EVENINGS), {"mood": "low"}), "unknown: ['mood']"),
+    "value of another time": (
+        queries(part(GOAL, EVENINGS), {DIET: "vegetarian"}),
+        "exposed values of ['diet'] are not the current ones",
+    ),
+    "more than three states": (
+        queries({**part(GOAL, DIET, EVENINGS), "mood": "low"}),
+        "queries.0.exposed_states: Dictionary should have at most 3",
+    ),
+    "no state": (queries(part(GOAL, DIET, EVENINGS), {}), "queries.1.exposed_states: Dictionary should have at least 1"),
+    "no words": ({"queries": [{"exposed_states": FIRST, "query": ""}]}, "queries.0.query: String should have at least 1"),
+}
+
+
+@pytest.mark.parametrize(("reply", "told"), BAD.values(), ids=BAD)
+def test_initial_queries_that_do_not_reveal_each_state_once_are_sent_back(reply: Reply, told: str) -> None:
+    record, model = written({INITIAL: [reply, queries(FIRST)]})
+    assert len(record.periods[0].sessions) == 1
+    assert told in model.objections(INITIAL)[0]
+
+
+@pytest.mark.parametrize("number", [0, 2])
+def test_there_is_one_query_for_each_event(number: int) -> None:
+    good = [honest, honest]
+    record, model = written({UPDATE: [{"queries": ["{}"] * number}, *good]})
+    assert [len(period.sessions) for period in record.periods] == [1, 1, 1]
+    assert f"There are {number} queries for 1 groups" in model.objections(UPDATE)[0]
+
+
+def test_a_query_that_is_misread_is_refined_with_the_reading() -> None:
+    misread = {GOAL: "cannot_tell", DIET: "eats everything"}
+    record, model = written({CHECK: [of_period(1, [misread, {GOAL: scenario.STATES[1][GOAL], DIET: "vegetarian"}])]})
+    (refining,) = model.asked(REFINE)
+    assert material(refining, "reading") == {GOAL: "could not tell", DIET: "eats everything"}
+    assert material(refining, "exposed_states") == {GOAL: scenario.STATES[1][GOAL], DIET: "vegetarian"}
+    votes = [vote for vote in record.gate_records if vote.item_id == "s01-01"]
+    assert [(vote.refinement, vote.reading[GOAL], vote.accepted) for vote in votes] == [
+        (0, "", False),
+        (1, "half-marathon (21,1 km)", True),
+    ]
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_a_query_that_refining_does_not_help_is_written_anew(index: int) -> None:
+    misread: Reply = dict.fromkeys(FIRST if index == 0 else (GOAL, DIET), "cannot_tell")
+    truth = scenario.STATES[index] if index == 0 else {GOAL: scenario.STATES[1][GOAL], DIET: "vegetarian"}
+    anew = queries(FIRST) if index == 0 else {"queries": ["Anew."]}
+    prompt = INITIAL if index == 0 else UPDATE
+    script: dict[str, list[Reply]] = {CHECK: [of_period(index, [misread, misread, truth])]}
+    if index == 0:
+        script[INITIAL] = [queries(FIRST), queries(part(GOAL), part(DIET, EVENINGS)), anew]
+    record, model = written(script)
+    redrafts = [request for request in model.asked(prompt) if request.sample]
+    assert [request.sample for request in redrafts] == [1] * len(redrafts)
+    assert len(redrafts) == (2 if index == 0 else 1)
+    last = [vote for vote in record.gate_records if vote.item_id == f"s{index:02d}-01"][-1]
+    assert (last.draft, last.accepted) == (1, True)
+
+
+def test_a_user_whose_query_is_never_understood_is_given_up_with_all_votes() -> None:
+    with pytest.raises(UserFailed, match="No draft of s02-01 passed the exposure gate in 4 readings") as failed:
+        written({CHECK: [of_period(2, [{EVENINGS: "cannot_tell"}] * 4)]})
+    assert failed.value.reason == "gate_exhausted"
+    assert len(failed.value.gate_records) == 4
+
+
+def test_a_judge_must_answer_with_a_listed_value() -> None:
+    answer = of_period(2, [{EVENINGS: "Wed"}, {EVENINGS: "Tue | Thu"}])
+    _, model = written({CHECK: [answer]})
+    assert ["evenings {free}: Input should be" in told for told in model.objections(CHECK)] == [True]
+
+
+def test_where_judges_must_choose_they_cannot_pass() -> None:
+    _, model = written(cannot_tell=False)
+    offered = [
+        value for request in model.asked(CHECK) for values in material(request, "state_choices").values() for value in values
+    ]
+    assert "cannot_tell" not in offered
+    _, model = written()
+    lists = [values for request in model.asked(CHECK) for values in material(request, "state_choices").values()]
+    assert {values[-1] for values in lists} == {"cannot_tell"}
+
+
+def test_each_vote_sees_the_choices_in_another_order() -> None:
+    _, model = written({UPDATE: [honest]}, votes=6, votes_needed=6)
+    orders = [
+        tuple(material(request, "state_choices")[EVENINGS])
+        for request in model.asked(CHECK)
+        if list(material(request, "state_choices")) == [EVENINGS]
+    ]
+    assert len(set(orders)) > 1
+    assert {frozenset(order) for order in orders} == {frozenset([*scenario.CHOICES[EVENINGS], "cannot_tell"])}
+    assert len({request.sample for request in model.asked(CHECK)}) == 6

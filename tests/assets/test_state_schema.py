@@ -1,0 +1,138 @@
+"""Every drafted type becomes part of exactly one variable, and merged ones share one set of choices."""
+
+from typing import Any
+
+import pytest
+
+from assets.records.failure import UserFailed
+from assets.records.question import Question, QuestionSet, RequiredInfo
+from assets.records.recipe import Recipe
+from assets.records.schema import StateSchema
+from assets.state_schema import refine_schema
+from tests import scenario
+from tests.support import Reply, ScriptedModel, honest, material, run, small_recipe
+
+REFINE, UNIFY = "state_schema/refine", "state_schema/unify"
+RECIPE = small_recipe(num_questions=2)
+
+
+def drafted(*types: tuple[str, str], choices: tuple[str, ...] = ("x", "y")) -> QuestionSet:
+    """One question for each pair of types; `choices` are those of the first question, later ones have x and y."""
+    return QuestionSet(
+        user_id=scenario.USER_ID,
+        questions=tuple(
+            Question(
+                question_id=f"q{number + 1:02d}",
+                text=f"What about {number}?",
+                required_info=tuple(
+                    RequiredInfo(info_type=name, info_choices=choices if number == 0 else ("x", "y")) for name in pair
+                ),
+            )
+            for number, pair in enumerate(types)
+        ),
+    )
+
+
+PLAIN = drafted(("diet", "goal"), ("food", "time"))
+SAME: dict[str, Any] = {"diet": ["diet"], "goal": ["goal"], "food": ["food"], "time": ["time"]}
+
+
+def refined(
+    *replies: Reply, questions: QuestionSet = PLAIN, recipe: Recipe = RECIPE, **unified: Any
+) -> tuple[StateSchema, ScriptedModel]:
+    model = ScriptedModel({REFINE: replies, **({UNIFY: unified["unify"]} if unified else {})})
+    return run(refine_schema(scenario.profile(), questions, recipe=recipe, model=model)), model
+
+
+def test_types_that_stay_apart_become_variables_under_their_new_names() -> None:
+    schema, model = refined({"daily_diet": ["diet"], **{name: SAME[name] for name in ("goal", "food", "time")}})
+    assert schema.choices == {name: ["x", "y"] for name in ("daily_diet", "goal", "food", "time")}
+    assert [question.required_info for question in schema.questions] == [("daily_diet", "goal"), ("food", "time")]
+    assert model.asked(UNIFY) == []
+
+
+def test_merged_types_become_one_variable_that_both_questions_use() -> None:
+    schema, _ = refined({"time": ["time"], "meals": ["diet", "food"], "goal": ["goal"]})
+    assert schema.variables[1].merged_from == ("diet", "food")
+    assert [question.required_info for question in schema.questions] == [("meals", "goal"), ("meals", "time")]
+
+
+def test_a_type_that_several_questions_use_is_offered_once_for_each() -> None:
+    questions = drafted(("diet", "goal"), ("diet", "time"))
+    schema, model = refined({"diet": ["diet_q01", "diet_q02"], "goal": ["goal"], "time": ["time"]}, questions=questions)
+    assert [question.required_info for question in schema.questions] == [("diet", "goal"), ("diet", "time")]
+    offered = [list(question["required_info"]) for question in material(model.requests[0], "questions")]
+    assert offered == [["diet_q01", "goal"], ["diet_q02", "time"]]
+
+
+def test_a_type_that_is_called_like_anothers_key_stays_apart_from_it() -> None:
+    questions = drafted(("diet", "goal"), ("diet", "diet_q01"))
+    schema, model = refined(honest, questions=questions)
+    assert len(schema.variables) == 4
+    assert model.objections(REFINE) == []
+
+
+BAD: dict[str, tuple[dict[str, Any], str]] = {
+    "type left out": ({"diet": ["diet"], "goal": ["goal"], "food": ["food"]}, "missing: ['time']"),
+    "type mapped twice": ({**SAME, "time": ["time", "goal"]}, "more than once: ['goal']"),
+    "unknown type": ({**SAME, "mood": ["mood"]}, "unknown: ['mood']"),
+    "variable of nothing": ({**SAME, "mood": []}, "'mood' stands for no original type"),
+    "types of one question merged": (
+        {"all": ["diet", "goal"], "food": ["food"], "time": ["time"]},
+        "'all' merges ['diet', 'goal'], of which two belong to the same question",
+    ),
+    "variable without a name": ({**SAME, " ": ["time"]}, "at least 1 character"),
+}
+
+
+@pytest.mark.parametrize(("reply", "told"), BAD.values(), ids=BAD)
+def test_a_mapping_that_loses_or_confuses_types_is_sent_back(reply: dict[str, Any], told: str) -> None:
+    schema, model = refined(reply, SAME)
+    assert list(schema.choices) == list(SAME)
+    assert told in model.objections(REFINE)[0]
+
+
+def test_so_many_merges_that_no_room_for_changes_is_left_are_sent_back() -> None:
+    recipe = small_recipe(num_questions=2, num_changes_per_period=4, num_periods=2, max_changes_per_state=2)
+    schema, model = refined({"a": ["diet", "food"], "b": ["goal", "time"]}, SAME, recipe=recipe)
+    assert len(schema.variables) == 4
+    assert "2 variables are too few for the changes to come; keep at least 3 apart" in model.objections(REFINE)[0]
+
+
+CONFLICT = drafted(("diet", "goal"), ("food", "time"), choices=("vegan", "meat"))
+MERGED = {"meals": ["diet", "food"], "goal": ["goal"], "time": ["time"]}
+
+
+def test_merged_types_whose_choices_differ_get_one_common_set() -> None:
+    schema, model = refined(MERGED, questions=CONFLICT, unify=[{"meals": ["plants", " meat "]}])
+    assert schema.choices == {"meals": ["plants", "meat"], "goal": ["vegan", "meat"], "time": ["x", "y"]}
+    assert material(model.asked(UNIFY)[0], "conflicts") == {
+        "meals": [
+            {"question": "What about 0?", "info_choices": ["vegan", "meat"]},
+            {"question": "What about 1?", "info_choices": ["x", "y"]},
+        ]
+    }
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        ({"meals": ["plants"]}, "meals: List should have at least 2 items"),
+        ({"meals": ["plants", "meat", "fish"]}, "meals: List should have at most 2 items"),
+        ({"meals": ["Meat", "meat"]}, "The choices of 'meals' must differ"),
+        ({"meals": ["meat", " "]}, "meals.1: String should have at least 1 character"),
+        ({"meals": ["meat", "x" * 201]}, "meals.1: String should have at most 200 characters"),
+        ({}, "meals: Field required"),
+        ({"meals": ["a", "b"], "goal": ["a", "b"]}, "goal: Extra inputs are not permitted"),
+    ],
+    ids=["too few", "too many", "equal", "empty", "endless", "left out", "without conflict"],
+)
+def test_a_common_set_that_breaks_a_rule_is_sent_back(reply: Reply, told: str) -> None:
+    schema, model = refined(MERGED, questions=CONFLICT, unify=[reply, {"meals": ["plants", "meat"]}])
+    assert schema.choices["meals"] == ["plants", "meat"]
+    assert told in model.objections(UNIFY)[0]
+
+
+def test_a_user_whose_types_are_never_mapped_is_given_up() -> None:
+    with pytest.raises(UserFailed, match=r"state_schema/refine: .*missing: \['time'\]"):
+        refined({"diet": ["diet"], "goal": ["goal"], "food": ["food"]})

@@ -1,0 +1,13 @@
+"""Fixtures of this folder."""
+
+from pathlib import Path
+
+import pytest
+
+from dataset_card.folder import Release, write_release
+from tests.dataset_card.releases import content
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> Release:
+    return write_release(content(), root=tmp_path, version="0.1.0")

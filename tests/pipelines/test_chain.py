@@ -1,0 +1,192 @@
+"""The whole chain as a user runs it: the command, the embedded model, real stores, a real release."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from dataset_card.manifest import read_manifest
+from dataset_card.reference import read_data_json
+from dataset_card.verify import verify_release
+from pipelines.embedded.app import create_app
+from pipelines.embedded.bank import model_name
+from tests.pipelines.scripted_server import on_a_port
+
+SMALL = ["--set", "num_users=2", "--set", "num_questions=3", "--set", "num_periods=2"]
+
+
+def amemgym(home: Path, *words: str, **environment: str) -> subprocess.Popen[str]:
+    """Start the command with a data folder of its own and no endpoint but the one given."""
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "AMEMGYM_", "DAGSTER_"))}
+    return subprocess.Popen(
+        [sys.executable, "-m", "pipelines.cli.main", *words],
+        env={**clean, "AMEMGYM_HOME": str(home), **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
+    """Exit status and all output."""
+    output, _ = process.communicate(timeout=120)
+    return process.returncode, output
+
+
+def digest(home: Path) -> str:
+    """The digest of the only demo release in a data folder."""
+    return read_manifest(home / "releases" / "demo" / "0.1.0").digest
+
+
+def replies_kept(home: Path) -> int:
+    """How many replies the call cache holds."""
+    with sqlite3.connect(home / "calls.sqlite") as connection:
+        return connection.execute("SELECT count(*) FROM replies").fetchone()[0]
+
+
+class Counted:
+    """An ASGI app that counts how often each request body was answered."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self.answered: Counter[bytes] = Counter()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self.app(scope, receive, send)
+        body = await Request(scope, receive).body()
+        self.answered[body] += 1
+
+        async def replay() -> Any:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        return await self.app(scope, replay, send)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("finished")
+    status, output = finish(amemgym(home, "generate", "demo", *SMALL))
+    assert status == 0, output
+    return home
+
+
+def test_a_release_is_complete_and_agrees_with_its_manifest(finished: Path) -> None:
+    folder = finished / "releases" / "demo" / "0.1.0"
+    assert verify_release(folder) == []
+    episodes = read_data_json(folder / "demo" / "data.json")
+    assert [len(episode.questions) for episode in episodes] == [3, 3]
+    assert [len(episode.periods) for episode in episodes] == [3, 3]
+
+
+def test_every_period_of_the_reference_file_has_exactly_one_right_option_per_question(finished: Path) -> None:
+    items = json.loads((finished / "releases" / "demo" / "0.1.0" / "demo" / "data.json").read_text(encoding="utf-8"))
+    for item in items:
+        for period in item["periods"]:
+            for question in item["qas"]:
+                variant = [period["state"][name] for name in question["required_info"]]
+                assert [choice["state"] for choice in question["answer_choices"]].count(variant) == 1
+
+
+def test_the_bytes_do_not_depend_on_how_many_users_are_worked_on_at_once(finished: Path, tmp_path: Path) -> None:
+    status, output = finish(amemgym(tmp_path, "generate", "demo", *SMALL, "--concurrency", "1"))
+    assert status == 0, output
+    assert digest(tmp_path) == digest(finished)
+
+
+def test_the_same_release_is_made_through_a_served_endpoint_and_a_killed_run_repeats_no_finished_call(
+    finished: Path, tmp_path: Path
+) -> None:
+    app = Counted(create_app(api_key="sk-test-0123456789"))
+    words = ["generate", "demo", *SMALL, "--model", model_name()]
+    with on_a_port(app) as url:
+        given = {"AMEMGYM_BASE_URL": url, "AMEMGYM_API_KEY": "sk-test-0123456789", "AMEMGYM_MAX_IN_FLIGHT": "4"}
+        process = amemgym(tmp_path, *words, **given)
+        while app.answered.total() < 40:
+            assert process.poll() is None, process.communicate()[0]
+            time.sleep(0.005)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        time.sleep(0.5)  # what the dead process had sent is still being answered
+        answered, kept = app.answered.total(), replies_kept(tmp_path)
+        status, output = finish(amemgym(tmp_path, *words, **given))
+    assert status == 0, output
+    assert digest(tmp_path) == digest(finished)
+    assert 0 < kept < replies_kept(tmp_path)
+    assert sum(count - 1 for count in app.answered.values()) <= answered - kept
+
+
+def test_a_rerun_makes_the_same_release_without_asking_again(finished: Path) -> None:
+    status, output = finish(amemgym(finished, "generate", "demo", *SMALL))
+    assert status == 0, output
+    assert [path.name for path in (finished / "releases" / "demo").iterdir()] == ["0.1.0"]
+    asked = [line for line in output.splitlines() if " calls (" in line]
+    assert asked
+    for line in asked:
+        calls, repeated = line.split(" calls (")[0].rsplit(" ", 1)[1], line.split(" calls (")[1].split(" ", 1)[0]
+        assert calls == repeated, line
+
+
+def test_show_tells_a_users_story(finished: Path) -> None:
+    status, output = finish(amemgym(finished, "show", "2"))
+    episode = read_data_json(finished / "releases" / "demo" / "0.1.0" / "demo" / "data.json")[1]
+    assert status == 0, output
+    assert episode.user_profile.name in output
+    assert episode.questions[0].query.split()[0] in output
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["generate", "bose"], "There is no recipe 'bose'"),
+        (["generate", "demo", "--set", "num_user=3"], "Did you mean 'num_users'?"),
+        (["generate", "demo", "--set", "num_users"], "FIELD=VALUE"),
+        (["generate", "demo", "--set", "num_users=500"], "offers only 400"),
+        (["generate", "demo", "--set", "pool.paths=[/no/such/file.parquet]"], "matches no file"),
+        (["generate", "demo", "--version", "one"], "is no version"),
+        (["show", "1", "--variant", "extra"], "Nothing of 'extra' is finished yet"),
+    ],
+)
+def test_bad_input_gets_one_sentence_and_a_failing_status(tmp_path: Path, words: list[str], sentence: str) -> None:
+    status, output = finish(amemgym(tmp_path, *words, *(SMALL[2:] if words[:2] == ["generate", "demo"] else [])))
+    assert status == 1
+    last = output.strip().splitlines()[-1]
+    assert last.startswith("amemgym: ")
+    assert sentence in last
+    assert "Traceback" not in output
+
+
+def test_a_wrong_key_ends_the_run_with_one_sentence_that_does_not_tell_the_key(tmp_path: Path) -> None:
+    with on_a_port(Counted(create_app(api_key="sk-right-0123456789"))) as url:
+        given = {"AMEMGYM_BASE_URL": url, "AMEMGYM_API_KEY": "sk-wrong-9876543210"}
+        status, output = finish(amemgym(tmp_path, "generate", "demo", *SMALL, "--model", model_name(), **given))
+    assert status == 1
+    assert "AMEMGYM_API_KEY" in output.strip().splitlines()[-1]
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"sk-wrong-9876543210" not in kept
+    assert "sk-wrong-9876543210" not in output
+
+
+def test_an_endpoint_that_is_not_there_is_named(tmp_path: Path) -> None:
+    given = {"AMEMGYM_BASE_URL": "http://127.0.0.1:9/v1", "AMEMGYM_API_KEY": "any"}
+    status, output = finish(amemgym(tmp_path, "generate", "demo", *SMALL, **given))
+    assert status == 1
+    assert "127.0.0.1:9" in output.strip().splitlines()[-1]
+
+
+def test_a_data_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
+    place = tmp_path / "taken"
+    place.write_text("", encoding="utf-8")
+    status, output = finish(amemgym(place, "generate", "demo", *SMALL))
+    assert status == 1
+    assert str(place) in output.strip().splitlines()[-1]

@@ -1,0 +1,129 @@
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import yaml
+from pydantic import ValidationError
+
+from pipelines.embedded.bank import CONCEPTS, FOLDER, MODEL_FAMILY, Topic, load_bank, model_name, parse_topic
+from pipelines.embedded.lines import Meaning
+from pipelines.embedded.reader import read
+
+Content = dict[str, Any]
+
+
+def good_topic() -> Content:
+    return yaml.safe_load((FOLDER / "running.yaml").read_text(encoding="utf-8"))
+
+
+def first_choice(content: Content) -> Content:
+    return next(iter(content["variables"][0]["choices"].values()))
+
+
+def set_in_first_choice(kind: str, line: str) -> Callable[[Content], object]:
+    def change(content: Content) -> None:
+        first_choice(content)[kind][0] = line
+
+    return change
+
+
+def repeat_a_line(content: Content) -> None:
+    first, second = list(content["variables"][0]["choices"].values())[:2]
+    second["cues"][0] = first["cues"][0]
+
+
+def say_the_value(content: Content) -> None:
+    value, choice = next(iter(content["variables"][0]["choices"].items()))
+    choice["cues"][0] = f"What I mean is {value.replace('_', ' ')}, and I say so without any shame."
+
+
+BREAKS: dict[str, tuple[Callable[[Content], object], str]] = {
+    "unknown key": (lambda c: c.update(extra=1), "extra"),
+    "a question too few": (lambda c: c["questions"].pop(), "questions"),
+    "a request too few": (lambda c: c["requests"].pop(), "requests"),
+    "a variable too few": (lambda c: c["variables"].pop(0), "variables"),
+    "question without mark": (
+        lambda c: c["questions"].__setitem__(0, "Tell me how I could run a little better."),
+        "question mark",
+    ),
+    "question too short": (lambda c: c["questions"].__setitem__(0, "How do I run?"), "8 to 18"),
+    "no snake case": (lambda c: c["variables"][0].update(name="Running Surface"), "pattern"),
+    "cue too long": (set_in_first_choice("cues", "word " * 18 + "end."), "8 to 17"),
+    "cue without dot": (set_in_first_choice("cues", "I run where the ground is soft and kind to knees"), "ends in a dot"),
+    "event with dot": (set_in_first_choice("events", "Found a soft path by the river and ran there every day."), "no dot"),
+    "event in small letters": (
+        set_in_first_choice("events", "found a soft path by the river and ran there every day"),
+        "capital",
+    ),
+    "advice too short": (set_in_first_choice("advice", "Run slowly."), "14 to 24"),
+    "no ASCII": (set_in_first_choice("cues", "I run past the café on the corner with every loop."), "pattern"),
+    "semicolon": (set_in_first_choice("cues", "I run a loop past the bakery; it smells of bread."), "pattern"),
+    "two choices": (
+        lambda c: c["variables"][0].update(choices=dict(list(c["variables"][0]["choices"].items())[:2])),
+        "choices",
+    ),
+    "a vague line too few": (lambda c: c["variables"][0]["vague"].pop(), "vague"),
+    "a line twice": (repeat_a_line, "twice"),
+    "its own value": (say_the_value, "own value"),
+    "concept in front": (lambda c: c["variables"].reverse(), "last variable"),
+    "concept under another name": (lambda c: c["variables"][2].update(name="fitness_level"), "concept"),
+    "concept with other choices": (lambda c: c["variables"][2]["choices"].popitem(), "choices"),
+}
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_a_topic_that_breaks_a_rule_is_refused_with_its_reason(name: str) -> None:
+    content = copy.deepcopy(good_topic())
+    change, reason = BREAKS[name]
+    change(content)
+    with pytest.raises(ValidationError, match=reason):
+        Topic.model_validate(content)
+
+
+def test_work_belongs_to_topics_for_employed_people() -> None:
+    content = yaml.safe_load((FOLDER / "time_management.yaml").read_text(encoding="utf-8"))
+    content["fits"]["employed"] = False
+    with pytest.raises(ValidationError, match="employed people only"):
+        Topic.model_validate(content)
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_topic_keeps_the_rules_and_carries_its_files_name(path: Any) -> None:
+    assert parse_topic(path.read_text(encoding="utf-8")).topic == path.stem
+
+
+def test_vague_lines_settle_nothing() -> None:
+    settled = [
+        line
+        for topic in load_bank().topics
+        for variable in topic.variables
+        for line in (*variable.vague, *variable.vague_advice)
+        if read(line, name=variable.name, values=tuple(variable.choices))
+    ]
+    assert len(settled) <= 10, settled
+
+
+def test_nearly_every_line_tells_its_own_value_and_none_another() -> None:
+    told = [
+        read(line, name=variable.name, values=tuple(variable.choices)) == value
+        for topic in load_bank().topics
+        for variable in topic.variables
+        for value, choice in variable.choices.items()
+        for line in choice.lines
+    ]
+    assert sum(told) / len(told) > 0.99
+    topic = load_bank().topics[0]
+    own, other = topic.variables[0], topic.variables[1]
+    line = next(iter(own.choices.values())).cues[0]
+    assert not any(Meaning(other.name, value, tuple(other.choices)).told_by(line) for value in other.choices)
+
+
+def test_a_variable_is_known_by_its_values_also_under_another_name() -> None:
+    bank = load_bank()
+    assert bank.known_as("place_to_live", frozenset(CONCEPTS["home_type"][:3])) == "home_type"
+    assert bank.known_as("shoe_size", frozenset({"tiny", "huge"})) is None
+
+
+def test_the_models_name_tells_the_bank_and_program_that_wrote() -> None:
+    assert model_name() == f"{MODEL_FAMILY}-{load_bank().digest[:8]}"

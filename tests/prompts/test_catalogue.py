@@ -1,0 +1,65 @@
+"""Every template of the project keeps the house's rules."""
+
+import pytest
+
+from prompts.catalogue import PAGE, catalogue_page, load_prompt, prompt_names
+from prompts.template import STANDING_RULE, PromptError
+
+# What the static part may mention: counts of the recipe and its language, the same for every user.
+SHARED = {
+    "language": "English",
+    "num_questions": 2,
+    "num_states_per_question": 2,
+    "num_choices_per_state": 3,
+    "num_total_months": 6,
+    "num_changes": 1,
+    "max_changes_per_state": 3,
+    "cannot_tell": "cannot_tell",
+}
+
+
+def values(name: str, *, mark: str) -> dict[str, object]:
+    return {variable: SHARED.get(variable, f"{mark} of {variable}") for variable in load_prompt(name).variables}
+
+
+def test_the_stages_have_their_prompts() -> None:
+    assert len(prompt_names()) == 15
+    assert {"user_profiles/complete", "answers/check", "evaluation/follow_up"} < set(prompt_names())
+
+
+@pytest.mark.parametrize("name", prompt_names())
+def test_a_prompt_shows_each_users_data_in_its_user_part_only(name: str) -> None:
+    given = values(name, mark="Zoë's {{ 7*7 }}")
+    system, user = load_prompt(name).render(**given).messages
+    assert system == load_prompt(name).render(**values(name, mark="Max's")).messages[0]
+    own = [value for variable, value in given.items() if variable not in SHARED]
+    assert own
+    assert [value for value in own if str(value) not in user.content] == []
+
+
+@pytest.mark.parametrize("name", prompt_names())
+def test_a_prompts_system_part_ends_with_the_standing_rule(name: str) -> None:
+    system = load_prompt(name).render(**values(name, mark="x")).messages[0]
+    assert system.role == "system"
+    assert system.content.endswith(f"\n{STANDING_RULE}")
+
+
+@pytest.mark.parametrize("name", ["session_queries/check_exposure", "answers/check"])
+def test_a_judge_without_the_option_to_pass_is_told_to_take_the_closest(name: str) -> None:
+    given = values(name, mark="x")
+    with_option, without = (load_prompt(name).render(**{**given, "cannot_tell": cannot}) for cannot in ("cannot_tell", ""))
+    assert "closest" not in with_option.messages[0].content
+    assert "closest" in without.messages[0].content
+
+
+def test_prompts_have_fingerprints_of_their_own() -> None:
+    assert len({load_prompt(name).fingerprint for name in prompt_names()}) == len(prompt_names())
+
+
+def test_an_unknown_prompt_is_named_with_those_there_are() -> None:
+    with pytest.raises(PromptError, match=r"no prompt 'answers/drift'; there are .*answers/draft"):
+        load_prompt("answers/drift")
+
+
+def test_the_catalogue_page_is_up_to_date() -> None:
+    assert PAGE.read_text(encoding="utf-8") == catalogue_page()
