@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from assets.asking import Ask, ask
 from assets.chance import Chance
-from assets.desk import Stage, together
+from assets.desk import together
 from assets.gate import Gate, Trial, pass_gate
 from assets.legal import LegalReply, texts
 from assets.ports import LanguageModel
@@ -19,6 +19,7 @@ from assets.records.recipe import Recipe
 from assets.records.schema import SchemaQuestion, StateSchema
 from assets.records.trajectory import StateTrajectory
 from assets.stage import Face, Row, stage_asset
+from assets.stage_kind import Stage
 from assets.state_schema import STATE_SCHEMA
 from assets.state_trajectory import STATE_TRAJECTORY
 from assets.variants import Variant, lived, variants_of

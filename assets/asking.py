@@ -69,7 +69,7 @@ def _request(asked: Ask[T, R], *, messages: tuple[Message, ...], recipe: Recipe)
         json_schema=asked.reply.model_json_schema(by_alias=True),
         seed=recipe.seed,
         sample=recipe.sample * 1000 + asked.sample,
-        labels=CallLabels(prompt=asked.prompt.name, fingerprint=asked.prompt.fingerprint),
+        labels=CallLabels(prompt=asked.prompt.name, fingerprint=asked.prompt.fingerprint, transport=spec.transport),
     )
 
 

@@ -33,8 +33,12 @@ class Chance:
         return pool
 
     def sampled(self, items: Sequence[T], count: int) -> list[T]:
-        """`count` different items in random order; all of them when there are fewer."""
-        return self.shuffled(items)[:count]
+        """`count` different items in random order, with one draw for each; all of them when there are fewer."""
+        pool = list(items)
+        for place in range(min(count, len(pool))):
+            other = place + self.below(len(pool) - place)
+            pool[place], pool[other] = pool[other], pool[place]
+        return pool[:count]
 
     def happens(self, probability: float) -> bool:
         """True with the given probability."""

@@ -2,41 +2,22 @@
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
+from assets.flights import Work
 from assets.metering import Meter, MeteredModel
-from assets.ports import CallLabels, EndpointError, Workshop
+from assets.ports import CallLabels, EndpointError
 from assets.records.base import StageName, UserRecord
 from assets.records.failure import Failure, UserFailed
 from assets.records.recipe import Recipe
 from assets.records.usage import Usage
-from prompts.catalogue import load_prompt
+from assets.stage_kind import Stage
+from assets.workshop import Workshop
 
-R = TypeVar("R", bound=UserRecord, covariant=True)
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Stage(Generic[R]):
-    """A stage: one async function about one user, called with the records of `needs` in order, recipe and model.
-
-    Raise `version` when the function's logic changes what it makes.
-    """
-
-    name: StageName
-    record: type[R]
-    make: Callable[..., Awaitable[R]]
-    needs: "tuple[Stage[UserRecord], ...]" = ()
-    prompts: tuple[str, ...] = ()
-    version: int = 1
-
-    @property
-    def code_version(self) -> str:
-        """Changes when the stage's logic or the words of one of its prompts do."""
-        fingerprints = [load_prompt(name).fingerprint for name in self.prompts]
-        return hashlib.sha256("\n".join([self.name, str(self.version), *fingerprints]).encode()).hexdigest()[:12]
 
 
 class GivenUp(Exception):
@@ -61,16 +42,27 @@ async def together(*awaited: Awaitable[T]) -> list[T]:
 
 @dataclass
 class Desk:
-    """The records of some users of one unit: those in upstream snapshots, and those made here."""
+    """The records of some users of one unit: those in upstream snapshots, and those made here.
+
+    `ahead`: the desk of work done before its asset's turn, which leaves the records for that asset to take.
+    """
 
     recipe: Recipe
     workshop: Workshop
     meter: Meter
     known: Mapping[StageName, Mapping[int, UserRecord]]
+    ahead: bool = False
     made: dict[StageName, dict[int, UserRecord]] = field(default_factory=dict[StageName, dict[int, UserRecord]])
     _running: dict[tuple[StageName, int], asyncio.Future[UserRecord]] = field(
         default_factory=dict[tuple[StageName, int], "asyncio.Future[UserRecord]"]
     )
+
+    def outlook(self, position: int) -> "Desk":
+        """A desk for this user's stages ahead, with all that is known of the user here."""
+        known: dict[StageName, dict[int, UserRecord]] = {}
+        for held in (self.known, self.made):
+            known.update({name: {position: rows[position]} for name, rows in held.items() if position in rows})
+        return Desk(self.recipe, self.workshop, Meter(), known, ahead=True)
 
     async def record(self, stage: Stage[UserRecord], position: int) -> UserRecord:
         """The stage's record of the user at this position. Raises GivenUp when the user cannot be finished."""
@@ -85,17 +77,25 @@ class Desk:
     async def _make(self, stage: Stage[UserRecord], position: int) -> UserRecord:
         inputs = await together(*(self.record(need, position) for need in stage.needs))
         key = self._key(stage, inputs)
+        record = await self._in_flight(key, partial(self._fly, stage, inputs, key=key, position=position))
+        self.made.setdefault(stage.name, {})[position] = record
+        return record
+
+    async def _in_flight(self, key: str, work: Work) -> UserRecord:
+        flights = self.workshop.flights
+        return await (flights.wait(key, work) if self.ahead else flights.take(key, work, meter=self.meter))
+
+    async def _fly(
+        self, stage: Stage[UserRecord], inputs: list[UserRecord], meter: Meter, *, key: str, position: int
+    ) -> UserRecord:
         stored = await self.workshop.work.get(key)
         if stored is not None:
             usage, _, content = stored.partition(b"\n")
-            record = stage.record.model_validate_json(content)
             used = Usage.model_validate_json(usage)
-            self.meter.add(used, repeated=used.calls)
-        else:
-            meter = Meter(self.meter)
-            record = await self._work(stage, inputs, position=position, meter=meter)
-            await self.workshop.work.put(key, f"{meter.usage.model_dump_json()}\n{record.model_dump_json()}".encode())
-        self.made.setdefault(stage.name, {})[position] = record
+            meter.add(used, repeated=used.calls)
+            return stage.record.model_validate_json(content)
+        record = await self._work(stage, inputs, position=position, meter=meter)
+        await self.workshop.work.put(key, f"{meter.usage.model_dump_json()}\n{record.model_dump_json()}".encode())
         return record
 
     async def _work(self, stage: Stage[UserRecord], inputs: list[UserRecord], *, position: int, meter: Meter) -> UserRecord:

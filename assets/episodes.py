@@ -3,7 +3,6 @@
 from pydantic import ValidationError
 
 from assets.answers import ANSWERS
-from assets.desk import Stage
 from assets.ports import LanguageModel
 from assets.records.answer import AnswerSet
 from assets.records.episode import Episode, join_periods, join_questions
@@ -15,6 +14,7 @@ from assets.records.session import SessionSet
 from assets.records.trajectory import StateTrajectory
 from assets.session_queries import SESSION_QUERIES
 from assets.stage import Face, Row, stage_asset
+from assets.stage_kind import Stage
 from assets.state_schema import STATE_SCHEMA
 from assets.state_trajectory import STATE_TRAJECTORY
 from assets.user_profiles import USER_PROFILES

@@ -3,7 +3,7 @@
 from pydantic import BaseModel, Field
 
 from assets.asking import Ask, ask
-from assets.desk import Stage, together
+from assets.desk import together
 from assets.ports import LanguageModel
 from assets.records.base import Name, Text, duplicates
 from assets.records.event import Event, EventSet, PeriodEvents
@@ -12,6 +12,7 @@ from assets.records.recipe import Recipe
 from assets.records.schema import StateSchema
 from assets.records.trajectory import StateTrajectory, TrajectoryPeriod
 from assets.stage import Face, Row, stage_asset
+from assets.stage_kind import Stage
 from assets.state_schema import STATE_SCHEMA
 from assets.state_trajectory import STATE_TRAJECTORY
 from assets.user_profiles import USER_PROFILES

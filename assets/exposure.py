@@ -50,7 +50,6 @@ class Scene:
         return {
             "user_profile": self.profile.formatted_str,
             "start_date": self.recipe.start_date.isoformat(),
-            "state_schema": self.schema.choices,
             "language": self.recipe.language_name,
         }
 

@@ -10,14 +10,16 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from assets.desk import Desk, GivenUp, Stage
+from assets.desk import Desk, GivenUp
 from assets.metering import Meter
-from assets.ports import EndpointError, SnapshotRef, StageProgress, Workshop
+from assets.ports import EndpointError, SnapshotRef, StageProgress
 from assets.recipes import Unit
 from assets.records.base import StageName, UserRecord
 from assets.records.failure import Failure
 from assets.records.persona import Persona
 from assets.records.recipe import Recipe
+from assets.stage_kind import Stage
+from assets.workshop import Workshop
 
 TICK_SECONDS = 0.5
 
@@ -43,13 +45,17 @@ class StageResult:
 
 @dataclass
 class Line:
-    """Works one unit through one stage. `upstream` holds the snapshots that the asset was given, by stage."""
+    """Works one unit through one stage. `upstream` holds the snapshots that the asset was given, by stage.
+
+    `later` are the stages that the same run reaches afterwards; they start for each user who is done here.
+    """
 
     stage: Stage[UserRecord]
     unit: Unit
     recipe: Recipe
     workshop: Workshop
     upstream: Mapping[StageName, SnapshotRef]
+    later: Sequence[Stage[UserRecord]] = ()
     meter: Meter = field(default_factory=Meter)
     done: int = 0
     tried: int = 0
@@ -59,6 +65,16 @@ class Line:
 
     async def run(self) -> StageResult:
         """Finish N users, or as many as the reserve allows, and write them as a snapshot."""
+        landed = False
+        try:
+            result = await self._run()
+            landed = bool(self.later)
+            return result
+        finally:
+            if not landed:
+                self.workshop.flights.abandon()
+
+    async def _run(self) -> StageResult:
         self.failed.update({failure.position: failure for ref in self.upstream.values() for failure in ref.failures})
         waiting = [position for position in self.unit.positions if position not in self.failed]
         wanted, preview = len(self.unit.users), list[UserRecord]()
@@ -104,9 +120,28 @@ class Line:
             try:
                 await desk.record(self.stage, position)
                 self.done += 1
+                self._look_ahead(desk, position)
             except GivenUp as given_up:
                 self.lost += 1
                 self.failed[position] = given_up.failure
+
+    def _look_ahead(self, desk: Desk, position: int) -> None:
+        # Records made ahead wait in memory for their asset, so a unit of many parts, which keeps the model busy anyway,
+        # does without.
+        if len(self.unit.users) > self.workshop.users_per_part:
+            return
+        outlook = desk.outlook(position)
+        available = set(outlook.known)
+        reachable: list[Stage[UserRecord]] = []
+        for stage in self.later:
+            if all(need.name in available for need in stage.needs):
+                available.add(stage.name)
+                reachable.append(stage)
+
+        async def go_on() -> None:
+            await asyncio.gather(*(outlook.record(stage, position) for stage in reachable), return_exceptions=True)
+
+        self.workshop.flights.look_ahead(go_on())
 
     def _known(self, positions: Sequence[int]) -> dict[StageName, dict[int, UserRecord]]:
         """What the upstream snapshots hold of these users, their own rows and the carried ones."""

@@ -29,6 +29,12 @@ class Meter:
         if self.parent is not None:
             self.parent.add(usage, repeated=repeated, cost_usd=cost_usd)
 
+    def take_over(self, other: "Meter") -> None:
+        """Count what another meter has counted so far, and from now on whatever it counts."""
+        self.add(other.usage, repeated=other.repeated, cost_usd=other.cost_usd)
+        self.unpriced += other.unpriced
+        other.parent = self
+
 
 @dataclass(frozen=True)
 class MeteredModel:
@@ -46,6 +52,7 @@ class MeteredModel:
             prompt=request.labels.prompt,
             fingerprint=request.labels.fingerprint,
             attempt=self._attempt(request),
+            transport=request.labels.transport,
         )
         reply = await self.model.complete(replace(request, labels=labels))
         usage = Usage(calls=1, input_tokens=reply.input_tokens, output_tokens=reply.output_tokens)

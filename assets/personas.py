@@ -8,12 +8,13 @@ import dagster as dg
 from assets.line import PERSONAS, StageResult
 from assets.metering import Meter
 from assets.partitions import UNIT_PARTITIONS, by_variant, unit_of
-from assets.ports import SnapshotRef, Workshop
+from assets.ports import SnapshotRef
 from assets.recipes import RecipeError, Unit, units
 from assets.records.persona import Persona
 from assets.records.recipe import Recipe
 from assets.sampling import pool_files, sample_personas
 from assets.stage import OWNERS, Face, Row, metadata
+from assets.workshop import Workshop
 
 
 def draw_unit(recipe: Recipe, unit: Unit) -> list[tuple[int, Persona]]:

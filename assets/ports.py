@@ -1,30 +1,35 @@
 """The ports: what the stages need from outside, as protocols. `pipelines` brings what stands behind them."""
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeVar
 
 from pydantic import Field
 
 from assets.records.base import Record, StageName, UserRecord
 from assets.records.failure import Failure
-from assets.records.recipe import Recipe
+from assets.records.recipe import Transport
 from assets.records.usage import Usage
 from prompts.template import Message
 
 R = TypeVar("R", bound=UserRecord)
 FinishReason = Literal["stop", "length", "refusal"]
+BATCH_SHARE = 0.5  # of the price of a live call, at every provider with batch jobs
 
 
 @dataclass(frozen=True)
 class CallLabels:
-    """What a call was for; never part of its identity. `attempt` counts how often the same thing was asked before."""
+    """What a call was for; never part of its identity. `attempt` counts how often the same thing was asked before.
+
+    `transport`: at once, or in a batch job.
+    """
 
     stage: str = ""
     user_id: str = ""
     prompt: str = ""
     fingerprint: str = ""
     attempt: int = 0
+    transport: Transport = "live"
 
 
 @dataclass(frozen=True)
@@ -47,8 +52,9 @@ class ModelReply:
     """The words that came back. `repeated`: they came from the call cache and cost nothing.
 
     `cached_input_tokens` are those of the `input_tokens` that the provider had in its prefix cache. `seconds` is the
-    time that the answered try took, `cost_usd` what the call cost, None where nobody knows the price; both are about
-    the call and not about the words, so that they are neither compared nor kept.
+    time that the answered try took, `price_share` the share of the list price that was asked (BATCH_SHARE in a batch
+    job), `cost_usd` what the call cost, None where nobody knows the price; these are about the call and not about the
+    words, so that they are neither compared nor kept.
     """
 
     text: str
@@ -58,6 +64,7 @@ class ModelReply:
     repeated: bool = False
     cached_input_tokens: int = 0
     seconds: float = field(default=0.0, compare=False)
+    price_share: float = field(default=1.0, compare=False)
     cost_usd: float | None = field(default=None, compare=False)
 
 
@@ -140,21 +147,3 @@ class StageProgress:
     calls: int
     repeated: int
     seconds: float
-
-
-@dataclass(frozen=True)
-class Workshop:
-    """Everything a stage's wrapper works with."""
-
-    model: LanguageModel
-    snapshots: SnapshotStore
-    work: WorkStore
-    users_at_once: int = 32
-    users_per_part: int = 200
-    report: Callable[[StageProgress], None] | None = None
-    embedded_model: str | None = None
-    open_account: Callable[[Recipe, str], LanguageModel] | None = None
-
-    def at(self, unit: str, *, recipe: Recipe) -> "Workshop":
-        """The workshop as one work unit of a recipe uses it: its calls are booked, and the recipe's budget holds."""
-        return self if self.open_account is None else replace(self, model=self.open_account(recipe, unit))

@@ -3,13 +3,13 @@
 from pydantic import BaseModel, Field
 
 from assets.asking import Ask, ask
-from assets.desk import Stage
 from assets.ports import LanguageModel
 from assets.records.base import Name, Text
 from assets.records.profile import UserProfile
 from assets.records.question import Question, QuestionSet, RequiredInfo
 from assets.records.recipe import Recipe
 from assets.stage import Face, Row, stage_asset
+from assets.stage_kind import Stage
 from assets.user_profiles import USER_PROFILES
 from prompts.catalogue import load_prompt
 

@@ -6,12 +6,12 @@ import dagster as dg
 from pydantic import Field, create_model
 
 from assets.partitions import UNITS, VARIANT_PARTITIONS
-from assets.ports import Workshop
 from assets.recipes import RecipeError, load_recipe, units
 from assets.records.base import Record
 from assets.records.recipe import Models, Recipe
 from assets.sampling import pool_digest, pool_files
 from assets.stage import OWNERS
+from assets.workshop import Workshop
 
 GROUPS = {"pool": dict[str, Any], "models": dict[str, Any], "gates": dict[str, Any], "budget": dict[str, Any]}
 

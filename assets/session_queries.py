@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pydantic import BaseModel, Field
 
 from assets.asking import Ask, ask
-from assets.desk import Stage, together
+from assets.desk import together
 from assets.events import EVENTS
 from assets.exposure import Draft, Redraft, Scene, exposure_gate
 from assets.gate import pass_gate
@@ -20,6 +20,7 @@ from assets.records.session import PeriodSessions, Session, SessionSet
 from assets.records.trajectory import StateTrajectory, TrajectoryPeriod
 from assets.session_times import session_times
 from assets.stage import Face, Row, stage_asset
+from assets.stage_kind import Stage
 from assets.state_schema import STATE_SCHEMA
 from assets.state_trajectory import STATE_TRAJECTORY
 from assets.user_profiles import USER_PROFILES
@@ -80,7 +81,9 @@ async def _initial_sessions(scene: Scene, period: TrajectoryPeriod) -> tuple[Per
 
 
 async def _draft_initial(scene: Scene, state: Mapping[str, str], *, sample: int, whole: bool = False) -> list[InitialQuery]:
-    prompt = load_prompt("session_queries/initial").render(**scene.common(), initial_state=dict(state))
+    prompt = load_prompt("session_queries/initial").render(
+        **scene.common(), state_schema=scene.schema.choices, initial_state=dict(state)
+    )
 
     def read(reply: InitialReply) -> list[InitialQuery]:
         check_coverage([query.exposed_states for query in reply.queries], state)
@@ -123,8 +126,11 @@ async def _update_sessions(
 
 async def _draft_updates(scene: Scene, period: TrajectoryPeriod, events: tuple[Event, ...], *, sample: int) -> list[str]:
     changes = {update.variable: {"old": update.old, "new": update.new} for update in period.updates}
+    told = {name for event in events for name in event.states}
     prompt = load_prompt("session_queries/update").render(
         **scene.common(),
+        state_schema={name: choices for name, choices in scene.schema.choices.items() if name in told},
+        other_variables=[name for name in scene.schema.choices if name not in told],
         period={"from": str(period.start), "to": str(period.end)},
         context=[
             {"background": event.text, "state_transition": {name: changes[name] for name in event.states}} for event in events

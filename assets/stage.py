@@ -6,15 +6,16 @@ from typing import Any, TypeVar, cast, get_args
 
 import dagster as dg
 
-from assets.desk import Stage
 from assets.line import Line, StageResult
 from assets.partitions import UNIT_PARTITIONS, by_variant, unit_of
-from assets.ports import BudgetReached, EndpointError, SnapshotRef, Workshop
+from assets.ports import BudgetReached, EndpointError, SnapshotRef
 from assets.progress import LoggedProgress
 from assets.recipes import RecipeError, units
 from assets.records.base import StageName, UserRecord
 from assets.records.recipe import Recipe
 from assets.records.usage import Usage
+from assets.stage_kind import Stage
+from assets.workshop import Workshop
 
 R = TypeVar("R", bound=UserRecord)
 Row = dict[str, object]
@@ -56,8 +57,8 @@ def stage_asset(stage: Stage[R], face: Face) -> dg.AssetsDefinition:
         unit = unit_of(context.partition_key, among=units(recipe))
         if workshop.report is None:
             workshop = replace(workshop, report=LoggedProgress(context.log.info))
-        line = Line(plain, unit, recipe, workshop.at(unit.key, recipe=recipe), refs)
-        result = await told_in_one_sentence(line)
+        line = Line(plain, unit, recipe, workshop.at(unit.key, recipe=recipe), refs, later=_later(plain, context, workshop))
+        result = await told_in_one_sentence(line, waiting=lambda: _waiting(plain, context))
         for failure in result.ref.failures:
             context.log.warning(f"User {failure.user_id} was replaced at {failure.stage}: {failure.message}")
         if result.ref.users < result.wanted:
@@ -69,24 +70,40 @@ def stage_asset(stage: Stage[R], face: Face) -> dg.AssetsDefinition:
     return materialize
 
 
-async def told_in_one_sentence(line: Line) -> StageResult:
-    """Run the line; problems that the user can mend end the step with one sentence and no retry."""
+def _later(stage: Stage[UserRecord], context: dg.AssetExecutionContext, workshop: Workshop) -> list[Stage[UserRecord]]:
+    """The stages whose assets the same run materializes after this one."""
+    steps = set(context.run.step_keys_to_execute or ())
+    names = [one.name for one in workshop.stages]
+    return [one for one in workshop.stages[names.index(stage.name) + 1 :] if one.name in steps] if stage.name in names else []
+
+
+def _waiting(stage: Stage[UserRecord], context: dg.AssetExecutionContext) -> list[str]:
+    """The other stages that this run has still to materialize."""
+    found = context.instance.get_records_for_run(context.run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION)
+    past = {stage.name, *(record.asset_key.path[-1] for record in found.records if record.asset_key)}
+    steps = set(context.run.step_keys_to_execute or ()) - past
+    return [name for name in get_args(StageName) if name in steps]
+
+
+async def told_in_one_sentence(line: Line, *, waiting: Callable[[], Sequence[str]] = tuple) -> StageResult:
+    """Run the line; problems that the user can mend end the step with one sentence and no retry.
+
+    `waiting` names the other stages that are not finished, for a run that pauses.
+    """
     try:
         return await line.run()
     except BudgetReached as error:
-        raise dg.Failure(description=f"{error} {left_to_do(line)}", allow_retries=False) from error
+        raise dg.Failure(description=f"{error} {left_to_do(line, waiting())}", allow_retries=False) from error
     except (EndpointError, RecipeError) as error:
         raise dg.Failure(description=str(error), allow_retries=False) from error
     except OSError as error:
         raise dg.Failure(description=disk_problem(error), allow_retries=False) from error
 
 
-def left_to_do(line: Line) -> str:
-    """The sentence that names what a paused run has not done: users of this stage, and the stages after it."""
-    wanted, stages = len(line.unit.users), get_args(StageName)
-    later = ", ".join(stages[stages.index(line.stage.name) + 1 :])
-    users = f"{line.stage.name} of {wanted - line.done} of {wanted} users"
-    return f"Left to do in {line.unit.key!r}: {users}{f', then {later}' if later else ''}."
+def left_to_do(line: Line, waiting: Sequence[str]) -> str:
+    """The sentence that names what a paused run has not done: users of this stage, and other stages."""
+    wanted, others = len(line.unit.users), "".join(f", {name}" for name in waiting)
+    return f"Left to do in {line.unit.key!r}: {line.stage.name} of {wanted - line.done} of {wanted} users{others}."
 
 
 def disk_problem(error: OSError) -> str:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pydantic import RootModel
 
 from assets.asking import Ask, ask
-from assets.desk import Stage
 from assets.legal import LegalReply, lists
 from assets.ports import LanguageModel
 from assets.questions import QUESTIONS
@@ -16,6 +15,7 @@ from assets.records.question import QuestionSet, RequiredInfo
 from assets.records.recipe import Recipe
 from assets.records.schema import SchemaQuestion, StateSchema, StateVariable
 from assets.stage import Face, Row, stage_asset
+from assets.stage_kind import Stage
 from assets.user_profiles import USER_PROFILES
 from prompts.catalogue import load_prompt
 
@@ -174,7 +174,8 @@ state_schema = stage_asset(
     Face(
         group="schema",
         description="Canonical, unambiguous state variables: overlapping information types merged, conflicting "
-        "choices unified, questions rewritten onto them (paper section 3.1, App. C.3). Every drafted type maps to exactly one variable.",
+        "choices unified, questions rewritten onto them (paper section 3.1, App. C.3). Every drafted type maps to exactly one "
+        "variable.",
         rows=_rows,
     ),
 )

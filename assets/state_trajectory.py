@@ -9,7 +9,6 @@ from dateutil.relativedelta import relativedelta
 from pydantic import create_model
 
 from assets.asking import Ask, ask
-from assets.desk import Stage
 from assets.legal import LegalReply, one_of_each
 from assets.ports import LanguageModel
 from assets.records.base import Text
@@ -18,6 +17,7 @@ from assets.records.recipe import Recipe
 from assets.records.schema import StateSchema
 from assets.records.trajectory import StateTrajectory, StateUpdate, TrajectoryPeriod
 from assets.stage import Face, Row, stage_asset
+from assets.stage_kind import Stage
 from assets.state_schema import STATE_SCHEMA
 from assets.user_profiles import USER_PROFILES
 from prompts.catalogue import load_prompt

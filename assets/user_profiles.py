@@ -3,7 +3,6 @@
 from pydantic import BaseModel
 
 from assets.asking import Ask, ask
-from assets.desk import Stage
 from assets.line import PERSONAS
 from assets.ports import LanguageModel
 from assets.records.base import Text
@@ -11,6 +10,7 @@ from assets.records.persona import Persona
 from assets.records.profile import UserProfile
 from assets.records.recipe import Recipe
 from assets.stage import Face, Row, stage_asset
+from assets.stage_kind import Stage
 from prompts.catalogue import load_prompt
 
 PROFILE_WORD_LIMIT = 500

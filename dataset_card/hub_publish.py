@@ -33,10 +33,22 @@ class Published:
 
 
 class Publisher:
-    """Brings a release to a Hub. `records` None: what is published is not written down."""
+    """Brings a release to a Hub. `records` None: what is published is not written down; `notice` is told of pauses."""
 
-    def __init__(self, hub: Hub, *, records: ReleaseRecords | None = None, pause: Callable[[float], None] = time.sleep) -> None:
-        self._hub, self._records, self._pause = hub, records, pause
+    def __init__(
+        self,
+        hub: Hub,
+        *,
+        records: ReleaseRecords | None = None,
+        pause: Callable[[float], None] = time.sleep,
+        notice: Callable[[str], None] | None = None,
+    ) -> None:
+        self._hub, self._records, self._pause, self._notice = hub, records, pause, notice
+
+    @property
+    def endpoint(self) -> str:
+        """The Hub's address."""
+        return self._hub.endpoint
 
     def preview(self, order: Order) -> tuple[Planner, Plan]:
         """The release and what publishing it would do; nothing is written."""
@@ -57,7 +69,10 @@ class Publisher:
                 return self._round(planner, plan, created=created)
             except (HubStale, HubUncertain) as error:
                 trouble = error
-            self._pause(max(getattr(trouble, "wait", 0.0), FIRST_PAUSE * 2**number))
+            wait = max(getattr(trouble, "wait", 0.0), FIRST_PAUSE * 2**number)
+            if self._notice is not None:
+                self._notice(f"{str(trouble).rstrip('.')}; looking again in {wait:.0f} s.")
+            self._pause(wait)
         words = str(trouble).rstrip(".")
         raise HubError(
             f"{planner.release.tag} is not published in {order.repo} yet: {words}; run it again to go on."

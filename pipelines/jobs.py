@@ -37,4 +37,7 @@ WHOLE = _job(
     VARIANT_PARTITIONS,
     description="The whole chain, from the recipe to a release on disk.",
 )
-JOBS = PHASES if SHARDED else (*PHASES, WHOLE)
+PUBLISH = _job(
+    "publish", ("hub_release",), VARIANT_PARTITIONS, description="Bring a variant's release from the disk to the Hub."
+)
+JOBS = (*PHASES, PUBLISH) if SHARDED else (*PHASES, WHOLE, PUBLISH)

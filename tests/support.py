@@ -13,15 +13,16 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from assets.asking import Ask
-from assets.desk import Stage
 from assets.line import Line, StageResult
-from assets.ports import FinishReason, ModelReply, ModelRequest, SnapshotRef, Workshop
+from assets.ports import FinishReason, ModelReply, ModelRequest, SnapshotRef
 from assets.recipes import units
 from assets.records.base import StageName
 from assets.records.persona import Persona
 from assets.records.recipe import Recipe
 from assets.records.schema import SchemaQuestion, StateSchema, StateVariable
 from assets.records.trajectory import StateTrajectory, StateUpdate, TrajectoryPeriod
+from assets.stage_kind import Stage
+from assets.workshop import Workshop
 from pipelines.resources.snapshots import ParquetSnapshots
 from prompts.template import Message, RenderedPrompt
 

@@ -5,12 +5,13 @@ from typing import Any
 
 import dagster as dg
 
-from assets.desk import Stage
 from assets.partitions import UNIT_PARTITIONS, by_variant
-from assets.ports import SnapshotRef, Workshop
+from assets.ports import SnapshotRef
 from assets.records.base import UserRecord
 from assets.records.recipe import Recipe
 from assets.stage import Row, markdown_table
+from assets.stage_kind import Stage
+from assets.workshop import Workshop
 from validation.rules import Outcome, apply_rules
 from validation.stage_rules import RULES
 

@@ -9,7 +9,7 @@ import dagster as dg
 from assets.answers import ANSWERS
 from assets.episodes import EPISODES
 from assets.partitions import VARIANT_PARTITIONS, by_unit
-from assets.ports import SnapshotRef, Workshop
+from assets.ports import SnapshotRef
 from assets.records.answer import AnswerSet
 from assets.records.episode import Episode
 from assets.records.failure import Failure
@@ -19,6 +19,7 @@ from assets.records.report import GateLine, QualityReport, RuleLine
 from assets.records.session import SessionSet
 from assets.session_queries import SESSION_QUERIES
 from assets.stage import OWNERS, Row, markdown_table
+from assets.workshop import Workshop
 from validation.facts import LABELS, PAPER_COUNTS, FactCounter
 from validation.rules import apply_rules
 from validation.stage_rules import RULES

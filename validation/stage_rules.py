@@ -21,7 +21,7 @@ from assets.state_trajectory import period_dates
 from assets.user_profiles import PROFILE_WORD_LIMIT
 from validation.rules import Rule, expect
 
-EMPTY_FIELD = re.compile(r"\(\s*\)|:\s*$|\bNone\b|\bnan\b", re.MULTILINE)
+EMPTY_FIELD = re.compile(r"\(\s*\)|^[^:\n]*:[ \t]*(?:None|nan|null)?[ \t]*$", re.MULTILINE)
 SENTENCE_END = re.compile(r"[.!?。！？]+(?=\s|$)")
 
 
@@ -36,8 +36,9 @@ def persona_tells_something(persona: Persona, _: Recipe) -> Iterator[str]:
 
 
 def profile_has_no_empty_field(profile: UserProfile, _: Recipe) -> Iterator[str]:
-    """What a persona lacks is left out of the profile."""
-    for match in EMPTY_FIELD.finditer(profile.formatted_str):
+    """What a persona lacks is left out of the profile; its paragraph may say what it likes."""
+    fields = profile.formatted_str.partition("\nAbout: ")[0]
+    for match in EMPTY_FIELD.finditer(fields):
         yield f"the formatted profile shows an empty field at {match.group(0)!r}"
 
 
@@ -105,7 +106,8 @@ def every_period_has_events(record: EventSet, recipe: Recipe) -> Iterator[str]:
     for period in record.periods:
         causes = Counter(itertools.chain.from_iterable(event.states for event in period.events))
         doubled = [name for name, count in causes.items() if count > 1]
-        yield from expect(bool(period.events) and not doubled, f"period {period.index} has two events for {doubled}")
+        yield from expect(bool(period.events), f"period {period.index} has no event")
+        yield from expect(not doubled, f"period {period.index} has two events for {doubled}")
 
 
 def initial_queries_expose_few_states(record: SessionSet, _: Recipe) -> Iterator[str]:

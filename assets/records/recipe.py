@@ -10,6 +10,10 @@ from assets.records.base import Name, Record
 from prompts.template import Role, Warmth
 
 LANGUAGES = {"en": "English", "zh": "Simplified Chinese"}
+Transport = Literal["live", "batch"]
+ROLES: tuple[Role, ...] = ("writer", "judge", "user_simulator")
+# Field groups that decide when and how calls are made, but not what is asked and so no row.
+ONLY_HOW_CALLS_ARE_MADE = {"budget": True, "models": {role: {"transport"} for role in ROLES}}
 ONLY_WHICH_USERS = frozenset({"variant", "num_users", "num_reserve", "users_per_shard", "exclude_ids", "pool"})
 
 
@@ -20,6 +24,7 @@ class ModelSpec(Record):
     temperature: float | None = Field(default=0.2, ge=0, le=2)
     creative_temperature: float | None = Field(default=1.0, ge=0, le=2, description="for questions and state updates")
     max_output_tokens: int = Field(default=8192, gt=0)
+    transport: Transport = Field(default="live", description="batch: in batch jobs, at half the price and within a day")
 
     def temperature_for(self, warmth: Warmth) -> float | None:
         """The temperature of a prompt, by its warmth."""
@@ -39,6 +44,11 @@ class Models(Record):
     writer: ModelSpec = ModelSpec()
     judge: JudgeSpec = JudgeSpec()
     user_simulator: ModelSpec = ModelSpec()
+
+    @property
+    def batched(self) -> bool:
+        """Whether any role's calls go in batch jobs."""
+        return any(self.for_role(role).transport == "batch" for role in ROLES)
 
     def for_role(self, role: Role) -> ModelSpec:
         """The model of a prompt's role."""
@@ -153,14 +163,16 @@ class Recipe(Record):
         """Sixteen hex digits over all fields that decide rows.
 
         Where the pool lies (`pool.paths`) changes no row, its content does. The `budget` decides when a run pauses, and
-        the rows are the same however often it did; were it counted, raising it would make everything look stale.
+        the rows are the same however often it did; were it counted, raising it would make everything look stale. A
+        model's `transport` is the road that requests and replies take: the same request may meet another sample of the
+        model there, as in any second try, but rows follow from replies, and the call cache serves both roads alike.
         """
-        return _short_digest(self.model_dump_json(exclude={"pool": {"paths"}, "budget": True}))
+        return _short_digest(self.model_dump_json(exclude={"pool": {"paths"}, **ONLY_HOW_CALLS_ARE_MADE}))
 
     @property
     def user_fingerprint(self) -> str:
         """Identity of what decides one user's records; which and how many users there are is left out."""
-        return _short_digest(self.model_dump_json(exclude={*ONLY_WHICH_USERS, "budget"}))
+        return _short_digest(self.model_dump_json(exclude={**dict.fromkeys(ONLY_WHICH_USERS, True), **ONLY_HOW_CALLS_ARE_MADE}))
 
 
 def _short_digest(text: str) -> str:

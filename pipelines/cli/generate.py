@@ -91,7 +91,7 @@ def _relative(path: Path) -> Path:
 
 def _workshop(place: Home, concurrency: int, progress: LiveProgress) -> Any:
     try:
-        return open_workshop(place, users_at_once=concurrency, report=progress.show)
+        return open_workshop(place, users_at_once=concurrency, report=progress.show, watch=progress.show_batch)
     except OSError as error:
         raise Problem(f"The data folder {place.root} cannot be used: {error.strerror or error}.") from error
 

@@ -80,13 +80,28 @@ def _ledger() -> "Ledger":
 
 
 def _table(by: str, lines: "list[Line]") -> "Table":
+    from rich import box
     from rich.table import Table
 
-    table = Table(by, title=f"by {by}", title_justify="left")
-    for name in ("calls", "hit rate", "errors", "input", "cached", "output", "s per call", "cost"):
-        table.add_column(name, justify="right")
-    for line in lines:
-        tokens = (f"{line.input_tokens:,}", f"{line.cached_input_tokens:,}", f"{line.output_tokens:,}")
-        rate, pace = f"{line.hit_rate:.0%}", f"{line.seconds_per_call:.2f}"
-        table.add_row(line.name, f"{line.calls:,}", rate, str(line.errors), *tokens, pace, line.cost)
+    rows = [dict(_cells(line)) for line in lines]
+    table = Table(by, title=f"by {by}", title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    # What never happened gets no column.
+    names = [name for name in rows[0] if name not in ("errors", "cached") or any(row[name] != "0" for row in rows)]
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=True)
+    for line, row in zip(lines, rows, strict=True):
+        table.add_row(line.name, *(row[name] for name in names))
     return table
+
+
+def _cells(line: "Line") -> list[tuple[str, str]]:
+    return [
+        ("calls", f"{line.calls:,}"),
+        ("hits", f"{line.hit_rate:.0%}"),
+        ("errors", f"{line.errors:,}"),
+        ("input", f"{line.input_tokens:,}"),
+        ("cached", f"{line.cached_input_tokens:,}"),
+        ("output", f"{line.output_tokens:,}"),
+        ("s/call", f"{line.seconds_per_call:.2f}"),
+        ("cost", line.cost),
+    ]

@@ -8,6 +8,7 @@ import typer
 from pipelines.cli.cache import app as cache_app
 from pipelines.cli.ledger import app as ledger_app
 from pipelines.cli.plan import plan
+from pipelines.cli.publish import fetch, publish
 from pipelines.cli.weather_options import with_weather
 from pipelines.embedded.provider_weather import Weather
 
@@ -25,6 +26,8 @@ app.add_typer(recipe_app, name="recipe")
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(cache_app, name="cache")
 app.command()(plan)
+app.command()(publish)
+app.command()(fetch)
 
 SetOption = Annotated[
     Optional[list[str]],
@@ -83,6 +86,37 @@ def ui(
     from pipelines.cli.ui import run_ui
 
     run_ui(host, port=port)
+
+
+@app.command()
+def evaluate(
+    dataset: Annotated[str, typer.Argument(help="A variant with a release, a release folder, or a data.json.")],
+    assistant: Annotated[list[str], typer.Option(help="Name or YAML/JSON file of an assistant; may be repeated.")],
+    model: Annotated[str, typer.Option(help="Model of the assistant.")] = "",
+    embedding_model: Annotated[str, typer.Option(help="Model of its embeddings.")] = "",
+    user_model: Annotated[str, typer.Option(help="Model that plays the user, and checks what it says.")] = "",
+    users: Annotated[Optional[int], typer.Option(help="Only the first so many users.")] = None,
+    replay: Annotated[str, typer.Option(metavar="RUN", help="Off-policy: replay the dialogues of this run.")] = "",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the order of options, and of all calls.")] = 42,
+    attempt: Annotated[int, typer.Option(min=0, help="Raise it to evaluate once more, with new replies.")] = 0,
+    offline: Annotated[bool, typer.Option("--offline", help="Ask no model; use recorded replies only.")] = False,
+) -> None:
+    """Evaluate assistants on-policy and report their memory. Give the same command again to go on where it stopped."""
+    from pipelines.cli.evaluate import evaluate_all
+    from pipelines.evaluation.command import Order
+    from pipelines.evaluation.plan import Options
+
+    options = Options(model=model, embedding_model=embedding_model, user_model=user_model, seed=seed, attempt=attempt)
+    cache = "replay" if offline else "use"
+    evaluate_all([Order(dataset, name, options, users=users, replayed=replay, cache=cache) for name in assistant])
+
+
+@app.command()
+def compare(runs: Annotated[list[str], typer.Argument(help="Folders or ids of finished runs.")]) -> None:
+    """Compare runs over the same users: differences with intervals and tests, ranks on- and off-policy."""
+    from pipelines.cli.evaluate import compare_runs
+
+    compare_runs(runs)
 
 
 @model_app.command("serve")

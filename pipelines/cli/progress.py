@@ -8,6 +8,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from assets.ports import StageProgress
 from assets.progress import progress_line
+from pipelines.resources.batch_settings import BatchProgress, batch_line
 
 
 class LiveProgress:
@@ -19,7 +20,7 @@ class LiveProgress:
             TextColumn("{task.description:<24}"),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
-            TextColumn("users  {task.fields[calls]}"),
+            TextColumn("{task.fields[unit]}  {task.fields[calls]}"),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
             console=console,
@@ -44,7 +45,26 @@ class LiveProgress:
                 self._console.print(progress_line(progress), highlight=False, soft_wrap=True)
             return
         if key not in self._tasks:
-            self._tasks[key] = self._bars.add_task(f"{progress.unit}: {progress.stage}", total=progress.total, calls="")
+            name = f"{progress.unit}: {progress.stage}"
+            self._tasks[key] = self._bars.add_task(name, total=progress.total, unit="users", calls="")
         rate = progress.calls / max(progress.seconds, 0.001)
         calls = f"{progress.calls} calls, {progress.repeated} cached, {rate:.0f}/s"
         self._bars.update(self._tasks[key], completed=progress.done, total=progress.total, calls=calls)
+
+    def show_batch(self, progress: BatchProgress) -> None:
+        """Take note of a batch job's progress."""
+        key = ("batch", progress.batch_id)
+        if not self._console.is_terminal:
+            if progress.ended or key not in self._told:
+                self._told.add(key)
+                self._console.print(batch_line(progress), highlight=False, soft_wrap=True)
+            return
+        if key not in self._tasks:
+            self._tasks[key] = self._bars.add_task(f"batch {progress.batch_id[-12:]}", total=None, unit="calls", calls="")
+        self._bars.update(
+            self._tasks[key],
+            completed=progress.done + progress.failed,
+            total=progress.lines or None,
+            calls=f"{progress.status}, {progress.model}",
+            visible=not progress.ended,
+        )

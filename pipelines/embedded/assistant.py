@@ -11,16 +11,25 @@ from typing import Any, cast
 
 from pipelines.embedded.bank import Topic, load_bank
 from pipelines.embedded.closings import closings
+from pipelines.embedded.judges import CANNOT_TELL
+from pipelines.embedded.notes import MEMORY_WORK
 from pipelines.embedded.reader import evidence, plain_talk, read, stems
 from pipelines.embedded.task import Task
 
 OPTION = re.compile(r"^\s*[\[(]?(?P<number>\d+)[\])]?[.:)]\s+(?P<text>\S.*)$", re.MULTILINE)
 OBJECT = re.compile(r"\{[^{}]*\}", re.DOTALL)
+MEMORIES = re.compile(r"<memories>\n(?P<lines>.*?)\n</memories>", re.DOTALL)
+OWN_WORDS = re.compile(r"(?:\[[^\]]*\] )?assistant: ")
 UNKNOWN = "That depends on details that I don't know yet, so tell me a little more about your situation."
 
 
 def reply(task: Task) -> str:
-    """Answer the last message: options with a number, a state schema with a choice each, anything else with advice."""
+    """Answer the last message: options with a number, a state schema with a choice each, anything else with advice.
+
+    Memory work (`notes`) is the same assistant's.
+    """
+    if task.name in MEMORY_WORK:
+        return json.dumps(MEMORY_WORK[task.name](task), ensure_ascii=False)
     last = task.user_texts[-1] if task.user_texts else ""
     schema = schema_in(last)
     if schema:
@@ -63,14 +72,19 @@ def options_in(text: str) -> dict[int, str]:
 
 
 def heard(task: Task) -> list[str]:
-    """What was said about the person, oldest first: notes in the instructions, then the person's own messages."""
-    return [*(line for line in task.system.splitlines() if line.strip()), *task.user_texts]
+    """What was said about the person, oldest first: memories or notes in the instructions, then the person's messages."""
+    kept = MEMORIES.search(task.system)
+    lines = (kept["lines"] if kept else task.system).splitlines()
+    return [*(line for line in lines if line.strip() and not OWN_WORDS.match(line)), *task.user_texts]
 
 
-def _believed(name: str, values: Sequence[str], task: Task) -> str:
+def _believed(name: str, offered: Sequence[str], task: Task) -> str:
+    values = [value for value in offered if value != CANNOT_TELL]
     readings = [found for text in heard(task)[:-1] if (found := read(text, name=name, values=values))]
     if readings:
         return readings[-1]
+    if CANNOT_TELL in offered:
+        return CANNOT_TELL
     everything = " ".join(heard(task)[:-1])
     ranked = evidence(everything, name=name, values=values)
     return ranked[0].value if ranked[0].words else task.chance("guess", name).chosen(sorted(values))

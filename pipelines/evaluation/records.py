@@ -64,6 +64,7 @@ class PeriodLived(Record):
     turns: tuple[Turn, ...]
     snapshot: str
     usage: dict[str, Usage]
+    cut_calls: int = 0
 
 
 class Asked(Record):
@@ -71,6 +72,7 @@ class Asked(Record):
 
     answers: tuple[Answer, ...]
     usage: dict[str, Usage]
+    cut_calls: int = 0
 
 
 class AssistantSpec(Record):

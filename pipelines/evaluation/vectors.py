@@ -55,12 +55,12 @@ class VectorIndex:
         if not self._made or not limit:
             return []
         likeness = f"list_cosine_similarity(vector, ?::FLOAT[{len(vector)}]::FLOAT[])"
-        query = f"SELECT number, at, text FROM memories ORDER BY round({likeness}, 6) DESC, number LIMIT ?"
+        query = f"SELECT number, told, text FROM memories ORDER BY round({likeness}, 6) DESC, number LIMIT ?"
         return [Memory(*row) for row in self._db.execute(query, [list(vector), limit]).fetchall()]
 
     def dump(self) -> dict[str, object]:
         """Everything, in order of numbers, and the next number."""
-        query = "SELECT number, at, text, vector FROM memories ORDER BY number"
+        query = "SELECT number, told, text, vector FROM memories ORDER BY number"
         found = self._db.execute(query).fetchall() if self._made else []
         rows = [{"number": number, "at": at, "text": text, "vector": packed(vector)} for number, at, text, vector in found]
         return {"next": self._next, "memories": rows}
@@ -76,12 +76,12 @@ class VectorIndex:
         if not memories:
             return
         if not self._made:
-            self._db.execute("CREATE TEMP TABLE memories (number BIGINT, at VARCHAR, text VARCHAR, vector FLOAT[])")
+            self._db.execute("CREATE TEMP TABLE memories (number BIGINT, told VARCHAR, text VARCHAR, vector FLOAT[])")
             self._made = True
         table = pa.table(
             {
                 "number": [memory.number for memory in memories],
-                "at": [memory.at for memory in memories],
+                "told": [memory.at for memory in memories],
                 "text": [memory.text for memory in memories],
                 "vector": pa.array([list(vector) for vector in vectors], type=pa.list_(pa.float32())),
             }

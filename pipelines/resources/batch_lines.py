@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 import httpx2
 import openai
 from pydantic import BaseModel, ValidationError
 
-from assets.ports import ModelReply, ModelRequest
-from pipelines.resources.batch_settings import BatchSettings
+from assets.ports import BATCH_SHARE, ModelReply, ModelRequest
 from pipelines.resources.dialect import Dialect
 from pipelines.resources.errors import Diagnosis, Trouble
 from pipelines.resources.reply import read_reply
@@ -34,7 +34,8 @@ class Result(BaseModel):
         """The reply, where there is one."""
         if self.response is None or self.response.status_code != 200:
             return None
-        return read_reply(json.dumps(self.response.body).encode())
+        reply = read_reply(json.dumps(self.response.body).encode())
+        return reply and replace(reply, price_share=BATCH_SHARE)
 
     def trouble(self, request: ModelRequest, diagnosis: Diagnosis) -> Trouble:
         """What went wrong where there is no reply."""
@@ -51,12 +52,12 @@ def input_line(request: ModelRequest, *, custom_id: str, dialect: Dialect) -> st
     return json.dumps(line, ensure_ascii=False, separators=(",", ":"))
 
 
-def chunks(lines: Mapping[str, str], settings: BatchSettings) -> Iterator[dict[str, str]]:
+def chunks(lines: Mapping[str, str], *, most_lines: int, most_bytes: int) -> Iterator[dict[str, str]]:
     """The lines by their ids, split so that each part fits into one job."""
     chunk, size = dict[str, str](), 0
     for custom_id, line in sorted(lines.items()):
         length = len(line.encode()) + 1
-        if chunk and (len(chunk) >= settings.most_lines or size + length > settings.most_bytes):
+        if chunk and (len(chunk) >= most_lines or size + length > most_bytes):
             yield chunk
             chunk, size = {}, 0
         chunk[custom_id] = line
@@ -80,6 +81,7 @@ def read_results(files: Iterable[bytes]) -> dict[str, Result]:
 
 def _as_status_error(response: _Response) -> openai.APIStatusError:
     """The error that the client would have raised for the same answer to a call of its own."""
-    body = cast(dict[str, object], response.body) if isinstance(response.body, dict) else {}
+    body: object = response.body
+    error = cast(dict[str, object], body).get("error") if isinstance(body, dict) else None
     answer = httpx2.Response(response.status_code, request=httpx2.Request("POST", f"http://batch{URL}"))
-    return openai.APIStatusError("", response=answer, body=body.get("error", response.body))
+    return openai.APIStatusError("", response=answer, body=error)

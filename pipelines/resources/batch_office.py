@@ -1,7 +1,8 @@
 """The provider's Batch API: files and jobs, asked until an answer comes, and a job never made twice."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from typing import TypeVar
 
 import openai
@@ -13,6 +14,7 @@ from pipelines.resources.effort import LONGEST_BACKOFF, MOST_TRIES
 from pipelines.resources.endpoint_settings import EndpointSettings
 from pipelines.resources.errors import Diagnosis, Trouble
 from pipelines.resources.lane import Lane
+from pipelines.resources.redaction import Redactor
 
 T = TypeVar("T")
 KEY = "amemgym_batch"  # the metadata by which a job is found again
@@ -33,34 +35,37 @@ class BatchOffice:
     def __init__(self, lane: Lane, settings: EndpointSettings, *, about: ModelRequest) -> None:
         self._lane, self._settings, self._about = lane, settings, about
         self._diagnosis = Diagnosis(settings)
+        self._redactor = Redactor(settings.api_key.get_secret_value() if settings.api_key else "")
+
+    @property
+    def place(self) -> str:
+        """The endpoint's address, fit for a message."""
+        return self._settings.place
+
+    def cleaned(self, text: str) -> str:
+        """The provider's words, fit for a message."""
+        return self._redactor.clean(text)
 
     async def send(self, content: bytes, *, key: str) -> Batch:
         """Upload the input file and make the job, once: whenever an answer is lost, the job is looked for first."""
-        files, batches = self._lane.client.files, self._lane.client.batches
-        upload = await self._offered(lambda: files.create(file=("batch.jsonl", content), purpose="batch"))
-        for tried in range(MOST_TRIES):
-            outcome = await self._once(
-                lambda: batches.create(
-                    input_file_id=upload.id, endpoint=URL, completion_window="24h", metadata={KEY: key}
-                )
-            )
-            if isinstance(outcome, Batch):
-                return outcome
-            await self._rest_after(_while_the_file_settles(outcome), tried=tried)
-            found = await self.find(key)
-            if found is not None:
-                return found
+        files = self._lane.client.files
+        with self._offered():
+            upload = await self._insist(lambda: files.create(file=("batch.jsonl", content), purpose="batch"), times=TRANSFER)
+            for tried in range(MOST_TRIES):
+                outcome = await self._once(lambda: self._create(upload.id, key))
+                if not isinstance(outcome, Trouble):
+                    return outcome
+                await self._rest_after(_while_the_file_settles(outcome), tried=tried)
+                found = await self.find(key)
+                if found is not None:
+                    return found
         raise AssertionError("unreachable: the last try returns or raises")
 
     async def find(self, key: str) -> Batch | None:
         """The job with this key, if the provider has it."""
-        return await self._offered(lambda: self._search(key))
-
-    async def _search(self, key: str) -> Batch | None:
-        async for batch in self._lane.client.batches.list(limit=100):
-            if (batch.metadata or {}).get(KEY) == key:
-                return batch
-        return None
+        with self._offered():
+            return await self._insist(lambda: self._search(key))
+        raise AssertionError("unreachable: what is not offered raises")
 
     async def look(self, batch_id: str) -> Batch:
         """The job as it is now. Raises Missing."""
@@ -68,19 +73,34 @@ class BatchOffice:
 
     async def read(self, file_id: str) -> bytes:
         """A file's content. Raises Missing."""
-        return (await self._insist(lambda: self._lane.client.files.content(file_id))).content
+        answer = await self._insist(lambda: self._lane.client.files.content(file_id), times=TRANSFER)
+        return answer.content
 
-    async def _offered(self, call: Callable[[], Awaitable[T]]) -> T:
+    async def _create(self, file_id: str, key: str) -> Batch:
+        create = self._lane.client.batches.create
+        return await create(input_file_id=file_id, endpoint=URL, completion_window="24h", metadata={KEY: key})
+
+    async def _search(self, key: str) -> Batch | None:
+        async for batch in self._lane.client.batches.list(limit=100):
+            if (batch.metadata or {}).get(KEY) == key:
+                return batch
+        return None
+
+    @contextmanager
+    def _offered(self) -> Generator[None]:
         try:
-            return await self._insist(call)
+            yield
+            return
         except Missing:
-            missing = f"The model endpoint {self._settings.place} has no Batch API; set the model's transport to live in the recipe."
+            place = self._settings.place
+        # Outside of the handler, so that the provider's words do not come along as the context.
+        missing = f"The model endpoint {place} has no Batch API; set the transport of the recipe's models to live."
         self._lane.halt.call(missing)
         raise EndpointError(missing)
 
-    async def _insist(self, call: Callable[[], Awaitable[T]]) -> T:
+    async def _insist(self, call: Callable[[], Awaitable[T]], *, times: int = 1) -> T:
         tried = 0
-        while isinstance(outcome := await self._once(call), Trouble):
+        while isinstance(outcome := await self._once(call, times=times), Trouble):
             await self._rest_after(outcome, tried=tried)
             tried += 1
         return outcome
@@ -92,11 +112,11 @@ class BatchOffice:
         self._lane.halt.call(f"The model endpoint {self._settings.place} {trouble.what} at a batch job; {trouble.remedy}.")
         return self._lane.halt.check()
 
-    async def _once(self, call: Callable[[], Awaitable[T]]) -> T | Trouble:
+    async def _once(self, call: Callable[[], Awaitable[T]], *, times: int = 1) -> T | Trouble:
         # As at the endpoint, troubles are returned so that no exception carries the provider's words along.
         self._lane.halt.check()
         try:
-            async with asyncio.timeout(self._settings.timeout_seconds * TRANSFER):
+            async with asyncio.timeout(self._settings.timeout_seconds * times):
                 return await call()
         except TimeoutError:
             return self._diagnosis.of_timeout()

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 MOST_LINES = 20_000  # OpenAI takes 50 000, but smaller jobs are scheduled sooner
 MOST_BYTES = 100_000_000  # OpenAI takes 200 MB
 MOST_JOBS_PER_LINE = 4
+MOST_PAUSES = 24  # up to an hour each: a day, in which every other job of the account has ended
 
 
 @dataclass(frozen=True)

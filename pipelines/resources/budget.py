@@ -14,8 +14,8 @@ class BudgetedModel:
     """An endpoint that is asked only while the variant's ledger is below the budget. It serves one event loop.
 
     Its place is between call cache and endpoint, so that repeated replies are free. The ledger alone is the tally:
-    earlier runs and other processes count. At most `at_once` calls are under way, and these are what a run can spend
-    beyond its budget.
+    earlier runs and other processes count. Near the limit fewer calls are under way, by what a call has cost so far;
+    what a run can spend beyond its budget are the calls under way, at most `at_once`.
     """
 
     def __init__(self, model: LanguageModel, *, budget: Budget, tally: "Tally", at_once: int) -> None:
@@ -24,29 +24,29 @@ class BudgetedModel:
         self._tally = tally
         self._slots = asyncio.Semaphore(at_once)
         self._under_way = 0
-        self._quiet = asyncio.Event()
+        self._came_home = asyncio.Event()
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         """Ask while the budget lasts. Raises BudgetReached once all calls under way have brought their replies home."""
         self._tally.check_price(request.model, self._budget)
         async with self._slots:
-            spent = await self._tally.count()
-            if not exhausted(self._budget, spent):
-                return await self._ask(request)
+            while not exhausted(self._budget, spent := await self._tally.count()):
+                if not self._under_way or not exhausted(self._budget, spent.expected(self._under_way)):
+                    return await self._ask(request)
+                await self._came_home.wait()
         # The first failure cancels whatever runs beside it; calls that are paid for must not be among that.
         while self._under_way:
-            await self._quiet.wait()
+            await self._came_home.wait()
         raise BudgetReached(sentence(self._tally.variant, self._budget, spent=spent))
 
     async def _ask(self, request: ModelRequest) -> ModelReply:
         self._under_way += 1
-        self._quiet.clear()
         try:
             return await self._model.complete(request)
         finally:
             self._under_way -= 1
-            if not self._under_way:
-                self._quiet.set()
+            self._came_home.set()
+            self._came_home = asyncio.Event()
 
 
 class Tally:

@@ -18,7 +18,7 @@ from pipelines.resources.keyed_store import KeyedStore, SqlValue
 CacheMode = Literal["use", "replay", "off"]
 TABLE = "replies"
 COLUMNS = {"model": "TEXT", "at": "REAL"}  # `at`: when the reply came, in seconds since 1970; for pruning alone
-ABOUT_THE_CALL = {"seconds", "cost_usd"}
+ABOUT_THE_CALL = {"seconds", "price_share", "cost_usd"}
 REPLY: TypeAdapter[ModelReply] = TypeAdapter(ModelReply)
 
 

@@ -20,13 +20,13 @@ from pipelines.resources.reply import read_reply
 class Endpoint:
     """Completes chats from any event loop.
 
-    What it has learned and its pace outlive a loop; connections, and the error that ended a run, do not.
+    What it has learned (`dialects`) and its pace outlive a loop; connections, and the error that ended a run, do not.
     """
 
     def __init__(self, settings: EndpointSettings) -> None:
         self._settings = settings
         self._lanes = Lanes(settings)
-        self._dialects = Dialects()
+        self.dialects = Dialects()
         self._diagnosis = Diagnosis(settings)
         self._pace = Pace(requests_per_minute=settings.requests_per_minute, tokens_per_minute=settings.tokens_per_minute)
 
@@ -35,13 +35,13 @@ class Endpoint:
         lane = await self._lanes.here()
         effort = Effort(request, backoff_seconds=self._settings.backoff_seconds)
         while True:
-            dialect = self._dialects.of(request.model)
+            dialect = self.dialects.of(request.model)
             outcome = await self._try(effort, lane=lane, dialect=dialect)
             if isinstance(outcome, ModelReply):
                 return outcome
             if outcome.kind == "refused":
                 return ModelReply(text="", finish="refusal", input_tokens=0, output_tokens=0)
-            if outcome.kind == "rejected" and self._dialects.learn(outcome.objection, request=request, sent=dialect):
+            if outcome.kind == "rejected" and self.dialects.learn(outcome.objection, request=request, sent=dialect):
                 continue
             wait = effort.wait_after(outcome, served=lane.served)
             if wait is None:

@@ -3,10 +3,11 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, RepoFile, hf_hub_url
+from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, RepoFile, get_session, hf_hub_url
 from huggingface_hub.hf_api import CommitInfo, DatasetInfo
-from huggingface_hub.utils import build_hf_headers, hf_raise_for_status, http_backoff
+from huggingface_hub.utils import build_hf_headers, hf_raise_for_status  # pyright: ignore[reportUnknownVariableType]
 
 from dataset_card.hub import (
     MAIN,
@@ -82,7 +83,7 @@ class HubClient:
         url = hf_hub_url(repo, path, repo_type=DATASET, revision=sha, endpoint=self.endpoint)
 
         def content() -> bytes:
-            response = http_backoff("GET", url, headers=build_hf_headers())
+            response = get_session().get(url, headers=build_hf_headers())
             hf_raise_for_status(response)
             return response.content
 
@@ -91,14 +92,13 @@ class HubClient:
     def download(self, repo: str, *, sha: str, patterns: Sequence[str], again: bool) -> Path:
         """The client's snapshot of a commit; files in its cache are not fetched again unless asked for."""
 
-        def snapshot() -> str:
-            return str(
-                self._api.snapshot_download(
-                    repo, repo_type=DATASET, revision=sha, allow_patterns=list(patterns), force_download=again
-                )
-            )
-
-        return Path(self._calls.ask(f"downloading {repo}", snapshot))
+        # Its annotations are only partly known to type checkers.
+        client: Any = self._api
+        wanted = {"allow_patterns": list(patterns), "force_download": again}
+        snapshot = self._calls.ask(
+            f"downloading {repo}", lambda: client.snapshot_download(repo, repo_type=DATASET, revision=sha, **wanted)
+        )
+        return Path(snapshot)
 
     def create(self, repo: str) -> None:
         """A private repository. Never with exist_ok, which would hide that it is somebody else's."""

@@ -1,7 +1,7 @@
 """The ledger: one row for every call, and the recipes that the calls were made for, in one SQLite file."""
 
 import uuid
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -57,6 +57,11 @@ class Spent:
     tokens: int = 0
     cost_usd: float = 0.0
     upto: int = 0
+
+    def expected(self, more: int) -> "Spent":
+        """What it will be after so many more calls, if they are like those before."""
+        growth = 1 + more / max(self.calls, 1)
+        return replace(self, tokens=int(self.tokens * growth), cost_usd=self.cost_usd * growth)
 
 
 class Ledger:

@@ -28,15 +28,19 @@ class Book:
         """Under what the recipe is kept in the ledger."""
         return self.recipe.user_fingerprint
 
+    async def begin(self) -> None:
+        """Note the recipe. A ledger that cannot be written shows here, before anything is paid for. Raises StoreError."""
+        await self.ledger.note(self.recipe_key, self.recipe)
+
     def price(self, request: ModelRequest, reply: ModelReply) -> Price:
         """What the reply costs when it comes from the endpoint."""
         cached = min(reply.cached_input_tokens, reply.input_tokens)
-        return self.prices.of(request.model, Tokens(reply.input_tokens, reply.output_tokens, cached))
+        listed = self.prices.of(request.model, Tokens(reply.input_tokens, reply.output_tokens, cached))
+        return listed if listed.usd is None else replace(listed, usd=listed.usd * reply.price_share)
 
     async def write(self, request: ModelRequest, reply: ModelReply, *, price: Price, outcome: Outcome) -> None:
         """Return when the row is on the disk."""
         labels = request.labels
-        await self.ledger.note(self.recipe_key, self.recipe)
         row = LedgerRow(
             at=time.time(),
             variant=self.recipe.variant,
@@ -72,6 +76,7 @@ class BookedHits:
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         """Pass the call on, and book it if it cost nothing."""
+        await self.book.begin()
         reply = await self.model.complete(request)
         if reply.repeated:
             await self.book.write(request, reply, price=FREE, outcome=reply.finish)

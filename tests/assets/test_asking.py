@@ -88,7 +88,8 @@ def test_the_sentence_goes_back_with_the_bad_reply() -> None:
         ("assistant", '{"n": 3}'),
         (
             "user",
-            "That answer cannot be used. 3 is odd; take an even number.\nAnswer again with the complete, corrected JSON object.",
+            "That answer cannot be used. 3 is odd; take an even number.\n"
+            "Answer again with the complete, corrected JSON object.",
         ),
     ]
     assert replace(second, messages=first.messages) == first
@@ -144,4 +145,5 @@ def test_calls_are_counted_under_their_stages_labels() -> None:
     assert meter.repeated == 1
     assert meter.parent is not None
     assert meter.parent.usage == meter.usage
-    assert {request.labels for request in model.requests} == {CallLabels("answers", "u", NAME, "f" * 12)}
+    told = [(label.stage, label.user_id, label.prompt, label.attempt) for label in (one.labels for one in model.requests)]
+    assert told == [("answers", "u", NAME, 0), ("answers", "u", NAME, 1)]

@@ -12,6 +12,14 @@ def test_draws_never_change_from_version_to_version() -> None:
     assert Chance(42, "u", "stage").shuffled("abcdef") == list("bfcade")
 
 
+def test_a_sample_of_many_items_takes_one_draw_for_each_item_wanted() -> None:
+    sampling, drawing = Chance(42, "u"), Chance(42, "u")
+    assert sampling.sampled(range(1000), 3)[0] == drawing.below(1000)
+    for limit in (999, 998):
+        drawing.below(limit)
+    assert sampling.below(10**9) == drawing.below(10**9)
+
+
 def test_equal_paths_draw_alike_and_others_do_not() -> None:
     def draws(*path: object) -> list[int]:
         chance = Chance(*path)

@@ -8,20 +8,21 @@ from typing import Any
 import pytest
 
 from assets.answers import ANSWERS
-from assets.desk import Stage
 from assets.episodes import EPISODES
 from assets.events import EVENTS
 from assets.line import StageResult
-from assets.ports import EndpointError, ModelRequest, StageProgress, Workshop
+from assets.ports import EndpointError, ModelRequest, StageProgress
 from assets.questions import QUESTIONS
 from assets.records.base import StageName
 from assets.records.episode import Episode
 from assets.records.profile import UserProfile
 from assets.records.question import QuestionSet
 from assets.session_queries import SESSION_QUERIES
+from assets.stage_kind import Stage
 from assets.state_schema import STATE_SCHEMA
 from assets.state_trajectory import STATE_TRAJECTORY
 from assets.user_profiles import USER_PROFILES
+from assets.workshop import Workshop
 from tests.support import (
     Answer,
     MemoryWork,
@@ -47,12 +48,12 @@ def refusing(*numbers: int) -> Answer:
     return about(numbers, lambda _: reply("No.", finish="refusal"))
 
 
-def about(numbers: tuple[int, ...], answer: Answer) -> Answer:
-    """This answer where one of these personas is named, an honest one elsewhere."""
+def about(numbers: tuple[int, ...], answer: Answer, *, otherwise: Answer = honest) -> Answer:
+    """This answer where one of these personas is named, the other one elsewhere."""
 
     def chosen(request: ModelRequest) -> object:
         named = {int(number) for number in re.findall(r"Ada Number(\d+)", request.messages[1].content)}
-        return answer(request) if named & set(numbers) else honest(request)
+        return answer(request) if named & set(numbers) else otherwise(request)
 
     return chosen
 
@@ -106,7 +107,20 @@ def test_a_later_stage_goes_on_with_the_replacement_and_without_the_failed_user(
     assert positions(shop, result, STATE_SCHEMA) == [1, 2]
     assert [failure.position for failure in result.ref.failures] == [0]
     assert {part.stage for part in result.ref.parts} == {"state_schema"}
+    assert result.tried == 2
     assert len(model.asked(PROFILE)) == 3
+
+
+def test_what_several_stages_need_of_a_replacement_is_made_once(tmp_path: Path) -> None:
+    results, _, model = passed(tmp_path, {"state_schema/refine": [refusing(0)]}, USER_PROFILES, QUESTIONS, STATE_SCHEMA)
+    assert len(model.asked(PROFILE)) == len(model.asked(QUESTION)) == 3
+    carried = [(part.stage, part.first) for part in results["state_schema"].ref.parts if part.stage != "state_schema"]
+    assert carried == [("questions", 2), ("user_profiles", 2)]
+
+
+def test_nothing_is_carried_of_a_replacement_who_fails_too(tmp_path: Path) -> None:
+    results, shop, _ = passed(tmp_path, {QUESTION: [refusing(0, 2)]}, USER_PROFILES, QUESTIONS)
+    assert list(shop.snapshots.read(results["questions"].ref, "user_profiles", record=UserProfile)) == [3]
 
 
 def test_replacements_may_fail_too(tmp_path: Path) -> None:
@@ -168,10 +182,6 @@ def test_another_recipe_for_the_same_users_is_worked_anew(tmp_path: Path) -> Non
     assert len(model.requests) == 5
 
 
-class Broken(Exception):
-    """Stands for a defect in our own code."""
-
-
 def breaking(problem: Exception) -> Answer:
     def answer(_: ModelRequest) -> object:
         raise problem
@@ -188,11 +198,9 @@ def test_a_problem_of_the_run_ends_it_as_what_it_is(tmp_path: Path, problem: Exc
 
 
 def test_a_problem_of_the_run_is_not_hidden_by_a_user_who_fails_at_once(tmp_path: Path) -> None:
-    def answer(request: ModelRequest) -> object:
-        return about((1,), breaking(EndpointError("The key is wrong.")))(request)
-
+    answer = about((1,), breaking(EndpointError("The key is wrong.")), otherwise=refusing(0))
     with pytest.raises(EndpointError):
-        passed(tmp_path, {PROFILE: [about((0,), lambda _: reply("No.", finish="refusal")), answer]}, USER_PROFILES)
+        passed(tmp_path, {PROFILE: [answer]}, USER_PROFILES)
 
 
 def test_what_was_finished_before_the_run_ended_is_kept(tmp_path: Path) -> None:

@@ -35,12 +35,13 @@ def snippets(text: str, language: str) -> list[str]:
 
 
 def report() -> QualityReport:
-    nothing = Spread(unit="tokens", least=0, mean=0, most=0)
     return QualityReport.model_validate(
         {
-            **dict.fromkeys(("users_wanted", "users", "periods", "sessions", "questions", "variables"), 1),
-            **dict.fromkeys(("query_tokens", "answer_tokens", "options_per_question", "sessions_per_period"), nothing),
             "variant": "demo",
+            "users_wanted": 1,
+            "counts": {"users": 1},
+            "lengths": {"options": Spread(unit="options", least=2, mean=2, most=2)},
+            "turns_per_user": 3.0,
             "golden_changes": 0.75,
             "replaced": {},
             "gates": [
@@ -147,7 +148,7 @@ def test_the_card_s_snippets_run_in_the_release_folder(tmp_path: Path, monkeypat
 
 def test_a_release_by_the_embedded_model_says_that_it_is_for_trying_the_tooling(tmp_path: Path) -> None:
     spec = ModelSpec(model=f"{EMBEDDED_FAMILY}-0123abcd")
-    embedded = scenario.recipe(num_users=2, models=Models(writer=spec, judge=spec, user_simulator=spec))
+    embedded = scenario.recipe(num_users=2, models=Models(writer=spec))
     warning = "Do not publish it"
     assert warning in one_line(readme(tmp_path / "a", recipe=embedded))
     assert warning not in one_line(readme(tmp_path / "b"))

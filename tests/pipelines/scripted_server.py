@@ -14,7 +14,7 @@ import uvicorn
 from pydantic import SecretStr
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from assets.ports import CallLabels, ModelRequest
 from pipelines.resources.endpoint_settings import EndpointSettings
@@ -82,7 +82,7 @@ class ScriptedServer:
 
 
 @contextmanager
-def on_a_port(app: ScriptedServer) -> Generator[str, None, None]:
+def on_a_port(app: ASGIApp) -> Generator[str, None, None]:
     """Serve the app on 127.0.0.1; the base URL."""
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical", lifespan="off", timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, daemon=True)

@@ -1,0 +1,85 @@
+"""The asset beyond the chain: a release on the Hub, made only when somebody asks for it."""
+
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from assets.partitions import VARIANT_PARTITIONS
+from assets.stage import OWNERS, disk_problem
+from dataset_card.folder import released_versions
+from dataset_card.hub import HubError, Visibility
+from dataset_card.hub_plan import Order
+from dataset_card.hub_publish import Published, Publisher
+
+NEWEST = "newest"
+
+
+class Openness(Enum):
+    """Who may read the repository; unchanged: as it is, and a new one is private."""
+
+    UNCHANGED = "unchanged"
+    PRIVATE = "private"
+    GATED = "gated"
+    PUBLIC = "public"
+
+
+VISIBILITIES: dict[Openness, Visibility | None] = {
+    Openness.UNCHANGED: None,
+    Openness.PRIVATE: "private",
+    Openness.GATED: "gated",
+    Openness.PUBLIC: "public",
+}
+
+
+class HubReleaseConfig(dg.Config):
+    """Where to publish: `repo` is OWNER/NAME, `version` that of a release on disk or `newest`."""
+
+    repo: str
+    version: str = NEWEST
+    openness: Openness = Openness.UNCHANGED
+    pull_request: bool = False
+
+
+@dg.asset(
+    partitions_def=VARIANT_PARTITIONS,
+    group_name="release",
+    deps=["release"],
+    owners=OWNERS,
+    kinds={"huggingface"},
+    required_resource_keys={"publisher", "releases"},
+    description="A release on the Hugging Face Hub: one commit and a tag, complete or not there at all.",
+)
+def hub_release(context: dg.AssetExecutionContext, config: HubReleaseConfig) -> dg.MaterializeResult[Any]:
+    """Publish the partition's variant. Raises dg.Failure with one sentence."""
+    publisher: Publisher = context.resources.publisher
+    try:
+        folder = _folder(context.resources.releases / context.partition_key, config.version)
+        order = Order(folder, config.repo, VISIBILITIES[config.openness], config.pull_request)
+        done = publisher.publish(order)
+    except HubError as error:
+        raise dg.Failure(description=str(error), allow_retries=False) from error
+    except OSError as error:
+        raise dg.Failure(description=disk_problem(error), allow_retries=False) from error
+    return dg.MaterializeResult(data_version=dg.DataVersion(done.digest[:16]), metadata=_metadata(done, publisher.endpoint))
+
+
+def _folder(home: Path, version: str) -> Path:
+    versions = released_versions(home)
+    if not versions:
+        raise HubError(f"There is no release of {home.name} in {home.parent} yet; materialize the asset 'release' first.")
+    if version not in (NEWEST, *versions):
+        raise HubError(f"{home.name} has no version {version}; there are {', '.join(versions)}.")
+    return home / (versions[-1] if version == NEWEST else version)
+
+
+def _metadata(done: Published, endpoint: str) -> dict[str, dg.MetadataValue[Any]]:
+    page = f"{endpoint}/datasets/{done.repo}"
+    place = f"{page}/discussions/{done.pull_request}" if done.pull_request else f"{page}/tree/{done.tag or done.commit}"
+    facts = {"repo": done.repo, "tag": done.tag, "commit": done.commit, "digest": done.digest}
+    return {
+        **{name: dg.MetadataValue.text(fact) for name, fact in facts.items() if fact is not None},
+        "page": dg.MetadataValue.url(place),
+        "new": dg.MetadataValue.bool(done.created),
+    }

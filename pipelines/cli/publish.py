@@ -1,0 +1,138 @@
+"""Commands about releases on the Hub: bring one there, read one from there."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pipelines.cli.problems import Problem
+
+if TYPE_CHECKING:
+    from dataset_card.hub import Visibility
+    from dataset_card.hub_plan import Order, Plan, Planner
+    from dataset_card.hub_publish import Published
+
+EndpointOption = Annotated[str, typer.Option(metavar="URL", help="Another Hub than HF_ENDPOINT's or huggingface.co.")]
+
+
+def publish(
+    source: Annotated[str, typer.Argument(metavar="FOLDER|VARIANT", help="A release's folder, or a variant with a release.")],
+    repo: Annotated[str, typer.Option(metavar="OWNER/NAME", help="The dataset repository; made if it is not there.")],
+    version: Annotated[str, typer.Option(help="Version of the variant's release; the newest if not given.")] = "",
+    private: Annotated[bool, typer.Option("--private", help="Only for those who may see it (a new one is private).")] = False,
+    public: Annotated[bool, typer.Option("--public", help="Open to everybody, once it is complete.")] = False,
+    gated: Annotated[bool, typer.Option("--gated", help="Open to everybody who tells a name.")] = False,
+    pull_request: Annotated[bool, typer.Option("--pull-request", help="Propose it, and leave main and tags alone.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Tell what would change, and change nothing.")] = False,
+    endpoint: EndpointOption = "",
+) -> None:
+    """Publish a release on the Hub: one commit, then its tag. Run it again to go on where it stopped.
+
+    The token is HF_TOKEN's, or that of `hf auth login`.
+    """
+    from dataset_card.hub import HubError
+    from dataset_card.hub_plan import Order
+    from dataset_card.hub_publish import Publisher
+    from pipelines.resources.hub_reader import release_records
+    from pipelines.resources.hub_settings import HubSettings, open_hub
+
+    visibility = _visibility(private=private, public=public, gated=gated, pull_request=pull_request)
+    try:
+        order = Order(release_folder(source, version=version), repo, visibility, pull_request)
+        hub = open_hub(HubSettings(endpoint=endpoint or None, notice=_tell))
+        publisher = Publisher(hub, records=release_records(), notice=_tell)
+        if dry_run:
+            _print_plan(*publisher.preview(order), order)
+        else:
+            _print_published(publisher.publish(order), hub.endpoint)
+    except HubError as error:
+        raise Problem(str(error)) from error
+    except OSError as error:
+        raise Problem(f"{error.filename or 'The disk'} cannot be used: {error.strerror or error}.") from error
+
+
+def fetch(
+    source: Annotated[str, typer.Argument(metavar="OWNER/NAME@TAG", help="Or @COMMIT, or a release's folder.")],
+    variant: Annotated[str, typer.Option(help="Which one, where a commit holds several.")] = "",
+    commit: Annotated[str, typer.Option(help="The commit that the tag has to be at.")] = "",
+    digest: Annotated[str, typer.Option(help="The digest that the release has to have.")] = "",
+    endpoint: EndpointOption = "",
+) -> None:
+    """Fetch a release from the Hub, check every file, and print its folder. Later it is there without the network."""
+    from dataset_card.hub import HubError
+    from dataset_card.hub_read import Wanted
+    from pipelines.resources.hub_reader import release_reader
+
+    try:
+        wanted = Wanted(commit or None, digest or None, variant or None)
+        release = release_reader(endpoint=endpoint or None, notice=_tell).read(source, wanted=wanted)
+    except HubError as error:
+        raise Problem(str(error)) from error
+    except OSError as error:
+        raise Problem(f"{error.filename or 'The disk'} cannot be used: {error.strerror or error}.") from error
+    where = f" at commit {release.commit}" if release.commit else ""
+    _tell(f"{release.manifest.variant} {release.manifest.version}{where}, digest {release.digest}: every file is as released.")
+    print(release.folder)
+
+
+def release_folder(source: str, *, version: str) -> Path:
+    """The folder that is meant. Raises Problem when there is none."""
+    from dataset_card.folder import released_versions
+    from dataset_card.manifest import MANIFEST
+    from pipelines.home import home
+
+    if (Path(source) / MANIFEST).is_file():
+        if version:
+            raise Problem(f"{source} is a release already; give --version with a variant's name only.")
+        return Path(source)
+    place = home().releases / source
+    versions = released_versions(place) if "/" not in source else []
+    if not versions:
+        raise Problem(f"{source!r} is neither a release folder nor a variant with a release in {home().releases}.")
+    if version and version not in versions:
+        raise Problem(f"{source} has no version {version}; there are {', '.join(versions)}.")
+    return place / (version or versions[-1])
+
+
+def _visibility(*, private: bool, public: bool, gated: bool, pull_request: bool) -> "Visibility | None":
+    if private + public + gated > 1:
+        raise Problem("Of --private, --public and --gated, give one.")
+    if pull_request and (private or public or gated):
+        raise Problem("A pull request changes no settings; leave out --private, --public and --gated.")
+    if private:
+        return "private"
+    return "public" if public else "gated" if gated else None
+
+
+def _print_plan(planner: "Planner", plan: "Plan", order: "Order") -> None:
+    tag, repo = planner.release.tag, planner.repo
+    if plan.tagged:
+        print(f"{repo} already has {tag} with this content, at commit {plan.tagged}.")
+    else:
+        for file in plan.change.adds:
+            print(f"{'add' if file.path in plan.change.new else 'change'}  {file.path}  ({file.size:,} bytes)")
+        for path in plan.change.deletes:
+            print(f"delete  {path}")
+        commit = "a pull request" if order.pull_request else f"one commit and the tag {tag}"
+        print(f"{repo} would get {commit if plan.change or order.pull_request else f'the tag {tag}'}.")
+    if plan.state is None:
+        print(f"{repo} would be made, {order.visibility or 'private'} in the end.")
+    elif order.visibility and order.visibility != plan.state.visibility:
+        print(f"{repo} would no longer be {plan.state.visibility}, but {order.visibility}.")
+    print("Nothing was changed.")
+
+
+def _print_published(done: "Published", endpoint: str) -> None:
+    page = f"{endpoint}/datasets/{done.repo}"
+    if done.tag:
+        print(f"{'Published' if done.created else 'Already published:'} {done.repo}@{done.tag}, commit {done.commit}")
+        print(f"digest {done.digest}\n{page}/tree/{done.tag}")
+    elif done.pull_request:
+        print(f"{'Proposed' if done.created else 'Already proposed'}: {page}/discussions/{done.pull_request}")
+        print("Once it is merged, run the command without --pull-request: it adds the tag.")
+    else:
+        print(f"{done.repo} already holds this release on main; run the command without --pull-request to add the tag.")
+
+
+def _tell(words: str) -> None:
+    typer.echo(f"amemgym: {words}", err=True)

@@ -1,0 +1,106 @@
+"""One evaluation from end to end: read and check, forecast, run or go on, score, write."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pipelines.evaluation.assistant import Tools
+from pipelines.evaluation.assistants.registry import find_spec, make_assistant
+from pipelines.evaluation.dataset import Dataset, load_dataset
+from pipelines.evaluation.folder import FinishedRun, RunFolder, read_run
+from pipelines.evaluation.forecast import Forecast, forecast
+from pipelines.evaluation.models import ModelPorts, open_models
+from pipelines.evaluation.plan import Options, Roles, manifest_of
+from pipelines.evaluation.problems import EvaluationError
+from pipelines.evaluation.records import RunManifest, Turn
+from pipelines.evaluation.report import run_report
+from pipelines.evaluation.run import Run, evaluate
+from pipelines.home import Home
+from pipelines.resources.call_cache import CacheMode
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is asked for. `replayed`: run whose dialogues are replayed, by folder or id."""
+
+    dataset: str
+    assistant: str
+    options: Options
+    users: int | None = None
+    replayed: str = ""
+    users_at_once: int = 32
+    cache: CacheMode = "use"
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Who is told about the run: its manifest and size before the first call, and every finished step."""
+
+    begun: Callable[[RunManifest, Forecast], None] = field(default=lambda manifest, size: None)
+    step: Callable[[str], None] = field(default=lambda key: None)
+
+
+def runs_folder(place: Home) -> Path:
+    """Where runs are kept."""
+    return place.root / "runs"
+
+
+def carry_out(order: Order, *, place: Home, watch: Watch | None = None) -> FinishedRun:
+    """The finished run, which may have been finished before.
+
+    Raises EvaluationError or EndpointError with one sentence; what was done is kept, and the same order goes on with it.
+    """
+    watch = watch or Watch()
+    dataset = load_dataset(order.dataset, releases=place.releases).first(order.users)
+    recorded = read_run(order.replayed, runs=runs_folder(place)) if order.replayed else None
+    options = replace(order.options, replayed_run=recorded.manifest.run_id if recorded else "")
+    with open_models(place, mode=order.cache) as models:
+        run = _prepare(order, dataset, options, models=models, place=place)
+        if recorded is not None:
+            run = replace(run, recorded=turns_by_user(recorded, dataset))
+        watch.begun(run.manifest, forecast(dataset, run.manifest.assistant, options))
+        if run.folder.finished:
+            return read_run(run.manifest.run_id, runs=runs_folder(place))
+        return _go(replace(run, report=watch.step))
+
+
+def _prepare(order: Order, dataset: Dataset, options: Options, *, models: ModelPorts, place: Home) -> Run:
+    roles = Roles.of(options, embedded=models.embedded)
+    manifest = manifest_of(dataset, find_spec(order.assistant), options, roles=roles)
+    tools = Tools(models.chat, models.embedder, roles.assistant, roles.embedding, options.seed + options.attempt)
+    make_assistant(manifest.assistant, tools)  # so that wrong settings show before the first call
+    return Run(
+        manifest=manifest,
+        dataset=dataset,
+        models=models,
+        tools=tools,
+        recipe=roles.recipe(options),
+        folder=RunFolder(runs_folder(place) / manifest.run_id),
+        users_at_once=order.users_at_once,
+    )
+
+
+def _go(run: Run) -> FinishedRun:
+    run.folder.begin(run.manifest)
+    try:
+        finished = asyncio.run(evaluate(run))
+        run.folder.finish(finished, report=run_report(finished))
+    finally:
+        run.folder.close()
+    return finished
+
+
+def turns_by_user(recorded: FinishedRun, dataset: Dataset) -> dict[str, list[Turn]]:
+    """The recorded turns of the dataset's users. Raises EvaluationError when the recording is of other episodes."""
+    manifest = recorded.manifest
+    missing = [episode.user_id for episode in dataset.episodes if episode.user_id not in manifest.users]
+    if manifest.dataset_digest != dataset.digest or missing:
+        raise EvaluationError(
+            f"The dialogues of {manifest.run_id} are of {manifest.dataset} with {len(manifest.users)} users; "
+            f"they cannot be replayed on {dataset.name} with {len(dataset.episodes)} users."
+        )
+    turns: dict[str, list[Turn]] = {episode.user_id: [] for episode in dataset.episodes}
+    for turn in recorded.turns:
+        turns.get(turn.user_id, []).append(turn)
+    return turns

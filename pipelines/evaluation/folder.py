@@ -1,0 +1,116 @@
+"""A run's folder: its manifest first, checkpoints while it lasts, tables and results at the end. Never changed afterwards."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow.parquet as pq
+from pydantic import ValidationError
+
+from assets.records.base import Record
+from assets.records.columnar import from_table
+from dataset_card.sinks import ParquetSink
+from pipelines.evaluation.problems import EvaluationError
+from pipelines.evaluation.records import Answer, RunManifest, Turn
+from pipelines.evaluation.results import Results
+from pipelines.resources.keyed_store import KeyedStore
+
+R = TypeVar("R", bound=Record)
+MANIFEST, RESULTS, REPORT = "manifest.json", "results.json", "report.md"
+
+
+class RunFolder:
+    """`<runs>/<run id>/`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._steps = KeyedStore(path / "steps.sqlite", table="steps")
+
+    @property
+    def finished(self) -> bool:
+        """Whether the results are there; they are written last."""
+        return (self.path / RESULTS).exists()
+
+    def begin(self, manifest: RunManifest) -> None:
+        """Write the manifest; one that is there is the same, because its digest names the folder."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        self._write(MANIFEST, manifest.model_dump_json(indent=2) + "\n")
+
+    async def step(self, key: str, kind: type[R]) -> R | None:
+        """A finished step of an earlier, interrupted try; None when it is still to do."""
+        kept = await self._steps.get(key)
+        return None if kept is None else kind.model_validate_json(kept)
+
+    async def keep(self, key: str, record: Record) -> None:
+        """Return when the step is on the disk."""
+        await self._steps.put(key, record.model_dump_json().encode())
+
+    def finish(self, run: "FinishedRun", *, report: str) -> None:
+        """Write tables, report and, last, the results; checkpoints are not needed any more."""
+        _write_table(self.path / "answers.parquet", run.answers, kind=Answer)
+        _write_table(self.path / "turns.parquet", run.turns, kind=Turn)
+        self._write(REPORT, report)
+        self._write(RESULTS, run.results.model_dump_json(indent=2) + "\n")
+        self.close()
+        for path in self.path.glob("steps.sqlite*"):
+            path.unlink()
+
+    def close(self) -> None:
+        """Let go of the checkpoints."""
+        self._steps.close()
+
+    def _write(self, name: str, text: str) -> None:
+        draft = self.path / f".{name}.tmp"
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(self.path / name)
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """All of a run, as its folder holds it."""
+
+    manifest: RunManifest
+    answers: Sequence[Answer]
+    turns: Sequence[Turn]
+    results: Results
+
+
+def read_run(name: str, *, runs: Path) -> FinishedRun:
+    """A finished run by its folder or id (its beginning is enough). Raises EvaluationError."""
+    path = _find(name, runs=runs)
+    if not (path / RESULTS).exists():
+        raise EvaluationError(f"The run {path.name} is not finished; give the same evaluate command again to go on with it.")
+    try:
+        return FinishedRun(
+            manifest=RunManifest.model_validate_json((path / MANIFEST).read_bytes()),
+            answers=_read_table(path / "answers.parquet", kind=Answer),
+            turns=_read_table(path / "turns.parquet", kind=Turn),
+            results=Results.model_validate_json((path / RESULTS).read_bytes()),
+        )
+    except (OSError, KeyError, ValidationError) as error:
+        raise EvaluationError(f"The run {path} cannot be read ({type(error).__name__}); was it changed?") from error
+
+
+def _find(name: str, *, runs: Path) -> Path:
+    if (Path(name) / MANIFEST).is_file():
+        return Path(name)
+    found = sorted(path.parent for path in runs.glob(f"*/{MANIFEST}") if path.parent.name.startswith(name))
+    if len(found) == 1:
+        return found[0]
+    known = ", ".join(path.name for path in found or sorted(path.parent for path in runs.glob(f"*/{MANIFEST}"))) or "none"
+    raise EvaluationError(
+        f"{name!r} names {len(found) or 'no'} run{'s' if len(found) > 1 else ''} in {runs}; there are {known}."
+    )
+
+
+def _write_table(path: Path, rows: Sequence[Record], *, kind: type[Record]) -> None:
+    with ParquetSink(path, kind) as sink:
+        sink.add(rows)
+        sink.close(root=path.parent)
+
+
+def _read_table(path: Path, *, kind: type[R]) -> list[R]:
+    # Its annotations are only partly known to type checkers.
+    parquet: Any = pq
+    return from_table(parquet.read_table(path), record_type=kind)

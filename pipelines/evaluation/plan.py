@@ -1,0 +1,96 @@
+"""A run before its first call: everything that decides its results, and the name that follows from it."""
+
+import re
+from dataclasses import dataclass
+from importlib.metadata import version as installed_version
+from typing import Any
+
+from assets.records.recipe import Recipe
+from dataset_card.digests import canonical_digest
+from pipelines.evaluation.assistants.registry import kind_version
+from pipelines.evaluation.dataset import Dataset
+from pipelines.evaluation.records import AssistantSpec, Mode, RunManifest
+from prompts.catalogue import load_prompt, prompt_names
+
+DISTRIBUTION = "amemgym-synth"
+PAPER_MODELS = {"assistant": "gpt-4.1-mini", "embedding": "text-embedding-3-small", "user": "gpt-4.1", "judge": "gpt-4.1"}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user may choose. Models that are "" are the paper's (section 4.1), or the embedded one without endpoint.
+
+    `attempt` tells repetitions apart. `unknown_probe`: probe states a second time with "don't know" allowed.
+    `replayed_run`: id of the run whose dialogues are replayed (off-policy), "" for on-policy.
+    """
+
+    model: str = ""
+    embedding_model: str = ""
+    user_model: str = ""
+    judge_model: str = ""
+    seed: int = 42
+    attempt: int = 0
+    unknown_probe: bool = True
+    baselines: bool = True
+    replayed_run: str = ""
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which model plays which part."""
+
+    assistant: str
+    embedding: str
+    user: str
+    judge: str
+
+    @classmethod
+    def of(cls, options: Options, *, embedded: str | None) -> "Roles":
+        """The chosen models; where none is chosen the embedded one if it stands in, else the paper's."""
+        chosen = {
+            "assistant": options.model,
+            "embedding": options.embedding_model,
+            "user": options.user_model,
+            "judge": options.judge_model or options.user_model,
+        }
+        return cls(**{role: name or embedded or PAPER_MODELS[role] for role, name in chosen.items()})
+
+    def recipe(self, options: Options) -> Recipe:
+        """The simulator's and its judge's models as a recipe, for asking with `assets.asking.ask`."""
+        models: dict[str, Any] = {
+            "user_simulator": {"model": self.user},
+            "judge": {"model": self.judge, "temperature": 0.0},
+        }
+        fields: dict[str, Any] = {"models": models, "gates": {"max_reasks": 1}}
+        return Recipe(variant="evaluation", seed=options.seed, sample=options.attempt, **fields)
+
+
+def manifest_of(dataset: Dataset, spec: AssistantSpec, options: Options, *, roles: Roles) -> RunManifest:
+    """The run's manifest; equal plans have equal ids."""
+    settings = {"model": roles.assistant, **spec.settings}
+    if spec.kind in ("rag", "awe"):
+        settings = {"embedding_model": roles.embedding, **settings}
+    mode: Mode = "off-policy" if options.replayed_run else "on-policy"
+    content: dict[str, Any] = {
+        "dataset": dataset.name,
+        "dataset_digest": dataset.digest,
+        "users": [episode.user_id for episode in dataset.episodes],
+        "rounds_initial": dataset.rounds.initial,
+        "rounds_update": dataset.rounds.update,
+        "language": dataset.language,
+        "assistant": {"name": spec.name, "kind": spec.kind, "settings": dict(sorted(settings.items()))},
+        "assistant_version": kind_version(spec.kind),
+        "simulator": roles.user,
+        "judge": roles.judge,
+        "mode": mode,
+        "replayed_run": options.replayed_run,
+        "seed": options.seed,
+        "attempt": options.attempt,
+        "unknown_probe": options.unknown_probe,
+        "baselines": options.baselines,
+        "prompts": {name: load_prompt(name).fingerprint for name in prompt_names() if name.startswith("evaluation/")},
+        "generator": f"{DISTRIBUTION} {installed_version(DISTRIBUTION)}",
+    }
+    words = f"{dataset.name} {spec.name} {'off-policy' if options.replayed_run else ''}"
+    slug = re.sub(r"[^A-Za-z0-9.]+", "-", words).strip("-")
+    return RunManifest(run_id=f"{slug}-{canonical_digest(content)[:12]}", **content)

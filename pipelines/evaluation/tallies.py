@@ -1,0 +1,81 @@
+"""Counts per user and period, from which every metric follows: so that users can be resampled at the speed of arrays."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipelines.evaluation.records import Answer
+
+Array = NDArray[np.float64]
+Sums = dict[str, Array]
+SCORED = ("right", "wrong", "unknown")
+STATE_KINDS = ("state", "state_or_unknown")
+
+
+@dataclass(frozen=True)
+class Tallies:
+    """Counts by name, each of shape (users, periods)."""
+
+    users: tuple[str, ...]
+    counts: Sums
+
+    def sums(self, weights: Array) -> Sums:
+        """Counts over users taken so many times each: weights (..., users) give sums (..., periods)."""
+        return {name: weights @ count for name, count in self.counts.items()}
+
+    def total(self) -> Sums:
+        """Counts over all users, each once."""
+        return self.sums(np.ones(len(self.users)))
+
+
+def tally(answers: Sequence[Answer], *, users: Sequence[str], periods: int) -> Tallies:
+    """Count. Every name that a metric needs is there, with zeros where nothing was asked."""
+    rows = {user: row for row, user in enumerate(users)}
+    counts: Sums = {name: np.zeros((len(rows), periods)) for name in NAMES}
+    for answer in answers:
+        if answer.user_id in rows:
+            for name, amount in _counts(answer):
+                counts[name][rows[answer.user_id], answer.period] += amount
+    _add_stale(counts, answers, rows)
+    return Tallies(tuple(users), counts)
+
+
+def _counts(answer: Answer) -> Iterator[tuple[str, float]]:
+    scored = answer.status in SCORED
+    yield f"{answer.kind}.asked", 1.0
+    yield f"{answer.kind}.scored", float(scored)
+    yield f"{answer.kind}.right", float(answer.status == "right")
+    yield f"{answer.kind}.unknown", float(answer.status == "unknown")
+    yield f"{answer.kind}.chance", scored / answer.options
+    if answer.kind in STATE_KINDS and answer.age == 0:
+        yield f"{answer.kind}.fresh_scored", float(scored)
+        yield f"{answer.kind}.fresh_right", float(answer.status == "right")
+        yield f"{answer.kind}.fresh_chance", scored / answer.options
+    if answer.kind == "question":
+        yield "question.first_option", float(answer.shown == 1)
+        for suffix, failure in (("", answer.failure), ("_if_unsure", answer.failure_if_unsure)):
+            if failure:
+                yield f"{failure}{suffix}", 1.0
+
+
+def _add_stale(counts: Sums, answers: Iterable[Answer], rows: dict[str, int]) -> None:
+    """A stale memory knows the initial state, and so chooses the option that was right then."""
+    questions = [answer for answer in answers if answer.kind == "question" and answer.user_id in rows]
+    initial = {(answer.user_id, answer.item): answer.expected for answer in questions if answer.period == 0}
+    for answer in questions:
+        still = initial.get((answer.user_id, answer.item)) == answer.expected
+        counts["question.stale"][rows[answer.user_id], answer.period] += still
+
+
+def _names() -> tuple[str, ...]:
+    kinds = ("question", *STATE_KINDS, "upper_bound", "options_only", "no_memory")
+    each = [f"{kind}.{what}" for kind in kinds for what in ("asked", "scored", "right", "unknown", "chance")]
+    fresh = [f"{kind}.fresh_{what}" for kind in STATE_KINDS for what in ("scored", "right", "chance")]
+    lost = [f"{name}{suffix}" for name in ("write", "read", "utilization", "undiagnosed") for suffix in ("", "_if_unsure")]
+    return (*each, *fresh, *lost, "question.first_option", "question.stale")
+
+
+NAMES = _names()
+Metric = Callable[[Sums], Array]

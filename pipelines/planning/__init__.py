@@ -1,0 +1,1 @@
+"""What a variant will cost, forecast from what earlier runs used."""

@@ -1,0 +1,122 @@
+"""The forecast: calls, tokens, money and time of each stage, each with an interval that covers nine cases in ten."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assets.records.recipe import Recipe
+from pipelines.planning.defaults import Margin, Pace
+from pipelines.planning.observed import Use, UserUse
+from pipelines.planning.shape import HABITS, STAGES, stage_of
+from pipelines.resources.prices import Prices, Tokens
+from prompts.catalogue import load_prompt
+
+Figures = NDArray[np.float64]
+FIGURES = ("calls", "input_tokens", "output_tokens", "cost_usd", "work", "chain")
+DRAWS = 2000
+LOW, HIGH = 0.05, 0.95
+NO_MARGIN = Margin(low=1.0, high=1.0)
+
+
+@dataclass(frozen=True)
+class Range:
+    """A figure: what is expected, and an interval around it."""
+
+    low: float
+    mid: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """One stage, or the whole. Cost in US dollars, None where a price is unknown; seconds of wall time."""
+
+    name: str
+    calls: Range
+    input_tokens: Range
+    output_tokens: Range
+    cost_usd: Range | None
+    seconds: Range
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What a forecast rests on: users of earlier runs, or one average user, and how far that may be from the truth.
+
+    `tried` users are worked on per user wanted; `seconds` are measured times of a call by prompt.
+    """
+
+    source: str
+    users: Sequence[UserUse]
+    tried: float
+    margin: Margin
+    pace: Pace
+    seconds: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """On what terms the calls are made: prices, and how many calls and users at once."""
+
+    prices: Prices
+    calls_at_once: int
+    users_at_once: int
+
+
+def forecast(recipe: Recipe, basis: Basis, *, terms: Terms) -> list[Forecast]:
+    """One forecast per stage, then the whole under the name of the variant.
+
+    Users are drawn from those observed with the weights of a Bayesian bootstrap, so that few observed users give a
+    wide interval. The draws come from a fixed seed: the same ledger gives the same forecast.
+    """
+    users = np.stack([_figures(user, recipe, basis, terms=terms) for user in basis.users])
+    wanted = math.ceil(recipe.num_users * basis.tried)
+    chance = np.random.default_rng(0)
+    weights = chance.dirichlet(np.ones(len(users)), size=DRAWS)
+    drawn = np.stack([chance.multinomial(wanted, weight) for weight in weights]).astype(np.float64)
+    totals = np.tensordot(drawn, users, axes=1)  # draws x stages x figures
+    mean = users.mean(axis=0) * wanted
+    waves = math.ceil(wanted / terms.users_at_once) / wanted
+
+    def time(figures: Figures) -> Figures:
+        """All calls at the limit of calls in flight, or the users' chains of calls, whatever takes longer."""
+        return np.maximum(figures[..., 4] / terms.calls_at_once, figures[..., 5] * waves)
+
+    def told(name: str, pick: Callable[[Figures], Figures]) -> Forecast:
+        ranges = [_range(pick(totals[..., place]), float(pick(mean[..., place])), basis.margin) for place in range(4)]
+        seconds = _range(pick(time(totals)), float(pick(time(mean))), basis.margin)
+        cost = None if math.isnan(ranges[3].mid) else ranges[3]
+        return Forecast(name, ranges[0], ranges[1], ranges[2], cost, seconds)
+
+    stages = [told(name, lambda figures, place=place: figures[..., place]) for place, name in enumerate(STAGES)]
+    return [*stages, told(recipe.variant, lambda figures: figures.sum(axis=-1))]
+
+
+def _figures(user: UserUse, recipe: Recipe, basis: Basis, *, terms: Terms) -> Figures:
+    """Stages by figures, for one user. A cost that nobody knows is not a number, and so is every sum with it."""
+    found = np.zeros((len(STAGES), len(FIGURES)))
+    for prompt, use in user.items():
+        seconds = basis.seconds.get(prompt) or basis.pace.seconds(use)
+        model = recipe.models.for_role(load_prompt(prompt).role).model
+        depth = use.calls if HABITS[prompt].in_sequence else min(1.0, use.calls)
+        cost = _cost(use, terms.prices, model=model)
+        own = (use.calls, use.input_tokens, use.output_tokens, cost, use.calls * seconds, depth * seconds)
+        found[STAGES.index(stage_of(prompt))] += own
+    return found
+
+
+def _cost(use: Use, prices: Prices, *, model: str) -> float:
+    """The cost of all calls, priced as so many average ones; prefix caching, which makes them cheaper, is not counted."""
+    if not use.calls:
+        return 0.0
+    average = Tokens(round(use.input_tokens / use.calls), round(use.output_tokens / use.calls))
+    price = prices.of(model, average).usd
+    return math.nan if price is None else price * use.calls
+
+
+def _range(draws: Figures, mid: float, margin: Margin) -> Range:
+    low, high = np.quantile(draws, (LOW, HIGH))
+    return Range(float(low) * margin.low, mid, float(high) * margin.high)
