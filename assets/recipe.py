@@ -4,13 +4,14 @@ from typing import Any, Optional, cast
 
 import dagster as dg
 from pydantic import Field, create_model
+from pydantic.fields import FieldInfo
 
 from assets.partitions import UNITS, VARIANT_PARTITIONS
 from assets.recipes import RecipeError, load_recipe, units
 from assets.records.base import Record
-from assets.records.recipe import Models, Recipe
+from assets.records.recipe import Models, ModelSpec, Recipe
 from assets.sampling import pool_digest, pool_files
-from assets.stage import OWNERS
+from assets.stage import OWNERS, markdown_table
 from assets.workshop import Workshop
 
 GROUPS = {"pool": dict[str, Any], "models": dict[str, Any], "gates": dict[str, Any], "budget": dict[str, Any]}
@@ -22,8 +23,14 @@ def _override_fields() -> dict[str, Any]:
         if name == "variant":
             continue
         kind = GROUPS.get(name) or {"exclude_ids": list[str], "start_date": str, "language": str}.get(name, int)
-        fields[name] = (Optional[kind], Field(default=None, description=f"{info.description or name}; empty: as the YAML says"))
+        fields[name] = (Optional[kind], Field(default=None, description=f"{_meaning(name, info)}; left out: as the YAML says"))
     return fields
+
+
+def _meaning(name: str, info: FieldInfo) -> str:
+    """A field's own words, else those of the group it holds, else its name."""
+    group = info.annotation.__doc__ if isinstance(info.annotation, type) and issubclass(info.annotation, Record) else None
+    return info.description or (group or name.removeprefix("num_").replace("_", " ")).partition(".")[0]
 
 
 class RecipeOverrides(dg.Config):
@@ -52,13 +59,30 @@ def _all_roles(models: Models, name: str) -> Models:
     return Models.model_validate({role: {**spec, "model": name} for role, spec in models.model_dump().items()})
 
 
-def flat(record: Record) -> dict[str, str]:
-    """Fields as dotted names and text, for tables."""
-    found: dict[str, str] = {}
-    for name, value in record:
-        inner = flat(value) if isinstance(value, Record) else {"": str(value)}
-        found.update({f"{name}.{key}".rstrip("."): text for key, text in inner.items()})
-    return found
+def shown(resolved: Recipe, overrides: dict[str, object]) -> dict[str, str | dg.MetadataValue]:
+    """The recipe as metadata: what was overridden, its own fields, each group of fields, and the models by role."""
+    groups = {name: dict(value) for name, value in resolved if isinstance(value, Record)}
+    models = groups.pop("models")
+    roles = [
+        {"field": field, **{role: _said(getattr(models[role], field)) for role in models}} for field in ModelSpec.model_fields
+    ]
+    return {
+        "overrides": ", ".join(f"{name} = {value}" for name, value in overrides.items()) or "none",
+        "fields": _table({name: value for name, value in resolved if not isinstance(value, Record)}),
+        "models": dg.MetadataValue.md(markdown_table(roles)),
+        **{name: _table(group) for name, group in groups.items()},
+        "fingerprint": resolved.fingerprint,
+    }
+
+
+def _table(fields: dict[str, object]) -> dg.MetadataValue:
+    return dg.MetadataValue.md(markdown_table([{"field": name, "value": _said(value)} for name, value in fields.items()]))
+
+
+def _said(value: object) -> object:
+    if value is None:
+        return "not set"
+    return "none" if value in ("", ()) else value
 
 
 @dg.asset(
@@ -83,11 +107,10 @@ def recipe(context: dg.AssetExecutionContext, config: Overrides) -> dg.Materiali
         raise dg.Failure(description=str(error), allow_retries=False) from error
     if workshop.embedded_model is not None:
         context.log.info("No model endpoint is configured, so the embedded model plays every role.")
-    table = "\n".join(["| field | value |", "|---|---|", *(f"| {key} | {value} |" for key, value in flat(resolved).items())])
     return dg.MaterializeResult(
         value=resolved,
         data_version=dg.DataVersion(resolved.fingerprint),
-        metadata={"fingerprint": resolved.fingerprint, "fields": dg.MetadataValue.md(table)},
+        metadata=shown(resolved, flatten(overrides)),
     )
 
 

@@ -1,11 +1,13 @@
 """The one wrapper that turns a stage, an async function about one user, into a native Dagster asset."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast, get_args
 
 import dagster as dg
 
+from assets.interruption import stopping_with_the_run
 from assets.line import Line, StageResult
 from assets.partitions import UNIT_PARTITIONS, by_variant, unit_of
 from assets.ports import BudgetReached, EndpointError, SnapshotRef
@@ -20,7 +22,11 @@ from assets.workshop import Workshop
 R = TypeVar("R", bound=UserRecord)
 Row = dict[str, object]
 OWNERS = ["team:benchmark"]
-CELL_LIMIT = 160
+CELL_LIMIT = 400
+PREVIEW_ROWS = 12
+# Dagster shows Markdown of fewer than 1000 characters in place, longer text behind a link.
+EXAMPLE_LIMIT = 990
+EXAMPLE_CELL = 240
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,8 @@ def stage_asset(stage: Stage[R], face: Face) -> dg.AssetsDefinition:
         if workshop.report is None:
             workshop = replace(workshop, report=LoggedProgress(context.log.info))
         line = Line(plain, unit, recipe, workshop.at(unit.key, recipe=recipe), refs, later=_later(plain, context, workshop))
-        result = await told_in_one_sentence(line, waiting=lambda: _waiting(plain, context))
+        with stopping_with_the_run():
+            result = await told_in_one_sentence(line, waiting=lambda: _waiting(plain, context))
         for failure in result.ref.failures:
             context.log.warning(f"User {failure.user_id} was replaced at {failure.stage}: {failure.message}")
         if result.ref.users < result.wanted:
@@ -122,12 +129,15 @@ def shortfall(result: StageResult) -> str:
 
 
 def metadata(result: StageResult, face: Face) -> dict[str, dg.MetadataValue | int | float | str]:
-    """Counts, cost in tokens, and a preview of real rows."""
+    """Counts, one row to read at a glance and a preview of more, cost in tokens."""
     usage = result.ref.usage.get(result.ref.stage, Usage())
+    rows = [{"user": number, **row} for number, record in enumerate(result.preview, start=1) for row in face.rows(record)]
     return {
         "dagster/row_count": result.ref.users,
         "users": result.ref.users,
         "users_replaced": len(result.ref.failures),
+        "example": dg.MetadataValue.md(example(rows)),
+        "preview": dg.MetadataValue.md(markdown_table(rows[:PREVIEW_ROWS])),
         "calls": usage.calls,
         "calls_from_cache": result.meter.repeated,
         "reasked": usage.reasks,
@@ -137,8 +147,13 @@ def metadata(result: StageResult, face: Face) -> dict[str, dg.MetadataValue | in
         "cost_usd": "unknown" if result.meter.unpriced else round(result.meter.cost_usd, 6),
         "seconds": round(result.seconds, 2),
         "snapshot": result.ref.parts[0].path.rpartition("/")[0] if result.ref.parts else "",
-        "preview": dg.MetadataValue.md(markdown_table([row for record in result.preview for row in face.rows(record)][:12])),
     }
+
+
+def example(rows: Sequence[Row]) -> str:
+    """The first row, one line per field; short enough for Dagster to show it without a click."""
+    lines = [f"**{name}** {_cell(value, limit=EXAMPLE_CELL)}" for name, value in rows[0].items()] if rows else ["no rows"]
+    return "\n\n".join(lines)[:EXAMPLE_LIMIT]
 
 
 def markdown_table(rows: Sequence[Row]) -> str:
@@ -151,11 +166,13 @@ def markdown_table(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def _cell(value: object) -> str:
+def _cell(value: object, *, limit: int = CELL_LIMIT) -> str:
     if isinstance(value, dict):
         pairs = cast(dict[str, object], value)
         value = ", ".join(f"{key} = {item}" for key, item in pairs.items())
     elif isinstance(value, (list, tuple)):
         value = ", ".join(str(item) for item in cast(Sequence[object], value))
-    text = " ".join(str(value).split()).replace("|", "\\|")
-    return text if len(text) <= CELL_LIMIT else text[: CELL_LIMIT - 3] + "..."
+    text = " ".join(str(value).split())
+    text = text if len(text) <= limit else text[: limit - 3] + "..."
+    # Text of personas and models is shown as it is: it must not end a cell, or load a picture from somewhere.
+    return re.sub(r"([\\`*~|<>\[\]])", r"\\\1", text)

@@ -8,7 +8,7 @@ from typing import Any, cast
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from assets.records.recipe import Models, Recipe
+from assets.records.recipe import Budget, Models, Recipe
 from assets.records.report import QualityReport
 from dataset_card.manifest import Usage
 from dataset_card.rows import TableName
@@ -97,13 +97,19 @@ def card_header(card: Card) -> dict[str, Any]:
 
 
 def shared_recipe(recipe: Recipe) -> Recipe:
-    """The recipe as it may be shared: of the pool's paths, and of models that are local files, only the names."""
+    """The recipe as it may be shared: of the pool's paths, and of models that are local files, only the names.
+
+    What changes no row (budget, transport) is left at its default, so that it changes no byte of a release either.
+    """
     pool = recipe.pool.model_copy(update={"paths": tuple(_file_name(path) for path in recipe.pool.paths)})
     models = {
-        role: spec.model_copy(update={"model": _file_name(spec.model) if _is_local(spec.model) else spec.model})
+        role: spec.model_copy(
+            update={"model": _file_name(spec.model) if _is_local(spec.model) else spec.model, "transport": "live"}
+        )
         for role, spec in recipe.models
     }
-    return recipe.model_copy(update={"pool": pool, "models": recipe.models.model_copy(update=models)})
+    given = {"pool": pool, "models": recipe.models.model_copy(update=models), "budget": Budget()}
+    return recipe.model_copy(update=given)
 
 
 def _file_name(path: str) -> str:

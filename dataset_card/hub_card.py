@@ -1,8 +1,10 @@
 """The card of a whole repository, put together from the cards of the variants in it."""
 
+import copy
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, cast
 
 import yaml
@@ -35,12 +37,18 @@ def split_card(text: str, *, place: str) -> tuple[dict[str, Any], str]:
     if found is None:
         return {}, text
     try:
-        header: object = yaml.safe_load(found[1])
+        header = copy.deepcopy(_loaded(found[1]))
     except yaml.YAMLError as error:
         raise CardError(f"The YAML header of {place} cannot be read; correct it.") from error
     if not isinstance(header, dict):
         raise CardError(f"The YAML header of {place} is not a list of fields; correct it.")
     return cast(dict[str, Any], header), found[2]
+
+
+@lru_cache(maxsize=64)
+def _loaded(text: str) -> object:
+    # A header with all its configurations takes a while, and the same ones are read in every round.
+    return yaml.safe_load(text)
 
 
 def repository_card(cards: Mapping[str, VariantCard], *, repo: str, current: str | None) -> str:

@@ -49,6 +49,8 @@ class Planner:
         self.repo = checked_repo(order.repo)
         self.release = Summary.model_validate(checked_release(order.folder).model_dump())
         self.files = release_files(order.folder, release=self.release)
+        self._own_card = (order.folder / CARD).read_text(encoding="utf-8")
+        self._read_before: dict[str, str] = {}
 
     def plan(self) -> Plan:
         """Look at the Hub. Raises TagConflict, PublishRefused, or what the port raises."""
@@ -90,7 +92,7 @@ class Planner:
         return not change_of(self.files, tree=self.hub.files(self.repo, sha=sha), variant=self.release.variant)
 
     def _change(self, tree: Mapping[str, RemoteFile], cards: Mapping[str, VariantCard], current: str | None) -> Change:
-        own = VariantCard(self.release, (self.order.folder / CARD).read_text(encoding="utf-8"))
+        own = VariantCard(self.release, self._own_card)
         text = repository_card({**cards, self.release.variant: own}, repo=self.repo, current=current)
         top = {CARD: LocalFile(CARD, text.encode())}
         if LICENSE not in tree and (self.order.folder / LICENSE).is_file():
@@ -117,10 +119,13 @@ class Planner:
         return VariantCard(release, self._read(f"{home}{CARD}", sha=sha, tree=tree) if f"{home}{CARD}" in tree else "")
 
     def _read(self, path: str, *, sha: str, tree: Mapping[str, RemoteFile]) -> str:
-        content = self.hub.read(self.repo, sha=sha, path=path)
-        if not LocalFile(path, content).is_at(tree[path]):
-            raise HubError(f"{path} of {self.repo} arrived damaged; try again.")
-        return content.decode(errors="replace")
+        digest = tree[path].digest
+        if digest not in self._read_before:
+            content = self.hub.read(self.repo, sha=sha, path=path)
+            if not LocalFile(path, content).is_at(tree[path]):
+                raise HubError(f"{path} of {self.repo} arrived damaged; try again.")
+            self._read_before[digest] = content.decode(errors="replace")
+        return self._read_before[digest]
 
 
 def differs(state: RepoState, order: Order) -> bool:

@@ -81,9 +81,9 @@ class Publisher:
     def _round(self, planner: Planner, plan: Plan, *, created: bool) -> Published:
         if plan.state is None:
             self._hub.create(planner.repo)
-            return (
-                self._round(planner, planner.plan(), created=created) if self._hub.look(planner.repo) else self._hidden(planner)
-            )
+            plan = planner.plan()
+        if plan.state is None:
+            raise HubUncertain(f"{planner.repo} was made, but does not show yet")
         if planner.order.pull_request and plan.tagged is None:
             return self._proposed(planner, plan, head=plan.state.sha)
         if restricts(plan.state, planner.order):
@@ -121,9 +121,6 @@ class Publisher:
     def _set_visibility(self, planner: Planner) -> None:
         if planner.order.visibility is not None:
             self._hub.set_visibility(planner.repo, visibility=planner.order.visibility)
-
-    def _hidden(self, planner: Planner) -> Published:
-        raise HubUncertain(f"{planner.repo} was made, but does not show yet")
 
     def _check_record(self, planner: Planner) -> None:
         known = self._known(planner)

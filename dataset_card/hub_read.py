@@ -1,20 +1,24 @@
 """Reading a release from the Hub or from a folder: the same checks, and nothing taken that does not pass them."""
 
+import hashlib
+import os
 import re
-import secrets
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from dataset_card.folder import VARIANT
-from dataset_card.hub import Hub, HubError, HubMissing, HubUnreachable
+from dataset_card.hub import Hub, HubError, HubMissing, HubUnreachable, LocalFile
+from dataset_card.hub_assemble import assemble
 from dataset_card.hub_check import checked_repo
-from dataset_card.hub_layout import Summary, folders, release_paths, variant_of_tag, variants_in
+from dataset_card.hub_layout import Summary, folders, variant_of_tag, variants_in
 from dataset_card.hub_record import ReleaseRecord, ReleaseRecords
-from dataset_card.manifest import MANIFEST, Manifest, ManifestError, read_manifest
+from dataset_card.manifest import MANIFEST, Manifest, read_manifest
 from dataset_card.verify import verify_release
 
+# Beside the variants; no variant begins with a dot.
+FILES = ".files"
 COMMIT = re.compile(r"[0-9a-f]{40}")
 ON_THE_HUB = re.compile(r"(?P<repo>[\w.-]+/[\w.-]+)@(?P<revision>[^@\s]+)")
 
@@ -55,6 +59,15 @@ class ReadRelease:
         return self.manifest.digest
 
 
+@dataclass(frozen=True)
+class ReadFile:
+    """One file of a commit, for datasets that have no manifest."""
+
+    path: Path
+    commit: str
+    sha256: str
+
+
 class Reader:
     """Reads releases. `open_hub` is called only for those on the Hub.
 
@@ -80,15 +93,31 @@ class Reader:
             raise BadRelease(f"The release in {folder} is not whole: {problems[0]}")
         return _as_wanted(ReadRelease(folder, read_manifest(folder)), digest=wanted.digest)
 
+    def read_file(self, source: str, *, path: str, wanted: Wanted = ANYTHING) -> ReadFile:
+        """One file of `OWNER/NAME@REVISION`, checked against the commit's tree. `wanted.digest` is its sha256."""
+        asked = ON_THE_HUB.fullmatch(source)
+        if asked is None:
+            raise BadRelease(f"{source} is not of the form OWNER/NAME@REVISION.")
+        hub, repo, revision = self._open_hub(), checked_repo(asked["repo"]), asked["revision"]
+        commit, _ = self._resolved(hub, repo, revision, None)
+        _refuse_moved(source, commit, known=(wanted.commit,))
+        there = hub.files(repo, sha=commit).get(path)
+        if there is None:
+            raise HubMissing(f"{source} has no file {path!r}.")
+        content = hub.read(repo, sha=commit, path=path)
+        sha256 = hashlib.sha256(content).hexdigest()
+        if not LocalFile(path, content).is_at(there) or wanted.digest not in (None, sha256, f"sha256:{sha256}"):
+            raise BadRelease(f"{path} of {source} has the sha256 {sha256}, which is not that of the file asked for.")
+        target = self._home(repo, commit) / FILES / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft = target.with_name(f".{target.name}-{os.getpid()}")
+        draft.write_bytes(content)
+        return ReadFile(draft.replace(target), commit, sha256)
+
     def _on_the_hub(self, hub: Hub, repo: str, revision: str, wanted: Wanted) -> ReadRelease:
         known = self._records.find(hub.endpoint, repo=repo, tag=revision)
         commit, is_tag = self._resolved(hub, repo, revision, known)
-        for before in (known.commit if known else None, wanted.commit):
-            if before is not None and before != commit:
-                raise MovedTag(
-                    f"{repo}@{revision} was commit {before[:12]} and is now {commit[:12]}: the tag was moved, so ask its owner "
-                    f"for a new version, or read {repo}@{before} if it still exists."
-                )
+        _refuse_moved(f"{repo}@{revision}", commit, known=(known.commit if known else None, wanted.commit))
         variant = self._variant(hub, f"{repo}@{revision}", commit, wanted.variant)
         folder = self._fetched(hub, repo, commit, variant)
         release = ReadRelease(folder, read_manifest(folder), repo, revision, commit)
@@ -143,7 +172,7 @@ class Reader:
         for again in (False, True):
             patterns = [f"{folder}*" for folder in folders(variant)]
             snapshot = hub.download(repo, sha=commit, patterns=patterns, again=again)
-            problems = _assemble(snapshot, variant=variant, target=target)
+            problems = assemble(snapshot, variant=variant, target=target)
             if not problems:
                 return target
         raise BadRelease(f"{variant} of {repo} at commit {commit[:12]} is not whole: {problems[0]}")
@@ -152,28 +181,13 @@ class Reader:
         return self._cache / repo / commit
 
 
-def _assemble(snapshot: Path, *, variant: str, target: Path) -> list[str]:
-    """Give the files the places they have in a release folder; problems as verify_release tells them, none when done."""
-    draft = target.with_name(f".writing-{secrets.token_hex(8)}")
-    try:
-        manifest = read_manifest(snapshot / variant)
-        for here, there in release_paths(Summary.model_validate(manifest.model_dump())).items():
-            if (snapshot / there).is_file():
-                (draft / here).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(snapshot / there, draft / here)
-        problems = verify_release(draft) if manifest.variant == variant else [f"its manifest is that of {manifest.variant!r}."]
-        if not problems:
-            draft.rename(target)
-    except ManifestError as error:
-        return [str(error)]
-    except OSError:
-        # Another process may have been first.
-        if not target.is_dir() or verify_release(target):
-            raise
-        return []
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
-    return problems
+def _refuse_moved(place: str, commit: str, *, known: Sequence[str | None]) -> None:
+    for before in known:
+        if before is not None and before != commit:
+            raise MovedTag(
+                f"{place} was commit {before[:12]} and is now {commit[:12]}: the tag was moved, so ask its owner for a new "
+                f"version, or read {place.partition('@')[0]}@{before} if it still exists."
+            )
 
 
 def _as_wanted(release: ReadRelease, *, digest: str | None) -> ReadRelease:

@@ -34,7 +34,10 @@ VISIBILITIES: dict[Openness, Visibility | None] = {
 
 
 class HubReleaseConfig(dg.Config):
-    """Where to publish: `repo` is OWNER/NAME, `version` that of a release on disk or `newest`."""
+    """Where to publish: `repo` is OWNER/NAME, `version` that of a release on disk or `newest`.
+
+    `openness`: UNCHANGED, PRIVATE, GATED or PUBLIC; `pull_request`: propose it, and leave main and tags alone.
+    """
 
     repo: str
     version: str = NEWEST

@@ -13,7 +13,7 @@ from assets.ports import SnapshotRef
 from assets.records.recipe import Recipe
 from assets.records.report import QualityReport
 from assets.records.usage import Usage as StageUsage
-from assets.stage import OWNERS, disk_problem
+from assets.stage import OWNERS, disk_problem, markdown_table
 from dataset_card.contents import ReleaseContent, ReleaseError
 from dataset_card.folder import AUTO, Release, write_release
 from dataset_card.manifest import Usage
@@ -93,18 +93,28 @@ def release_folder(
 
 
 def _results(released: Release) -> Iterator[dg.MaterializeResult[Any]]:
-    version = dg.DataVersion(released.digest[:16])
-    card = (released.folder / "README.md").read_text(encoding="utf-8")
-    yield dg.MaterializeResult(asset_key="dataset_card", data_version=version, metadata={"card": dg.MetadataValue.md(card)})
+    version, readme, files = dg.DataVersion(released.digest[:16]), released.folder / "README.md", released.manifest.files
+    # The header between the two lines of dashes is for the Hub.
+    card = readme.read_text(encoding="utf-8").partition("\n---\n")[2]
+    yield dg.MaterializeResult(
+        asset_key="dataset_card",
+        data_version=version,
+        metadata={"readme": dg.PathMetadataValue(str(readme)), "card": dg.MetadataValue.md(card.strip())},
+    )
     yield dg.MaterializeResult(
         asset_key="release",
         data_version=version,
         metadata={
-            "folder": str(released.folder),
+            "folder": dg.PathMetadataValue(str(released.folder)),
             "version": released.version,
+            "written": "by this run" if released.created else "before; this run came to the same release",
+            "counts": dg.MetadataValue.md(markdown_table([dict(released.manifest.counts)])),
+            "files": dg.MetadataValue.md(
+                markdown_table(
+                    [{"file": one.path, "bytes": one.bytes, "rows": "" if one.rows is None else one.rows} for one in files]
+                )
+            ),
+            "bytes": sum(file.bytes for file in files),
             "digest": released.digest,
-            "new": released.created,
-            "bytes": sum(file.bytes for file in released.manifest.files),
-            "files": len(released.manifest.files),
         },
     )

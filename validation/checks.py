@@ -56,10 +56,18 @@ def check_result(outcome: Outcome, *, asset: str) -> dg.AssetCheckResult:
         check_name=outcome.rule.name,
         passed=outcome.passed,
         severity=dg.AssetCheckSeverity.ERROR if outcome.rule.blocking else dg.AssetCheckSeverity.WARN,
-        description=outcome.rule.truth,
+        description=told(outcome),
         metadata={
             "users": outcome.users,
             "violations": len(outcome.violations),
-            "sample": dg.MetadataValue.md(markdown_table(sample) if sample else "none"),
+            **({"sample": dg.MetadataValue.md(markdown_table(sample))} if sample else {}),
         },
     )
+
+
+def told(outcome: Outcome) -> str:
+    """The result in a sentence; a rule that is broken comes with the first that breaks it."""
+    if not outcome.violations:
+        return f"Holds for all {outcome.users} users."
+    first, broken = outcome.violations[0], len({one.user_id for one in outcome.violations})
+    return f"{outcome.rule.truth} Not so for {broken} of {outcome.users} users; the first is {first.user_id}: {first.message}"

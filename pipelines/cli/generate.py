@@ -140,6 +140,7 @@ def first_problem(result: dg.ExecuteInProcessResult) -> str:
 
 
 def check_details(check: dg.AssetCheckEvaluation) -> str:
-    """A check's truth and what it found."""
-    found = "; ".join(f"{key}: {value.value}" for key, value in check.metadata.items() if value.value not in ("", None))
+    """A check's own words and its counts, without its tables, which are for the UI."""
+    plain = {key: one.value for key, one in check.metadata.items() if not isinstance(one, dg.MarkdownMetadataValue)}
+    found = "; ".join(f"{key}: {value}" for key, value in plain.items() if value not in ("", None))
     return f"{check.description or ''} {found}".strip()

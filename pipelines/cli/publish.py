@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from dataset_card.hub import Visibility
     from dataset_card.hub_plan import Order, Plan, Planner
     from dataset_card.hub_publish import Published
+    from dataset_card.hub_read import ReadFile
 
 EndpointOption = Annotated[str, typer.Option(metavar="URL", help="Another Hub than HF_ENDPOINT's or huggingface.co.")]
 
@@ -39,6 +40,7 @@ def publish(
     visibility = _visibility(private=private, public=public, gated=gated, pull_request=pull_request)
     try:
         order = Order(release_folder(source, version=version), repo, visibility, pull_request)
+        _warn_of_embedded(order)
         hub = open_hub(HubSettings(endpoint=endpoint or None, notice=_tell))
         publisher = Publisher(hub, records=release_records(), notice=_tell)
         if dry_run:
@@ -54,6 +56,7 @@ def publish(
 def fetch(
     source: Annotated[str, typer.Argument(metavar="OWNER/NAME@TAG", help="Or @COMMIT, or a release's folder.")],
     variant: Annotated[str, typer.Option(help="Which one, where a commit holds several.")] = "",
+    file: Annotated[str, typer.Option(metavar="PATH", help="One file instead, as the data.json of another's dataset.")] = "",
     commit: Annotated[str, typer.Option(help="The commit that the tag has to be at.")] = "",
     digest: Annotated[str, typer.Option(help="The digest that the release has to have.")] = "",
     endpoint: EndpointOption = "",
@@ -65,14 +68,22 @@ def fetch(
 
     try:
         wanted = Wanted(commit or None, digest or None, variant or None)
-        release = release_reader(endpoint=endpoint or None, notice=_tell).read(source, wanted=wanted)
+        reader = release_reader(endpoint=endpoint or None, notice=_tell)
+        if file:
+            return _print_file(reader.read_file(source, path=file, wanted=wanted))
+        release = reader.read(source, wanted=wanted)
     except HubError as error:
         raise Problem(str(error)) from error
     except OSError as error:
         raise Problem(f"{error.filename or 'The disk'} cannot be used: {error.strerror or error}.") from error
     where = f" at commit {release.commit}" if release.commit else ""
     _tell(f"{release.manifest.variant} {release.manifest.version}{where}, digest {release.digest}: every file is as released.")
-    print(release.folder)
+    return print(release.folder)
+
+
+def _print_file(found: "ReadFile") -> None:
+    _tell(f"commit {found.commit}, sha256 {found.sha256}")
+    print(found.path)
 
 
 def release_folder(source: str, *, version: str) -> Path:
@@ -102,6 +113,18 @@ def _visibility(*, private: bool, public: bool, gated: bool, pull_request: bool)
     if private:
         return "private"
     return "public" if public else "gated" if gated else None
+
+
+def _warn_of_embedded(order: "Order") -> None:
+    from dataset_card.card import EMBEDDED_FAMILY
+    from dataset_card.manifest import ManifestError, read_manifest
+
+    try:
+        names = read_manifest(order.folder).models.values()
+    except ManifestError:
+        return  # told by the publisher
+    if order.visibility in ("public", "gated") and any(name.startswith(EMBEDDED_FAMILY) for name in names):
+        _tell("no language model wrote this release, and it will be open to others; its card says so too.")
 
 
 def _print_plan(planner: "Planner", plan: "Plan", order: "Order") -> None:

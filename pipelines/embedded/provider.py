@@ -64,7 +64,7 @@ class Provider:
         if fault == "hangs":
             return await hang(receive)
         answer = _broken() if fault == "errors" else await self._answer(asked, behind=behind, path=path)
-        self._quota.settle(needs, tokens=_used(answer)[2])
+        self._quota.settle(needs, tokens=_used(asked, answer)[2])
         await asyncio.sleep(max(0.0, began + self._delay(asked, answer) - time.monotonic()))
         if self._strikes("drops", path):
             return await drop(receive, send)
@@ -81,7 +81,7 @@ class Provider:
     def _delay(self, asked: Asked, answer: Answer) -> float:
         if asked.path != CHAT:
             return 0.0
-        prompt, completion, _ = _used(answer)
+        prompt, completion, _ = _used(asked, answer)
         return self.weather.seconds(prompt, output_tokens=completion)
 
     async def _line(self, asked: Asked, path: tuple[str, int]) -> Answer:
@@ -116,9 +116,9 @@ def _likely_tokens(chat: dict[str, Any] | None) -> int:
     return said // CHARACTERS_PER_TOKEN + int(chat.get("max_completion_tokens") or chat.get("max_tokens") or 0)
 
 
-def _used(answer: Answer) -> tuple[int, int, int]:
-    """Input, output and all tokens of an answer."""
-    usage = answer.content.get("usage") if answer.status == 200 and b'"usage"' in answer.body else None
-    if not isinstance(usage, dict):
+def _used(asked: Asked, answer: Answer) -> tuple[int, int, int]:
+    """Input, output and all tokens of an answer; none, where it is not a completion."""
+    if asked.path != CHAT or answer.status != 200:
         return 0, 0, 0
-    return tuple(int(usage.get(name, 0)) for name in ("prompt_tokens", "completion_tokens", "total_tokens"))  # pyright: ignore
+    usage: dict[str, int] = answer.content["usage"]
+    return usage["prompt_tokens"], usage["completion_tokens"], usage["total_tokens"]

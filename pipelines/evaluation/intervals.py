@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from assets.records.base import Record
 from pipelines.evaluation.tallies import Array, Metric, Sums, Tallies
@@ -15,9 +14,6 @@ EXACT_USERS = 12
 CONFIDENCE = 0.95
 POWER = 0.8
 DIGITS = 6
-# Their annotations are only partly known to type checkers.
-STUDENT: Any = stats.t
-NORMAL: Any = stats.norm
 
 
 class Estimate(Record):
@@ -69,8 +65,13 @@ def tail_share(users: int) -> float:
     Percentile intervals are too short for few users: resampling underestimates the variance by (n - 1) / n and knows no
     t distribution. The expanded percentile interval (Hesterberg 2015) mends both.
     """
-    reach = np.sqrt(users / (users - 1)) * STUDENT.ppf((1 + CONFIDENCE) / 2, users - 1)
-    return float(NORMAL.cdf(-reach))
+    reach = np.sqrt(users / (users - 1)) * student((1 + CONFIDENCE) / 2, users - 1)
+    return float(special.ndtr(-reach))
+
+
+def student(share: float, freedom: int) -> float:
+    """The quantile of Student's t distribution (`scipy.stats` would take a second to import)."""
+    return float(special.stdtrit(freedom, share))
 
 
 class Paired(Record):
@@ -143,7 +144,7 @@ def _detectable(drawn: Array, *, users: int) -> float | None:
     if users < 2 or not len(drawn):
         return None
     error = float(np.std(drawn)) * float(np.sqrt(users / (users - 1)))
-    reach = STUDENT.ppf((1 + CONFIDENCE) / 2, users - 1) + STUDENT.ppf(POWER, users - 1)
+    reach = student((1 + CONFIDENCE) / 2, users - 1) + student(POWER, users - 1)
     return rounded(float(reach) * error)
 
 

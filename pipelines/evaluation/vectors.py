@@ -54,7 +54,7 @@ class VectorIndex:
         """The memories most alike by cosine, the best first; among equals the older first."""
         if not self._made or not limit:
             return []
-        likeness = f"list_cosine_similarity(vector, ?::FLOAT[{len(vector)}]::FLOAT[])"
+        likeness = f"array_cosine_similarity(vector, ?::FLOAT[{len(vector)}])"
         query = f"SELECT number, told, text FROM memories ORDER BY round({likeness}, 6) DESC, number LIMIT ?"
         return [Memory(*row) for row in self._db.execute(query, [list(vector), limit]).fetchall()]
 
@@ -76,14 +76,15 @@ class VectorIndex:
         if not memories:
             return
         if not self._made:
-            self._db.execute("CREATE TEMP TABLE memories (number BIGINT, told VARCHAR, text VARCHAR, vector FLOAT[])")
+            columns = f"number BIGINT, told VARCHAR, text VARCHAR, vector FLOAT[{len(vectors[0])}]"
+            self._db.execute(f"CREATE TEMP TABLE memories ({columns})")
             self._made = True
         table = pa.table(
             {
                 "number": [memory.number for memory in memories],
                 "told": [memory.at for memory in memories],
                 "text": [memory.text for memory in memories],
-                "vector": pa.array([list(vector) for vector in vectors], type=pa.list_(pa.float32())),
+                "vector": pa.array(vectors, type=pa.list_(pa.float32(), len(vectors[0]))),
             }
         )
         self._db.register("incoming", table)

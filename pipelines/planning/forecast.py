@@ -72,11 +72,11 @@ def forecast(recipe: Recipe, basis: Basis, *, terms: Terms) -> list[Forecast]:
     Users are drawn from those observed with the weights of a Bayesian bootstrap, so that few observed users give a
     wide interval. The draws come from a fixed seed: the same ledger gives the same forecast.
     """
-    users = np.stack([_figures(user, recipe, basis, terms=terms) for user in basis.users])
+    users = np.stack([_figures(user, recipe=recipe, basis=basis, terms=terms) for user in basis.users])
     wanted = math.ceil(recipe.num_users * basis.tried)
     chance = np.random.default_rng(0)
     weights = chance.dirichlet(np.ones(len(users)), size=DRAWS)
-    drawn = np.stack([chance.multinomial(wanted, weight) for weight in weights]).astype(np.float64)
+    drawn = chance.multinomial(wanted, weights).astype(np.float64)
     totals = np.tensordot(drawn, users, axes=1)  # draws x stages x figures
     mean = users.mean(axis=0) * wanted
     waves = math.ceil(wanted / terms.users_at_once) / wanted
@@ -86,8 +86,10 @@ def forecast(recipe: Recipe, basis: Basis, *, terms: Terms) -> list[Forecast]:
         return np.maximum(figures[..., 4] / terms.calls_at_once, figures[..., 5] * waves)
 
     def told(name: str, pick: Callable[[Figures], Figures]) -> Forecast:
-        ranges = [_range(pick(totals[..., place]), float(pick(mean[..., place])), basis.margin) for place in range(4)]
-        seconds = _range(pick(time(totals)), float(pick(time(mean))), basis.margin)
+        ranges = [
+            _range(pick(totals[..., place]), mid=float(pick(mean[..., place])), margin=basis.margin) for place in range(4)
+        ]
+        seconds = _range(pick(time(totals)), mid=float(pick(time(mean))), margin=basis.margin)
         cost = None if math.isnan(ranges[3].mid) else ranges[3]
         return Forecast(name, ranges[0], ranges[1], ranges[2], cost, seconds)
 
@@ -95,20 +97,20 @@ def forecast(recipe: Recipe, basis: Basis, *, terms: Terms) -> list[Forecast]:
     return [*stages, told(recipe.variant, lambda figures: figures.sum(axis=-1))]
 
 
-def _figures(user: UserUse, recipe: Recipe, basis: Basis, *, terms: Terms) -> Figures:
+def _figures(user: UserUse, *, recipe: Recipe, basis: Basis, terms: Terms) -> Figures:
     """Stages by figures, for one user. A cost that nobody knows is not a number, and so is every sum with it."""
     found = np.zeros((len(STAGES), len(FIGURES)))
     for prompt, use in user.items():
         seconds = basis.seconds.get(prompt) or basis.pace.seconds(use)
         model = recipe.models.for_role(load_prompt(prompt).role).model
         depth = use.calls if HABITS[prompt].in_sequence else min(1.0, use.calls)
-        cost = _cost(use, terms.prices, model=model)
+        cost = _cost(use, prices=terms.prices, model=model)
         own = (use.calls, use.input_tokens, use.output_tokens, cost, use.calls * seconds, depth * seconds)
         found[STAGES.index(stage_of(prompt))] += own
     return found
 
 
-def _cost(use: Use, prices: Prices, *, model: str) -> float:
+def _cost(use: Use, *, prices: Prices, model: str) -> float:
     """The cost of all calls, priced as so many average ones; prefix caching, which makes them cheaper, is not counted."""
     if not use.calls:
         return 0.0
@@ -117,6 +119,6 @@ def _cost(use: Use, prices: Prices, *, model: str) -> float:
     return math.nan if price is None else price * use.calls
 
 
-def _range(draws: Figures, mid: float, margin: Margin) -> Range:
+def _range(draws: Figures, *, mid: float, margin: Margin) -> Range:
     low, high = np.quantile(draws, (LOW, HIGH))
     return Range(float(low) * margin.low, mid, float(high) * margin.high)

@@ -117,11 +117,15 @@ class BatchOffice:
         self._lane.halt.check()
         try:
             async with asyncio.timeout(self._settings.timeout_seconds * times):
-                return await call()
+                answer = await call()
+                # The client hands out a page of HTML, say of a proxy, as text.
+                return self._diagnosis.of_strange_answer() if isinstance(answer, str) else answer
         except TimeoutError:
             return self._diagnosis.of_timeout()
         except openai.APIConnectionError as error:
             return self._diagnosis.of_connection(error)
+        except openai.APIResponseValidationError:
+            return self._diagnosis.of_strange_answer()
         except openai.APIStatusError as error:
             if error.status_code not in NOT_THERE:
                 return self._diagnosis.of_status(error, request=self._about)

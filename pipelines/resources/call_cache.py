@@ -74,7 +74,8 @@ class CachedModel:
         await self._store.put(key, content, extra={"model": request.model, "at": time.time()})
         # Another process may have kept its reply first; using that one keeps a later replay true to this run.
         kept = await self._kept(key)
-        return replace(kept or reply, repeated=reply.repeated, seconds=reply.seconds, cost_usd=reply.cost_usd)
+        about = {name: getattr(reply, name) for name in ABOUT_THE_CALL}
+        return replace(kept or reply, repeated=reply.repeated, **about)
 
 
 def request_key(request: ModelRequest) -> str:

@@ -64,6 +64,10 @@ class Prices:
         self._own = dict(own)
         self._base_url = base_url
 
+    def load(self) -> None:
+        """Load the library's list now, so that the first paid call does not hold up an event loop for it."""
+        _listed("", Tokens(0, 0), base_url=None)
+
     def of(self, model: str, tokens: Tokens) -> Price:
         """What a call of this model costs."""
         own = self._own.get(model)

@@ -79,6 +79,8 @@ def open_workshop(
     configured, own_prices = EndpointSettings.from_environment(), read_prices()
     settings = configured or embedded_settings()
     endpoint, prices = Endpoint(settings), Prices(own_prices, base_url=settings.place)
+    if configured:
+        prices.load()
     calls, work, ledger = open_replies(place.calls), SqliteWork(place.work), Ledger(ledger_file(place))
     jobs = BatchBook(batch_file(place), place=settings.place)
     road = BatchedModel(BatchPlan(endpoint, settings, jobs, watch=watch), cache=calls)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.gate import Gate, Trial, pass_gate
@@ -112,6 +112,7 @@ def test_a_reading_must_recover_the_target_exactly() -> None:
     assert [record.accepted for record in records] == [False, False, True]
 
 
+@settings(max_examples=20)
 @given(st.integers(0, 20), st.integers(0, 5), st.integers(1, 4))
 def test_every_trial_of_an_item_has_a_number_of_its_own(refinements: int, redrafts: int, votes: int) -> None:
     policy = GatePolicy(votes=votes, votes_needed=1, max_refinements=refinements, max_redrafts=redrafts)

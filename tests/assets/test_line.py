@@ -114,6 +114,7 @@ def test_a_later_stage_goes_on_with_the_replacement_and_without_the_failed_user(
 def test_what_several_stages_need_of_a_replacement_is_made_once(tmp_path: Path) -> None:
     results, _, model = passed(tmp_path, {"state_schema/refine": [refusing(0)]}, USER_PROFILES, QUESTIONS, STATE_SCHEMA)
     assert len(model.asked(PROFILE)) == len(model.asked(QUESTION)) == 3
+    assert sum(result.meter.usage.calls for result in results.values()) == len(model.requests)
     carried = [(part.stage, part.first) for part in results["state_schema"].ref.parts if part.stage != "state_schema"]
     assert carried == [("questions", 2), ("user_profiles", 2)]
 

@@ -2,7 +2,7 @@
 
 from datetime import date, time, timedelta
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.records.trajectory import TrajectoryPeriod
@@ -11,6 +11,7 @@ from assets.state_trajectory import period_dates
 from tests.support import small_recipe
 
 
+@settings(max_examples=50)
 @given(
     start=st.dates(date(1990, 1, 1), date(2090, 1, 1)),
     months=st.integers(1, 24),

@@ -47,7 +47,8 @@ def test_missing_users_are_told_with_what_to_do(tmp_path: Path) -> None:
 def test_cells_cannot_break_their_table() -> None:
     rows: list[dict[str, object]] = [{"a": "x | y\nz", "b": {"k": 1, "m": "n"}}, {"a": ["p", "q"], "c": "left out"}]
     assert markdown_table(rows).splitlines() == ["| a | b |", "|---|---|", "| x \\| y z | k = 1, m = n |", "| p, q | None |"]
-    assert markdown_table([{"a": "x" * 500}]).splitlines()[2] == f"| {'x' * 157}... |"
+    assert markdown_table([{"a": "x" * 500}]).splitlines()[2] == f"| {'x' * 397}... |"
+    assert markdown_table([{"a": "![see](http://a.b/c) <b>"}]).splitlines()[2] == "| !\\[see\\](http://a.b/c) \\<b\\> |"
     assert markdown_table([]) == "no rows"
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -150,6 +150,7 @@ def erratic(request: ModelRequest, chance: random.Random) -> object:
     return moved(**{name: chance.choice(offered[name]) for name in chosen})
 
 
+@settings(max_examples=50)
 @given(
     counts=st.fixed_dictionaries(
         {

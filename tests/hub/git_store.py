@@ -37,6 +37,7 @@ class GitRepo:
     pointers: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
     # Every commit ever made, with its files once they were asked for: a commit never changes.
     _refs: dict[str, str] | None = None
+    _blobs: dict[str, bytes] = field(default_factory=dict[str, bytes])
     _known: dict[str, dict[str, Entry] | None] = field(default_factory=dict[str, "dict[str, Entry] | None"])
 
     @classmethod
@@ -99,7 +100,9 @@ class GitRepo:
 
     def blob(self, sha: str) -> bytes:
         """What git itself holds."""
-        return self.git("cat-file", "blob", sha)
+        if sha not in self._blobs:
+            self._blobs[sha] = self.git("cat-file", "blob", sha)
+        return self._blobs[sha]
 
     def pointer(self, *, sha256: str, size: int) -> bytes:
         """The text that stands for a large file; it is recognized later."""

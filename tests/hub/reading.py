@@ -6,7 +6,7 @@ from urllib.parse import parse_qs
 from tests.hub.git_store import Entry, git_sha1
 from tests.hub.state import Call, FakeHub, Refusal, Reply, answered
 
-PAGE = 7  # small, so that every listing takes several pages
+PAGE = 12  # small, so that every listing takes several pages
 
 
 def auth_check(hub: FakeHub, call: Call) -> Reply:

@@ -28,7 +28,7 @@ ROUTES = (
     "tag",
     "settings",
 )
-LIMITED = {"ratelimit": '"api";r=0;t=0', "retry-after": "0"}
+LIMITED = {"retry-after": "0"}
 
 
 def faults_of(route: str) -> dict[str, Fault]:
@@ -57,7 +57,7 @@ def test_one_fault_anywhere_costs_nothing(fake: FakeHub, hub: Hub, repo: str, ro
     assert not fake.repos[repo].private
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(30))
 def test_a_stormy_hub_holds_the_old_or_the_new_release_and_a_rerun_ends_it(
     fake: FakeHub, hub: Hub, repo: str, records: ReleaseRecords, seed: int
 ) -> None:
@@ -116,8 +116,9 @@ def test_a_stalled_hub_is_given_up(fake: FakeHub, hub: Hub, repo: str) -> None:
         published(impatient, a_release(), repo=repo)
 
 
-def test_a_wait_of_hours_is_told_and_not_waited(fake: FakeHub, hub: Hub, repo: str) -> None:
-    fake.faults.add(Fault("info", status=429, headers={"retry-after": "7200"}))
+@pytest.mark.parametrize("headers", [{"retry-after": "7200"}, {"ratelimit": '"api";r=0;t=7199'}])
+def test_a_wait_of_hours_is_told_and_not_waited(fake: FakeHub, hub: Hub, repo: str, headers: dict[str, str]) -> None:
+    fake.faults.add(Fault("info", status=429, headers=headers))
     with pytest.raises(HubError, match="try again in 7200 seconds"):
         published(hub, a_release(), repo=repo)
 

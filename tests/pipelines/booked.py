@@ -1,7 +1,7 @@
 """What the tests of ledger, budget and forecast share: a model of known usage behind the real wrappers."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -73,7 +73,7 @@ class Counterpart:
 
 
 @contextmanager
-def counterpart(folder: Path) -> Iterator[Counterpart]:
+def counterpart(folder: Path) -> Generator[Counterpart, None, None]:
     """Open, and let go."""
     opened = Counterpart(folder)
     try:

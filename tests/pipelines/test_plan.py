@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.chain import STAGES as CHAIN
@@ -105,6 +105,7 @@ def test_time_is_bounded_by_slots_and_by_the_longest_chain() -> None:
     assert trajectory.seconds.mid == pytest.approx(0.5 + 5 * 0.5)  # the updates wait for each other, the rest goes at once
 
 
+@settings(max_examples=30)
 @given(st.lists(st.integers(min_value=1, max_value=50), min_size=2, max_size=8))
 def test_the_interval_holds_what_is_expected_or_lies_close_to_it(calls: list[int]) -> None:
     told = whole(forecast(one_model(), basis(*map(user, calls)), terms=TERMS)).calls

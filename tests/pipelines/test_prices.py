@@ -1,23 +1,16 @@
 """Prices come from the user's file, then from the library's own data; what nobody knows is never a zero."""
 
-import socket
+import threading
 from pathlib import Path
 
 import pytest
+from genai_prices import data_snapshot
 
 from assets.ports import EndpointError
 from pipelines.embedded.bank import model_name
 from pipelines.resources.prices import OwnPrice, Price, Prices, Tokens, read_prices
 
 PAPERS_USER = Tokens(input=140_000, output=15_200)
-
-
-@pytest.fixture(autouse=True)
-def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise AssertionError("prices need no network")
-
-    monkeypatch.setattr(socket.socket, "connect", refuse)
 
 
 def test_the_papers_user_costs_what_the_paper_says() -> None:
@@ -89,3 +82,9 @@ def test_a_price_file_that_cannot_be_used_is_named(tmp_path: Path, content: str,
 def test_a_price_file_that_is_not_there_names_the_variable(tmp_path: Path) -> None:
     with pytest.raises(EndpointError, match="AMEMGYM_PRICES"):
         read_prices(tmp_path / "none.yaml")
+
+
+def test_the_librarys_own_data_are_used_and_never_others_from_the_network() -> None:
+    Prices({}).of("gpt-4.1", PAPERS_USER)
+    assert not data_snapshot.get_snapshot().from_auto_update
+    assert not any("genai" in thread.name.casefold() or "price" in thread.name.casefold() for thread in threading.enumerate())

@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prompts.template import STANDING_RULE, PromptError, parse_prompt
@@ -117,6 +117,7 @@ def test_whatever_the_text_the_fence_opens_and_closes_once(text: str) -> None:
     assert message.replace("&lt;", "<") == f"<note>\n{text.replace('&lt;', '<')}\n</note>"
 
 
+@settings(max_examples=50)
 @given(
     st.recursive(PIECES | st.integers() | st.booleans() | st.none(), lambda inner: st.dictionaries(PIECES, inner, max_size=3))
 )

@@ -54,24 +54,26 @@ class RagAssistant(BufferedAssistant):
         self._embedder = tools.embedder
         self._embedding_model = self._index_settings.embedding_model or tools.default_embedding_model
         self._index = VectorIndex(database())
+        self._found: dict[str, list[str]] = {}  # since the last change of the index
 
     async def write(self, lines: list[Line]) -> None:
         vectors = await self._vectors([line.text for line in lines])
         self._index.add([(line.at, line.text) for line in lines], vectors)
+        self._found.clear()
 
     async def memories(self, question: str) -> list[str]:
-        found = await self._like(question, limit=self._index_settings.topk)
-        return [memory.line for memory in sorted(found, key=lambda memory: (memory.at, memory.number))]
+        if question not in self._found:
+            [vector] = await self._vectors([question])
+            found = self._index.search(vector, limit=self._index_settings.topk)
+            self._found[question] = [memory.line for memory in sorted(found, key=lambda memory: (memory.at, memory.number))]
+        return self._found[question]
 
     def kept(self) -> Any:
         return self._index.dump()
 
     def keep(self, content: Any) -> None:
         self._index.load(content)
-
-    async def _like(self, text: str, *, limit: int) -> list[Memory]:
-        [vector] = await self._vectors([text])
-        return self._index.search(vector, limit=limit)
+        self._found.clear()
 
     async def _vectors(self, texts: Sequence[str]) -> list[Vector]:
         return await self._embedder.embed(texts, model=self._embedding_model)
@@ -85,6 +87,7 @@ class AweAssistant(RagAssistant):
             facts = await self._facts(lines)
             if facts:
                 await self._reconcile(facts, at=lines[-1].at)
+            self._found.clear()
         except UserFailed:
             # A model that cannot put it into words twice in a row has not remembered it.
             self.failed_writes += 1

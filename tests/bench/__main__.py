@@ -1,0 +1,214 @@
+"""`make bench`: speed, memory and tokens of the pipeline, as a table and as data/bench.json.
+
+Absolute times say what this machine was like; the ratios are what to hold on to, both sides of each being taken in this
+run. The provider is simulated in a process of its own: 0.3 s, then 5000 tokens read and 80 written per second.
+"""
+
+import asyncio
+import json
+import os
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2
+from pydantic import SecretStr
+from rich.console import Console
+from rich.table import Table
+
+from assets.ports import ModelRequest
+from dataset_card.manifest import read_manifest
+from pipelines.embedded.bank import model_name
+from pipelines.home import home
+from pipelines.resources.call_cache import CachedModel, open_replies
+from pipelines.resources.endpoint import Endpoint
+from pipelines.resources.endpoint_settings import EndpointSettings
+from prompts.catalogue import load_prompt
+
+IN_FLIGHT = 64
+UNBOUNDED = 4096
+LATENCY = ("--latency", "0.3", "--prefill", "5000", "--decode", "80")
+TWO_VOTES = ("--set", "gates.votes=2", "--set", "gates.votes_needed=2")
+SPEED_CALLS = 3000
+Row = tuple[str, float, str]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One `amemgym generate`: wall seconds, peak memory in MB, and the data folder it filled."""
+
+    seconds: float
+    megabytes: float
+    folder: Path
+
+    def call_seconds(self) -> float:
+        """The sum of all calls' latencies: what a strictly sequential run would take."""
+        with sqlite3.connect(self.folder / "ledger.sqlite") as connection:
+            return float(connection.execute("SELECT sum(seconds) FROM calls WHERE cache_hit = 0").fetchone()[0])
+
+    def tokens_per_user(self) -> tuple[float, float]:
+        """Input and output tokens per finished user."""
+        manifest = read_manifest(next((self.folder / "releases").glob("*/*")))
+        users, usage = manifest.counts["users"], manifest.usage
+        assert usage is not None
+        return usage.input_tokens / users, usage.output_tokens / users
+
+
+def clean_environment() -> dict[str, str]:
+    """This environment without an endpoint of its own."""
+    return {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "AMEMGYM_", "DAGSTER_"))}
+
+
+@contextmanager
+def provider(*weather: str) -> Generator[str, None, None]:
+    """The simulated provider in a process of its own; its base URL."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    line = [sys.executable, "-m", "pipelines.cli.main", "model", "serve", "--port", port, *weather]
+    process = subprocess.Popen(line, env=clean_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}/v1"
+    try:
+        while not answers(url):
+            time.sleep(0.1)
+        yield url
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def answers(url: str) -> bool:
+    """Whether somebody serves there."""
+    try:
+        return httpx2.get(f"{url}/models", timeout=1).is_success
+    except httpx2.TransportError:
+        return False
+
+
+def generate(folder: Path, *words: str, url: str | None = None, in_flight: int = IN_FLIGHT) -> Run:
+    """Make a variant in a process of its own and measure it."""
+    place = {"AMEMGYM_BASE_URL": url, "AMEMGYM_API_KEY": "any"} if url else {}
+    environment = {**clean_environment(), **place, "AMEMGYM_HOME": str(folder), "AMEMGYM_MAX_IN_FLIGHT": str(in_flight)}
+    line = [sys.executable, "-m", "pipelines.cli.main", "generate", *words, *(["--model", model_name()] if url else [])]
+    began = time.monotonic()
+    process = subprocess.Popen(line, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 0, f"{' '.join(words)} did not end well"
+    return Run(time.monotonic() - began, usage.ru_maxrss / 1024, folder)
+
+
+def start_up() -> list[Row]:
+    """Import and help times, best of three."""
+
+    def best(*line: str) -> float:
+        times: list[float] = []
+        for _ in range(3):
+            began = time.monotonic()
+            subprocess.run([sys.executable, *line], env=clean_environment(), check=True, capture_output=True)
+            times.append(time.monotonic() - began)
+        return min(times)
+
+    bare = best("-c", "pass")
+    return [
+        ("import pipelines.definitions", best("-c", "import pipelines.definitions") - bare, "s"),
+        ("amemgym --help", best("-m", "pipelines.cli.main", "--help"), "s"),
+    ]
+
+
+def schedule(folder: Path) -> list[Row]:
+    """Base for 20 users at 64 in flight, beside the sequential sum and the lower bound."""
+    with provider(*LATENCY) as url:
+        bounded = generate(folder / "bounded", "base", "--concurrency", "64", url=url)
+        unbounded = generate(folder / "unbounded", "base", "--concurrency", "64", url=url, in_flight=UNBOUNDED)
+    work = bounded.call_seconds()
+    bound = max(unbounded.seconds, work / IN_FLIGHT)
+    return [
+        ("base, 20 users, 64 in flight: wall", bounded.seconds, "s"),
+        ("sum of all call latencies", work, "s"),
+        ("critical path (run with unbounded calls in flight)", unbounded.seconds, "s"),
+        ("sum / 64", work / IN_FLIGHT, "s"),
+        ("faster than sequential", work / bounded.seconds, "x"),
+        ("wall / max(critical path, sum / 64)", bounded.seconds / bound, "x"),
+        ("peak memory", bounded.megabytes, "MB"),
+    ]
+
+
+def calls_per_second(folder: Path) -> list[Row]:
+    """Different small calls through cache, client and socket, the provider at zero latency in its own process."""
+
+    async def ask(url: str) -> tuple[float, float]:
+        store = open_replies(folder / "calls.sqlite")
+        settings = EndpointSettings(base_url=url, api_key=SecretStr("any"), max_in_flight=IN_FLIGHT)
+        model = CachedModel(Endpoint(settings), store=store, mode="use")
+        await asyncio.gather(*(model.complete(small_request(-1 - number)) for number in range(100)))
+        began, cpu = time.monotonic(), time.process_time()
+        await asyncio.gather(*(model.complete(small_request(number)) for number in range(SPEED_CALLS)))
+        took = time.monotonic() - began, time.process_time() - cpu
+        store.close()
+        return took
+
+    folder.mkdir()
+    with provider() as url:
+        wall, cpu = asyncio.run(ask(url))
+    return [("calls per second at zero latency", SPEED_CALLS / wall, "/s"), ("CPU per call", 1000 * cpu / SPEED_CALLS, "ms")]
+
+
+def small_request(number: int) -> ModelRequest:
+    """A judge's call of common size."""
+    schema = {"type": "object", "properties": {"choice": {"type": "integer"}}, "required": ["choice"]}
+    prompt = load_prompt("answers/check").render(
+        question=f"How should I plan my week, number {number}?",
+        answer="Keep it simple, and write down what worked. " * 4,
+        choices={str(index): {"daily_free_time": f"value_{index}", "home_type": "small_apartment"} for index in range(1, 6)},
+        cannot_tell=True,
+    )
+    return ModelRequest(
+        model=model_name(),
+        messages=prompt.messages,
+        temperature=0.0,
+        max_output_tokens=100,
+        schema_name="answers_check",
+        json_schema={**schema, "additionalProperties": False},
+        seed=42,
+        sample=0,
+    )
+
+
+def tokens(folder: Path) -> list[Row]:
+    """Tokens per base user with plain gates and with two votes each, on the embedded model."""
+    rows: list[Row] = []
+    for name, words in (("one vote", ()), ("two votes of two", TWO_VOTES)):
+        run = generate(folder / name.replace(" ", "-"), "base", *words)
+        given, got = run.tokens_per_user()
+        rows += [(f"tokens in per base user, {name}", given / 1000, "K"), (f"tokens out, {name}", got / 1000, "K")]
+        rows += [(f"base on the embedded model, {name}: wall", run.seconds, "s"), ("peak memory", run.megabytes, "MB")]
+    return rows
+
+
+def main() -> None:
+    """Measure, print, keep."""
+    rows: list[Row] = start_up()
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        for part in (calls_per_second, tokens, schedule):
+            (folder / part.__name__).mkdir()
+            rows += part(folder / part.__name__ / "run")
+    table = Table("measured", "value", "unit", title=f"amemgym bench, {os.cpu_count()} cores")
+    for name, value, unit in rows:
+        table.add_row(name, f"{value:,.2f}", unit)
+    Console(width=100).print(table)
+    target = home().root / "bench.json"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(json.dumps([{"measured": name, "value": value, "unit": unit} for name, value, unit in rows], indent=2))
+    print(f"Kept in {target}.")
+
+
+if __name__ == "__main__":
+    main()

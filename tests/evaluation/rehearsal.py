@@ -1,0 +1,169 @@
+"""A small evaluation to rehearse: users who say their state in JSON, and a model that believes what it can read.
+
+The episodes are the scenario's, but queries and answers spell states out, so that memory alone decides what is known.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from assets.ports import EndpointError, ModelReply, ModelRequest
+from assets.records.episode import Episode
+from pipelines.evaluation.assistant import Tools
+from pipelines.evaluation.dataset import UNKNOWN, Dataset, Rounds
+from pipelines.evaluation.embeddings import Vector
+from pipelines.evaluation.folder import RunFolder
+from pipelines.evaluation.models import ModelPorts
+from pipelines.evaluation.plan import Options, Roles, manifest_of
+from pipelines.evaluation.records import AssistantSpec
+from pipelines.evaluation.run import Run
+from tests.scenario import episode as scenario_episode
+from tests.scenario import varied
+
+ROUNDS = Rounds(initial=1, update=2)
+OBJECT = re.compile(r"\{[^{}]*\{[^{}]*\}[^{}]*\}|\{[^{}]*\}")
+
+
+def episode(user_id: str = "ada") -> Episode:
+    """One user; the states change as in the scenario."""
+    whole = scenario_episode(user_id)
+    periods = tuple(
+        varied(period, sessions=tuple(varied(s, query=json.dumps(s.exposed_states)) for s in period.sessions))
+        for period in whole.periods
+    )
+    questions = tuple(
+        varied(
+            question,
+            answer_choices=tuple(
+                varied(choice, answer=json.dumps(dict(zip(question.required_info, choice.state, strict=True))))
+                for choice in question.answer_choices
+            ),
+        )
+        for question in whole.questions
+    )
+    return varied(whole, periods=periods, questions=questions)
+
+
+def dataset(*user_ids: str) -> Dataset:
+    """These users as a dataset."""
+    return Dataset("rehearsal", "d" * 64, tuple(map(episode, user_ids or ("ada", "ben"))), ROUNDS, "English")
+
+
+def believed(request: ModelRequest) -> dict[str, str]:
+    """What the request's conversation and memories say, the last word on each variable."""
+    found: dict[str, str] = {}
+    for message in request.messages[:-1]:
+        if message.role != "assistant":
+            for match in re.finditer(r'"((?:[^"\\]|\\.)*)": ("(?:[^"\\]|\\.)*")', message.content):
+                found[json.loads(f'"{match[1]}"')] = json.loads(match[2])
+    return found
+
+
+def fenced(text: str, tag: str) -> str:
+    """What stands between the tags."""
+    match = re.search(rf"<{tag}>\n(.*?)\n</{tag}>", text, re.DOTALL)
+    return match[1] if match else ""
+
+
+def choose(request: ModelRequest) -> object:
+    """The first option that contradicts nothing believed; the state is believed where it is given."""
+    text = request.messages[-1].content
+    known = json.loads(fenced(text, "state") or "{}") or believed(request)
+    lines = [line.partition(". ") for line in fenced(text, "choices").splitlines()]
+    options = {int(number): json.loads(content) for number, _, content in lines}
+    fitting = [number for number, state in options.items() if all(known.get(name) == value for name, value in state.items())]
+    return {"answer": (fitting or [1])[0]}
+
+
+def tell_states(request: ModelRequest) -> object:
+    """The believed values; for others "cannot tell" where it is offered, else the first value."""
+    known = believed(request)
+    offered: dict[str, list[str]] = json.loads(fenced(request.messages[-1].content, "state_schema"))
+    return {n: known[n] if known.get(n) in v else UNKNOWN if UNKNOWN in v else v[0] for n, v in offered.items()}
+
+
+def facts(request: ModelRequest) -> object:
+    """Each user line is a fact."""
+    lines = fenced(request.messages[-1].content, "conversation").splitlines()
+    return {"facts": [line.partition("user: ")[2] for line in lines if line.startswith("user: ")]}
+
+
+def add_all(request: ModelRequest) -> object:
+    """Every fact is new."""
+    found: list[str] = json.loads(fenced(request.messages[-1].content, "facts"))
+    return {"memory": [{"id": "", "text": fact, "event": "ADD"} for fact in found]}
+
+
+def notes(request: ModelRequest) -> object:
+    """The stated variables."""
+    return believed(replace(request, messages=(request.messages[-1], request.messages[-1]))) | {}
+
+
+HONEST: dict[str, Any] = {
+    "chat": lambda request: "Noted.",
+    "evaluation_choose_answer": choose,
+    "evaluation_choose_with_state": choose,
+    "evaluation_tell_states": tell_states,
+    "evaluation/follow_up": lambda request: "And what else could I try?",
+    "evaluation/check_turn": lambda request: {"told": []},
+    "evaluation/extract_facts": facts,
+    "evaluation/reconcile_memories": add_all,
+    "evaluation/update_notes": notes,
+}
+
+
+@dataclass
+class RehearsalModel:
+    """The LanguageModel port, honest but for the prompts that the script names; fails after so many calls."""
+
+    script: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    calls_left: int = 1_000_000
+    requests: list[ModelRequest] = field(default_factory=list[ModelRequest])
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """The reply, as the prompt's name in the labels says."""
+        if self.calls_left <= 0:
+            raise EndpointError("The endpoint is gone.")
+        self.calls_left -= 1
+        self.requests.append(request)
+        answer = {**HONEST, **self.script}[request.labels.prompt]
+        content = answer(request) if callable(answer) else answer
+        text = content if isinstance(content, str) else json.dumps(content)
+        return ModelReply(text=text, finish="stop", input_tokens=10, output_tokens=2)
+
+    def asked(self, prompt: str) -> list[ModelRequest]:
+        """The requests for this prompt."""
+        return [request for request in self.requests if request.labels.prompt == prompt]
+
+
+class LetterEmbedder:
+    """Embeds texts by their letters."""
+
+    async def embed(self, texts: Sequence[str], *, model: str) -> list[Vector]:
+        """Counts of the letters a to z, and 1."""
+        return [tuple(float(text.lower().count(chr(97 + place))) for place in range(26)) + (1.0,) for text in texts]
+
+
+def tools(model: RehearsalModel) -> Tools:
+    """What an assistant gets."""
+    return Tools(model, LetterEmbedder(), "test-model", "test-embedding", 7)
+
+
+def run_of(
+    folder: Path, model: RehearsalModel, *, data: Dataset | None = None, spec: AssistantSpec | None = None, **changes: Any
+) -> Run:
+    """A run in the folder; options by keyword."""
+    data, options = data or dataset(), Options(seed=7, **changes)
+    roles = Roles("test-model", "test-embedding", "test-user", "test-judge")
+    manifest = manifest_of(data, spec or AssistantSpec(name="llm", kind="llm"), options, roles=roles)
+    return Run(
+        manifest=manifest,
+        dataset=data,
+        models=ModelPorts(chat=model, embedder=LetterEmbedder(), embedded=None),
+        tools=tools(model),
+        recipe=roles.recipe(options),
+        folder=RunFolder(folder / manifest.run_id),
+    )

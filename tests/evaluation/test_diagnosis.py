@@ -1,0 +1,69 @@
+"""A wrong answer is a write, read or utilization failure by the state probes, as section 3.3 defines it."""
+
+import pytest
+
+from pipelines.evaluation.diagnosis import diagnosed
+from pipelines.evaluation.interview import last_written
+from pipelines.evaluation.records import Answer, AskKind, Failure, Status
+from tests.evaluation.rehearsal import episode
+from tests.scenario import DIET, EVENINGS, GOAL
+
+EPISODE = episode()
+
+
+def answer(item: str, status: Status, *, kind: AskKind = "state", period: int = 2) -> Answer:
+    """A row of which only these fields matter."""
+    return Answer(
+        user_id="ada",
+        period=period,
+        kind=kind,
+        item=item,
+        expected="",
+        given="",
+        status=status,
+        reason="",
+        reply="",
+        tries=1,
+        options=3,
+        shown=1,
+        required=2,
+        age=0,
+    )
+
+
+def failure(now: dict[str, Status], then: dict[str, Status]) -> Failure:
+    """The failure of q01 (diet and goal, both told in period 1) at the end of period 2."""
+    rows = [
+        answer("q01", "wrong", kind="question"),
+        *(answer(name, status) for name, status in now.items()),
+        *(answer(name, status, period=1) for name, status in then.items()),
+    ]
+    return diagnosed(EPISODE, rows)[0].failure
+
+
+def test_values_are_last_written_where_the_user_told_them() -> None:
+    written = {name: [last_written(EPISODE, name, period=period) for period in range(3)] for name in (DIET, EVENINGS)}
+
+    assert written == {DIET: [0, 1, 1], EVENINGS: [0, 0, 2]}
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "expected"),
+    [
+        (("right", "right"), ("wrong", "wrong"), "utilization"),
+        (("wrong", "right"), ("right", "wrong"), "read"),
+        (("wrong", "right"), ("wrong", "right"), "write"),
+        (("wrong", "wrong"), ("right", "wrong"), "write"),
+        (("unknown", "right"), ("right", "right"), "read"),
+        (("unscored", "right"), ("right", "right"), "undiagnosed"),
+        (("wrong", "right"), ("unscored", "right"), "undiagnosed"),
+    ],
+)
+def test_the_probes_decide_what_failed(now: tuple[Status, Status], then: tuple[Status, Status], expected: Failure) -> None:
+    assert failure(dict(zip((DIET, GOAL), now, strict=True)), dict(zip((DIET, GOAL), then, strict=True))) == expected
+
+
+def test_right_and_unscored_answers_have_no_failure() -> None:
+    for status in ("right", "unscored"):
+        rows = [answer("q01", status, kind="question"), answer(DIET, "wrong"), answer(GOAL, "wrong")]
+        assert diagnosed(EPISODE, rows)[0].failure == ""

@@ -1,0 +1,118 @@
+"""Metrics recomputed by hand on a small table, and laws that hold for any."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipelines.evaluation.metrics import BASELINES, METRICS, SERIES
+from pipelines.evaluation.records import Answer, AskKind, Failure, Status
+from pipelines.evaluation.tallies import tally
+
+USERS = ("ada", "ben")
+
+
+def row(
+    user: str, period: int, status: Status, *, kind: AskKind = "question", item: str = "q1", failure: Failure = ""
+) -> Answer:
+    """One answer among four options; the right one stood first."""
+    return Answer(
+        user_id=user,
+        period=period,
+        kind=kind,
+        item=item,
+        expected=f"c{period}",
+        given="",
+        status=status,
+        reason="",
+        reply="",
+        tries=1,
+        options=4,
+        shown=1,
+        required=2,
+        age=period,
+        failure=failure,
+    )
+
+
+# Period 0: 3 of 4 right, bound 4 of 4. Period 1: 1 of 3 right and one unscored, bound 3 of 4.
+TABLE = [
+    *(row(user, 0, status, item=item) for user, item, status in (("ada", "q1", "right"), ("ada", "q2", "right"))),
+    row("ben", 0, "right"),
+    row("ben", 0, "wrong", item="q2", failure="write"),
+    row("ada", 1, "right"),
+    row("ada", 1, "wrong", item="q2", failure="read"),
+    row("ben", 1, "wrong", failure="utilization"),
+    row("ben", 1, "unscored", item="q2"),
+    *(row(user, 0, "right", kind="upper_bound", item=item) for user in USERS for item in ("q1", "q2")),
+    *(row(user, 1, "right", kind="upper_bound") for user in USERS),
+    row("ada", 1, "right", kind="upper_bound", item="q2"),
+    row("ben", 1, "wrong", kind="upper_bound", item="q2"),
+]
+
+
+def value(name: str, rows: list[Answer]) -> float:
+    """One metric of these rows."""
+    return float({**METRICS, **BASELINES}[name](tally(rows, users=USERS, periods=2).total()))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("overall", 4 / 7),
+        ("overall_unscored_as_wrong", 4 / 8),
+        ("random", 1 / 4),
+        ("upper_bound", 7 / 8),
+        ("memory", ((3 / 4 - 1 / 4) / (1 - 1 / 4) + (1 / 3 - 1 / 4) / (3 / 4 - 1 / 4)) / 2),
+        ("memory_of_means", (4 / 7 - 1 / 4) / (7 / 8 - 1 / 4)),
+        ("write_failure", 1 / 7),
+        ("read_failure", 1 / 7),
+        ("utilization_failure", 1 / 7),
+        ("constant", 1.0),
+        ("stale", 1 / 2),
+    ],
+)
+def test_each_metric_is_what_it_is_by_hand(name: str, expected: float) -> None:
+    assert value(name, TABLE) == pytest.approx(expected)
+
+
+def test_failures_and_successes_share_out_all_scored_answers() -> None:
+    lost = sum(value(name, TABLE) for name in ("write_failure", "read_failure", "utilization_failure", "undiagnosed"))
+
+    assert value("overall", TABLE) + lost == pytest.approx(1)
+
+
+def test_memory_does_not_exist_in_a_period_whose_upper_bound_is_chance() -> None:
+    rows = [row("ada", 0, "right"), row("ada", 1, "right"), row("ada", 0, "right", kind="upper_bound")]
+    rows += [row("ada", 1, status, kind="upper_bound", item=f"q{n}") for n, status in enumerate(["right", *["wrong"] * 3])]
+    by_period = SERIES["memory"](tally(rows, users=USERS, periods=2).total())
+
+    assert by_period[0] == 1
+    assert np.isnan(by_period[1])
+    assert value("memory", rows) == 1
+
+
+def test_guessing_states_is_worth_nothing_after_correction() -> None:
+    guesses = [row("ada", 0, "right" if number == 0 else "wrong", kind="state", item=f"v{number}") for number in range(4)]
+
+    assert value("state_recall", guesses) == 1 / 4
+    assert value("state_recall_corrected", guesses) == pytest.approx(0)
+
+
+statuses = st.lists(st.sampled_from(["right", "wrong", "unscored"]), min_size=8, max_size=8)
+
+
+@settings(max_examples=40, deadline=None)
+@given(statuses, st.randoms(use_true_random=False))
+def test_neither_the_order_of_rows_nor_of_users_matters(found: list[Status], chance: random.Random) -> None:
+    places = [(user, period, item) for user in USERS for period in (0, 1) for item in ("q1", "q2")]
+    rows = [row(user, period, status, item=item) for (user, period, item), status in zip(places, found, strict=True)]
+    shuffled = chance.sample(rows, len(rows))
+    for name in ("overall", "random", "stale"):
+        one = METRICS.get(name, BASELINES.get(name))
+        assert one is not None
+        first = one(tally(rows, users=USERS, periods=2).total())
+        again = one(tally(shuffled, users=USERS[::-1], periods=2).total())
+        assert np.array_equal(first, again, equal_nan=True)

@@ -1,0 +1,72 @@
+"""The simulated user is checked: what gives a tracked value away is asked for again, and what remains is counted."""
+
+from typing import Any
+
+import pytest
+
+from assets.records.recipe import Recipe
+from pipelines.evaluation.results import fidelity_of
+from pipelines.evaluation.simulator import Scene, Spoken, breach, next_message
+from prompts.template import Message
+from tests.evaluation.rehearsal import RehearsalModel, episode
+from tests.scenario import CHOICES, DIET, EVENINGS, GOAL
+from tests.support import run
+
+EPISODE = episode()
+SESSION = EPISODE.periods[2].sessions[0]
+SAID = [Message("user", SESSION.query), Message("assistant", "Which evenings?")]
+
+
+def spoken(model: RehearsalModel) -> Spoken:
+    """The next message in the session of period 2."""
+    recipe = Recipe(variant="evaluation", gates={"max_reasks": 0})  # pyright: ignore[reportArgumentType]
+    return run(next_message(Scene(EPISODE, recipe, "English", model), SESSION, SAID, period=2))
+
+
+def telling(*values: str) -> Any:
+    """A check that finds these diets in turn, then nothing."""
+    left = list(values)
+    return lambda request: {"told": [{"variable": DIET, "value": left.pop(0)}] if left else []}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        (EVENINGS, "Tue | Thu", ""),
+        (EVENINGS, "{none}", f"stale {EVENINGS}"),
+        (DIET, "vegetarian", f"reveals {DIET}"),
+        (DIET, "eats everything", f"stale {DIET}"),
+        (GOAL, CHOICES[GOAL][2], f"contradicts {GOAL}"),
+    ],
+)
+def test_what_a_message_may_not_tell_has_a_name(name: str, value: str, expected: str) -> None:
+    assert breach(EPISODE, SESSION, name, value, period=2) == expected
+
+
+def test_a_clean_message_is_sent_as_it_is() -> None:
+    assert spoken(RehearsalModel()) == Spoken("And what else could I try?", 1, ())
+
+
+def test_a_telling_message_is_asked_for_again_with_what_is_wrong_with_it() -> None:
+    model = RehearsalModel({"evaluation/check_turn": telling("vegetarian")})
+
+    assert spoken(model) == Spoken("And what else could I try?", 2, ())
+    assert f"reveals {DIET}" in model.asked("evaluation/follow_up")[1].messages[-1].content
+
+
+def test_what_still_tells_after_three_tries_is_sent_and_counted() -> None:
+    found = spoken(RehearsalModel({"evaluation/check_turn": telling(*["vegetarian"] * 3)}))
+
+    assert (found.tries, found.breaches) == (3, (f"reveals {DIET}",))
+
+
+def test_a_check_that_cannot_be_read_does_not_pass_for_a_clean_one() -> None:
+    assert spoken(RehearsalModel({"evaluation/check_turn": "hm"})).breaches == ("unchecked",)
+
+
+def test_an_empty_message_is_never_sent() -> None:
+    assert spoken(RehearsalModel({"evaluation/follow_up": ""})).message == "Please go on."
+
+
+def test_fidelity_does_not_exist_without_a_message_of_the_simulated_user() -> None:
+    assert fidelity_of([]).score is None
