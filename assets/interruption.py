@@ -14,6 +14,7 @@ from contextlib import contextmanager
 import dagster as dg
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+STOPPED = "The run was stopped. What was finished is kept, and the same run goes on from there."
 
 
 @contextmanager
@@ -44,4 +45,4 @@ def stopping_with_the_run() -> Generator[None, None, None]:
         for number, handler in before.items():
             signal.signal(number, handler)
     if arrived:
-        raise dg.DagsterExecutionInterruptedError
+        raise dg.DagsterExecutionInterruptedError(STOPPED) from None

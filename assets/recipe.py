@@ -63,6 +63,7 @@ def shown(resolved: Recipe, overrides: dict[str, object]) -> dict[str, str | dg.
     """The recipe as metadata: what was overridden, its own fields, each group of fields, and the models by role."""
     groups = {name: dict(value) for name, value in resolved if isinstance(value, Record)}
     models = groups.pop("models")
+    groups["pool"]["content"] = resolved.pool.content[:16]
     roles = [
         {"field": field, **{role: _said(getattr(models[role], field)) for role in models}} for field in ModelSpec.model_fields
     ]

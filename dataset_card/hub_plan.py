@@ -58,7 +58,7 @@ class Planner:
         if state is None:
             if self.order.pull_request:
                 raise PublishRefused(f"There is no repository {self.repo} to propose to; publish without a pull request.")
-            return Plan(None, None, self._change({}, {}, None), {})
+            return Plan(None, None, self._change({}, cards={}, current=None), {})
         self.hub.check_access(self.repo, write=not self.order.pull_request)
         refs = self.hub.refs(self.repo)
         if self.release.tag in refs.branches:
@@ -85,13 +85,13 @@ class Planner:
                 f"{self.repo} has a {CARD} that no release wrote, and it would be lost; "
                 f"choose another repository, or empty that file."
             )
-        return self._change(tree, cards, current)
+        return self._change(tree, cards=cards, current=current)
 
     def holds(self, sha: str) -> bool:
         """Whether the variant's own files at this commit are those of the release, and no others."""
         return not change_of(self.files, tree=self.hub.files(self.repo, sha=sha), variant=self.release.variant)
 
-    def _change(self, tree: Mapping[str, RemoteFile], cards: Mapping[str, VariantCard], current: str | None) -> Change:
+    def _change(self, tree: Mapping[str, RemoteFile], *, cards: Mapping[str, VariantCard], current: str | None) -> Change:
         own = VariantCard(self.release, self._own_card)
         text = repository_card({**cards, self.release.variant: own}, repo=self.repo, current=current)
         top = {CARD: LocalFile(CARD, text.encode())}

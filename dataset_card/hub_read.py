@@ -84,7 +84,7 @@ class Reader:
         """The release at `OWNER/NAME@TAG`, `OWNER/NAME@COMMIT` or in a folder. Raises HubError with one sentence."""
         asked = ON_THE_HUB.fullmatch(str(source))
         if asked is not None and not Path(source).exists():
-            return self._on_the_hub(self._open_hub(), checked_repo(asked["repo"]), asked["revision"], wanted)
+            return self._on_the_hub(checked_repo(asked["repo"]), revision=asked["revision"], wanted=wanted)
         folder = Path(source)
         if not (folder / MANIFEST).is_file():
             raise BadRelease(f"{source} is no release: give a folder with a {MANIFEST}, or OWNER/NAME@TAG.")
@@ -99,8 +99,8 @@ class Reader:
         if asked is None:
             raise BadRelease(f"{source} is not of the form OWNER/NAME@REVISION.")
         hub, repo, revision = self._open_hub(), checked_repo(asked["repo"]), asked["revision"]
-        commit, _ = self._resolved(hub, repo, revision, None)
-        _refuse_moved(source, commit, known=(wanted.commit,))
+        commit, _ = self._resolved(hub, repo=repo, revision=revision, known=None)
+        _refuse_moved(source, commit=commit, known=(wanted.commit,))
         there = hub.files(repo, sha=commit).get(path)
         if there is None:
             raise HubMissing(f"{source} has no file {path!r}.")
@@ -114,12 +114,13 @@ class Reader:
         draft.write_bytes(content)
         return ReadFile(draft.replace(target), commit, sha256)
 
-    def _on_the_hub(self, hub: Hub, repo: str, revision: str, wanted: Wanted) -> ReadRelease:
+    def _on_the_hub(self, repo: str, *, revision: str, wanted: Wanted) -> ReadRelease:
+        hub = self._open_hub()
         known = self._records.find(hub.endpoint, repo=repo, tag=revision)
-        commit, is_tag = self._resolved(hub, repo, revision, known)
-        _refuse_moved(f"{repo}@{revision}", commit, known=(known.commit if known else None, wanted.commit))
-        variant = self._variant(hub, f"{repo}@{revision}", commit, wanted.variant)
-        folder = self._fetched(hub, repo, commit, variant)
+        commit, is_tag = self._resolved(hub, repo=repo, revision=revision, known=known)
+        _refuse_moved(f"{repo}@{revision}", commit=commit, known=(known.commit if known else None, wanted.commit))
+        variant = self._variant(hub, place=f"{repo}@{revision}", commit=commit, asked=wanted.variant)
+        folder = self._fetched(hub, repo=repo, commit=commit, variant=variant)
         release = ReadRelease(folder, read_manifest(folder), repo, revision, commit)
         if variant == variant_of_tag(revision) and Summary.model_validate(release.manifest.model_dump()).tag != revision:
             raise BadRelease(
@@ -131,7 +132,7 @@ class Reader:
             self._records.keep(ReleaseRecord.model_validate(facts))
         return release
 
-    def _resolved(self, hub: Hub, repo: str, revision: str, known: ReleaseRecord | None) -> tuple[str, bool]:
+    def _resolved(self, hub: Hub, *, repo: str, revision: str, known: ReleaseRecord | None) -> tuple[str, bool]:
         """The commit, asked for once, and whether the revision is a tag. A tag that is known can do without the Hub."""
         if COMMIT.fullmatch(revision):
             return revision, False
@@ -148,7 +149,7 @@ class Reader:
             raise BadRelease(f"{repo} has a branch and a tag named {revision}; ask for the commit instead.")
         return state.sha, revision in refs.tags
 
-    def _variant(self, hub: Hub, place: str, commit: str, asked: str | None) -> str:
+    def _variant(self, hub: Hub, *, place: str, commit: str, asked: str | None) -> str:
         repo, _, revision = place.partition("@")
         named = asked or variant_of_tag(revision)
         if named and VARIANT.fullmatch(named) and (self._home(repo, commit) / named).is_dir():
@@ -161,7 +162,7 @@ class Reader:
         held = f"it holds {', '.join(there)}" if there else "it holds no release"
         raise BadRelease(f"{place} does not say which variant to read, and {held}; name the variant, or its tag.")
 
-    def _fetched(self, hub: Hub, repo: str, commit: str, variant: str) -> Path:
+    def _fetched(self, hub: Hub, *, repo: str, commit: str, variant: str) -> Path:
         """The release as a folder of its own. What arrives damaged is downloaded once more."""
         target = self._home(repo, commit) / variant
         if target.is_dir():
@@ -181,7 +182,7 @@ class Reader:
         return self._cache / repo / commit
 
 
-def _refuse_moved(place: str, commit: str, *, known: Sequence[str | None]) -> None:
+def _refuse_moved(place: str, *, commit: str, known: Sequence[str | None]) -> None:
     for before in known:
         if before is not None and before != commit:
             raise MovedTag(

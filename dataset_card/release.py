@@ -108,7 +108,9 @@ def _results(released: Release) -> Iterator[dg.MaterializeResult[Any]]:
             "folder": dg.PathMetadataValue(str(released.folder)),
             "version": released.version,
             "written": "by this run" if released.created else "before; this run came to the same release",
-            "counts": dg.MetadataValue.md(markdown_table([dict(released.manifest.counts)])),
+            "counts": dg.MetadataValue.md(
+                markdown_table([{"what": what, "count": count} for what, count in released.manifest.counts.items()])
+            ),
             "files": dg.MetadataValue.md(
                 markdown_table(
                     [{"file": one.path, "bytes": one.bytes, "rows": "" if one.rows is None else one.rows} for one in files]

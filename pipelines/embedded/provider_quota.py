@@ -95,7 +95,8 @@ class Quota:
 
 def duration(seconds: float) -> str:
     """As providers write it: "120ms", "1.5s", "6m0s"."""
-    if seconds < 1:
-        return f"{math.ceil(seconds * 1000)}ms"
-    minutes, rest = divmod(seconds, 60)
-    return f"{int(minutes)}m{rest:.3g}s" if minutes else f"{rest:.4g}s"
+    milliseconds = math.ceil(seconds * 1000)
+    if milliseconds < 1000:
+        return f"{milliseconds}ms"
+    minutes, rest = divmod(milliseconds, 60_000)
+    return f"{minutes}m{rest / 1000:g}s" if minutes else f"{rest / 1000:g}s"

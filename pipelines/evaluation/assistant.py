@@ -1,15 +1,17 @@
 """What the runner asks of an assistant: five methods and a count of what it used."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
-from assets.ports import LanguageModel
+from assets.ports import CallLabels, LanguageModel, ModelReply, ModelRequest
 from assets.records.usage import Usage
 from pipelines.evaluation.embeddings import Embedder
 from prompts.catalogue import load_prompt
+from prompts.template import Message
 
+MOST_TOKENS = 8192  # of a reply, as in the paper (section 4.1)
 Settings = Mapping[str, str | int | float | bool | None]
 
 
@@ -87,6 +89,23 @@ class Tools:
     default_model: str
     default_embedding_model: str
     seed: int
+
+    async def chat(self, messages: Sequence[Message], *, question: Question | None = None) -> ModelReply:
+        """A reply of the default model at temperature 0, in the form that the question asks for, if one is given."""
+        name = question.schema_name if question else "chat"
+        return await self.model.complete(
+            ModelRequest(
+                model=self.default_model,
+                messages=tuple(messages),
+                temperature=0.0,
+                max_output_tokens=MOST_TOKENS,
+                schema_name=name,
+                json_schema=(question.json_schema or None) if question else None,
+                seed=self.seed,
+                sample=0,
+                labels=CallLabels(stage="evaluation", prompt=name),
+            )
+        )
 
 
 class Maker(Protocol):

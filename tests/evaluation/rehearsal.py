@@ -99,16 +99,16 @@ def add_all(request: ModelRequest) -> object:
 
 def notes(request: ModelRequest) -> object:
     """The stated variables."""
-    return believed(replace(request, messages=(request.messages[-1], request.messages[-1]))) | {}
+    return believed(replace(request, messages=(request.messages[-1], request.messages[-1])))
 
 
 HONEST: dict[str, Any] = {
-    "chat": lambda request: "Noted.",
+    "chat": "Noted.",
     "evaluation_choose_answer": choose,
     "evaluation_choose_with_state": choose,
     "evaluation_tell_states": tell_states,
-    "evaluation/follow_up": lambda request: "And what else could I try?",
-    "evaluation/check_turn": lambda request: {"told": []},
+    "evaluation/follow_up": "And what else could I try?",
+    "evaluation/check_turn": {"told": []},
     "evaluation/extract_facts": facts,
     "evaluation/reconcile_memories": add_all,
     "evaluation/update_notes": notes,
@@ -143,8 +143,8 @@ class LetterEmbedder:
     """Embeds texts by their letters."""
 
     async def embed(self, texts: Sequence[str], *, model: str) -> list[Vector]:
-        """Counts of the letters a to z, and 1."""
-        return [tuple(float(text.lower().count(chr(97 + place))) for place in range(26)) + (1.0,) for text in texts]
+        """1, and the counts of the letters a to z."""
+        return [(1.0, *(float(text.lower().count(chr(97 + place))) for place in range(26))) for text in texts]
 
 
 def tools(model: RehearsalModel) -> Tools:

@@ -59,7 +59,7 @@ def test_a_run_does_not_differ_from_itself() -> None:
 
 
 def test_a_difference_that_all_users_share_shows_although_users_differ_widely() -> None:
-    lower = list(range(0, 10)) * 2
+    lower = list(range(10)) * 2
     found = paired("overall", OVERALL, (tallies(*lower), tallies(*(right + 1 for right in lower))), seed=1)
 
     assert found.p_value is not None

@@ -39,7 +39,7 @@ def row(
 
 # Period 0: 3 of 4 right, bound 4 of 4. Period 1: 1 of 3 right and one unscored, bound 3 of 4.
 TABLE = [
-    *(row(user, 0, status, item=item) for user, item, status in (("ada", "q1", "right"), ("ada", "q2", "right"))),
+    *(row("ada", 0, "right", item=item) for item in ("q1", "q2")),
     row("ben", 0, "right"),
     row("ben", 0, "wrong", item="q2", failure="write"),
     row("ada", 1, "right"),
@@ -86,7 +86,8 @@ def test_failures_and_successes_share_out_all_scored_answers() -> None:
 
 def test_memory_does_not_exist_in_a_period_whose_upper_bound_is_chance() -> None:
     rows = [row("ada", 0, "right"), row("ada", 1, "right"), row("ada", 0, "right", kind="upper_bound")]
-    rows += [row("ada", 1, status, kind="upper_bound", item=f"q{n}") for n, status in enumerate(["right", *["wrong"] * 3])]
+    rows += [row("ada", 1, "wrong", kind="upper_bound", item=f"q{number}") for number in range(3)]
+    rows += [row("ada", 1, "right", kind="upper_bound", item="q4")]
     by_period = SERIES["memory"](tally(rows, users=USERS, periods=2).total())
 
     assert by_period[0] == 1

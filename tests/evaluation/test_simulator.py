@@ -1,9 +1,10 @@
 """The simulated user is checked: what gives a tracked value away is asked for again, and what remains is counted."""
 
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
+from assets.ports import ModelRequest
 from assets.records.recipe import Recipe
 from pipelines.evaluation.results import fidelity_of
 from pipelines.evaluation.simulator import Scene, Spoken, breach, next_message
@@ -23,10 +24,14 @@ def spoken(model: RehearsalModel) -> Spoken:
     return run(next_message(Scene(EPISODE, recipe, "English", model), SESSION, SAID, period=2))
 
 
-def telling(*values: str) -> Any:
+def telling(*values: str) -> Callable[[ModelRequest], object]:
     """A check that finds these diets in turn, then nothing."""
     left = list(values)
-    return lambda request: {"told": [{"variable": DIET, "value": left.pop(0)}] if left else []}
+
+    def check(_: ModelRequest) -> object:
+        return {"told": [{"variable": DIET, "value": left.pop(0)}] if left else []}
+
+    return check
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from typing import Any
 import httpx2
 
 from assets.chain import STAGES
-from assets.ports import ModelRequest
+from assets.ports import ModelRequest, SnapshotRef
+from assets.records.base import StageName
 from assets.records.recipe import Recipe, Transport
 from assets.workshop import Workshop
 from pipelines.embedded.bank import model_name
@@ -41,10 +42,10 @@ def a_line(text: str) -> ModelRequest:
     return replace(plain, model=model_name(), schema_name="chat", labels=replace(plain.labels, transport="batch"))
 
 
-def chain(url: str, folder: Path, *, transport: Transport) -> dict[str, str]:
-    """Make a small variant stage by stage; the digest of every snapshot."""
-    shop = Workshop(batched(folder, settings_for(url)), ParquetSnapshots(folder / "snapshots"), MemoryWork())
-    return {name: result.ref.digest for name, result in materialized(shop, recipe(transport), *STAGES[1:]).items()}
+def chain(url: str, folder: Path, *, transport: Transport, **settings: object) -> dict[StageName, SnapshotRef]:
+    """Make a small variant stage by stage; the snapshot of every stage, with what its calls used."""
+    shop = Workshop(batched(folder, settings_for(url, **settings)), ParquetSnapshots(folder / "snapshots"), MemoryWork())
+    return {name: result.ref for name, result in materialized(shop, recipe(transport), *STAGES[1:]).items()}
 
 
 def recipe(transport: Transport) -> Recipe:

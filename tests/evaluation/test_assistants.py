@@ -1,0 +1,155 @@
+"""The paper's memory implementations (section 4.1): what each remembers, and that answering changes none of it."""
+
+from datetime import datetime
+
+import pytest
+
+from assets.ports import ModelRequest
+from pipelines.evaluation.assistant import Assistant, Observer, Question
+from pipelines.evaluation.assistants.chat import fit
+from pipelines.evaluation.assistants.registry import configurations, make_assistant
+from pipelines.evaluation.records import AssistantSpec
+from prompts.template import Message
+from tests.evaluation.rehearsal import RehearsalModel, tools
+from tests.support import run
+
+AT = datetime(2020, 10, 1, 9, 30)
+QUESTION = Question(text="What about tea?", about="tea", schema_name="chat")
+KINDS = ("llm", "rag", "awe", "awi")
+
+
+def made(kind: str, model: RehearsalModel, **settings: int) -> Assistant:
+    """A new assistant of the kind."""
+    return make_assistant(AssistantSpec(name=kind, kind=kind, settings=dict(settings)), tools(model))
+
+
+async def live(assistant: Assistant, *messages: str) -> None:
+    """Say these one after another."""
+    for message in messages:
+        await assistant.respond(message, at=AT)
+
+
+def sent(model: RehearsalModel) -> list[str]:
+    """The messages of the last call, the instructions first."""
+    return [message.content for message in model.requests[-1].messages]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_restored_assistant_remembers_and_answers_the_same(kind: str) -> None:
+    model = RehearsalModel()
+    assistant, copy = made(kind, model), made(kind, model)
+    run(live(assistant, '{"tea": "green"}', "Hm.", '{"tea": "black"}', "Well.", "So."))
+    copy.restore(assistant.snapshot())
+    run(assistant.answer(QUESTION))
+    first = sent(model)
+    run(copy.answer(QUESTION))
+
+    assert copy.snapshot() == assistant.snapshot()
+    assert sent(model) == first
+    assert run(copy.memories("tea")) == run(assistant.memories("tea"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_answering_and_recalling_change_no_memory(kind: str) -> None:
+    assistant = made(kind, RehearsalModel())
+    run(live(assistant, '{"tea": "green"}', "Hm.", "Well.", "So."))
+    before = assistant.snapshot()
+    run(assistant.answer(QUESTION))
+    run(assistant.memories("tea"))
+
+    assert assistant.snapshot() == before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_being_told_a_dialogue_leaves_the_memory_of_having_led_it(kind: str) -> None:
+    model = RehearsalModel()
+    led, told = made(kind, model), made(kind, model)
+    run(live(led, '{"tea": "green"}', "Hm.", "Well."))
+    assert isinstance(told, Observer)
+    for message in ('{"tea": "green"}', "Hm.", "Well."):
+        run(told.observe(message, "Noted.", at=AT))
+
+    assert told.snapshot() == led.snapshot()
+
+
+def test_native_sees_the_whole_conversation_until_it_has_no_room() -> None:
+    model = RehearsalModel()
+    run(live(made("llm", model), "one", "two", "three"))
+    assert sent(model) == ["one", "Noted.", "two", "Noted.", "three"]
+
+    run(live(made("llm", model, context_tokens=4), "one", "two", "three"))
+    assert sent(model) == ["two", "Noted.", "three"]
+
+
+def test_instructions_and_the_last_message_always_have_room() -> None:
+    messages = [
+        Message("system", "rules " * 9),
+        Message("user", "old"),
+        Message("assistant", "yes"),
+        Message("user", "new " * 9),
+    ]
+
+    assert fit(messages, room=1) == (messages[0], messages[3])
+
+
+def test_freq_messages_are_written_as_soon_as_ns_others_are_newer() -> None:
+    model = RehearsalModel()
+    assistant = made("rag", model, freq=2, ns=4)
+    run(live(assistant, "first", "second"))
+    assert run(assistant.memories("first")) == []
+
+    run(live(assistant, "third"))
+    assert run(assistant.memories("first")) == ["[2020-10-01 09:30:00] user: first", "[2020-10-01 09:30:00] assistant: Noted."]
+    run(assistant.answer(QUESTION))
+    assert sent(model)[1:] == ["second", "Noted.", "third", "Noted.", "What about tea?"]
+
+
+def test_topk_memories_stand_before_the_conversation_the_oldest_first() -> None:
+    model = RehearsalModel()
+    assistant = made("rag", model, freq=2, ns=0, topk=2)
+    run(live(assistant, "zzz", "tea tea", "tea"))
+    found = run(assistant.memories("tea"))
+
+    assert [line.partition("] ")[2] for line in found] == ["user: tea tea", "user: tea"]
+    run(assistant.answer(QUESTION))
+    assert "user: tea tea" in sent(model)[0]
+
+
+def test_awe_keeps_facts_and_changes_what_they_replace() -> None:
+    def reconcile(request: ModelRequest) -> object:
+        return {"memory": [{"id": "0", "text": "likes black tea", "event": "UPDATE"}]}
+
+    model = RehearsalModel({"evaluation/reconcile_memories": reconcile})
+    assistant = made("awe", model, freq=2, ns=0)
+    run(live(assistant, "likes green tea", "likes black tea"))
+
+    assert run(assistant.memories("tea")) == ["[2020-10-01 09:30:00] likes black tea"]
+
+
+def test_awe_forgets_what_it_is_told_to_delete() -> None:
+    model = RehearsalModel({"evaluation/reconcile_memories": {"memory": [{"id": "0", "text": "", "event": "DELETE"}]}})
+    assistant = made("awe", model, freq=2, ns=0)
+    run(live(assistant, "likes green tea", "no tea any more"))
+
+    assert run(assistant.memories("tea")) == []
+
+
+def test_awi_lays_new_notes_over_the_old() -> None:
+    model = RehearsalModel()
+    assistant = made("awi", model, freq=2, ns=0)
+    run(live(assistant, '{"tea": "green", "time": "noon"}', '{"tea": "black"}'))
+
+    assert run(assistant.memories("anything")) == ["tea: black", "time: noon"]
+
+
+@pytest.mark.parametrize(("kind", "prompt"), [("awe", "evaluation/extract_facts"), ("awi", "evaluation/update_notes")])
+def test_a_memory_that_cannot_be_put_into_words_is_lost_and_nothing_breaks(kind: str, prompt: str) -> None:
+    assistant = made(kind, RehearsalModel({prompt: "no JSON"}), freq=2, ns=0)
+    run(live(assistant, "likes green tea"))
+
+    assert run(assistant.memories("tea")) == []
+
+
+def test_the_papers_configurations_have_their_names() -> None:
+    assert {"llm", "rag-2-4-30", "awe-2-4-30", "awe-8-4-30", "awi"} <= set(configurations())
+    assert configurations()["awe-2-8-30"].settings == {"freq": 2, "ns": 8, "topk": 30}

@@ -1,0 +1,222 @@
+"""A whole run: what it asks and keeps, that it can be killed, repeated and replayed, and that it notices a cheat."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from assets.ports import EndpointError, ModelRequest
+from assets.records.usage import Usage
+from pipelines.evaluation.assistants import registry
+from pipelines.evaluation.assistants.native import NativeAssistant
+from pipelines.evaluation.folder import FinishedRun, read_run
+from pipelines.evaluation.forecast import forecast
+from pipelines.evaluation.plan import Options
+from pipelines.evaluation.problems import EvaluationError
+from pipelines.evaluation.records import AssistantSpec
+from pipelines.evaluation.report import run_report
+from pipelines.evaluation.run import Run, evaluate
+from pipelines.resources.call_cache import CachedModel, open_replies
+from tests.evaluation.rehearsal import RehearsalModel, dataset, run_of
+from tests.support import run
+
+KINDS = ("llm", "rag", "awe", "awi")
+
+
+def spec(kind: str) -> AssistantSpec:
+    """The kind with its default settings."""
+    return AssistantSpec(name=kind, kind=kind)
+
+
+def finish(work: Run) -> FinishedRun:
+    """Carry it out and write it."""
+    work.folder.begin(work.manifest)
+    finished = run(evaluate(work))
+    work.folder.finish(finished, report=run_report(finished))
+    return finished
+
+
+def files(work: Run) -> dict[str, bytes]:
+    """The folder's files by name."""
+    return {path.name: path.read_bytes() for path in sorted(work.folder.path.iterdir())}
+
+
+def test_a_perfect_memory_scores_one_and_none_scores_below(tmp_path: Path) -> None:
+    results = finish(run_of(tmp_path, RehearsalModel())).results
+
+    assert results.metrics["overall"].value == 1
+    assert results.metrics["memory"].value == 1
+    assert results.baselines["upper_bound"].value == 1
+    assert results.metrics["state_recall_corrected"].value == 1
+    assert (results.baselines["no_memory"].value or 0) < 1
+    assert results.fidelity.score == 1
+
+
+def test_a_window_too_small_for_the_past_shows_as_read_failures(tmp_path: Path) -> None:
+    short = AssistantSpec(name="short", kind="llm", settings={"context_tokens": 320})
+    finished = finish(run_of(tmp_path, RehearsalModel(), spec=short))
+    metrics = finished.results.metrics
+
+    assert finished.results.cut_calls > 0
+    assert (metrics["overall"].value or 0) < 1
+    assert (metrics["read_failure"].value or 0) > 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_forecast_is_what_the_run_asks(tmp_path: Path, kind: str) -> None:
+    model = RehearsalModel()
+    work = run_of(tmp_path, model, spec=spec(kind))
+    finish(work)
+    told = forecast(work.dataset, work.manifest.assistant, Options())
+    memory = [
+        r for r in model.requests if "facts" in r.labels.prompt or "memories" in r.labels.prompt or "notes" in r.labels.prompt
+    ]
+
+    assert len(model.asked("chat")) == told.replies
+    assert len(model.asked("evaluation/follow_up")) + len(model.asked("evaluation/check_turn")) == told.simulator
+    assert len(model.requests) - len(memory) == told.calls - told.memory_writes
+    assert len(memory) <= told.memory_writes
+
+
+@pytest.mark.parametrize("calls", [1, 40, 90, 140])
+def test_a_run_that_broke_off_goes_on_without_asking_anything_twice(tmp_path: Path, calls: int) -> None:
+    whole = run_of(tmp_path / "whole", RehearsalModel(), spec=spec("awe"))
+    finish(whole)
+    store = open_replies(tmp_path / "calls.sqlite")
+    model = RehearsalModel(calls_left=calls)
+    broken = run_of(tmp_path / "broken", model, spec=spec("awe"))
+    cached = CachedModel(model, store=store, mode="use")
+    broken = replace(broken, models=replace(broken.models, chat=cached), tools=replace(broken.tools, model=cached))
+    with pytest.raises(EndpointError):
+        finish(broken)
+    broken.folder.close()
+    model.calls_left = 1_000_000
+    finish(broken)
+    store.close()
+
+    assert files(broken) == files(whole)
+    assert len(model.requests) == len(
+        {repr(replace(request, labels=whole.recipe and request.labels)) for request in model.requests}
+    )
+
+
+def test_a_replay_without_a_model_gives_the_same_bytes(tmp_path: Path) -> None:
+    store = open_replies(tmp_path / "calls.sqlite")
+
+    def through_the_cache(folder: str, mode: str, model: RehearsalModel) -> Run:
+        work = run_of(tmp_path / folder, model)
+        cached = CachedModel(model, store=store, mode="replay" if mode == "replay" else "use")
+        return replace(work, models=replace(work.models, chat=cached), tools=replace(work.tools, model=cached))
+
+    first = through_the_cache("first", "use", RehearsalModel())
+    again = through_the_cache("again", "replay", RehearsalModel(calls_left=0))
+    finish(first)
+    finish(again)
+    store.close()
+
+    assert files(again) == files(first)
+
+
+def test_neither_how_many_users_live_at_once_nor_their_order_changes_an_answer(tmp_path: Path) -> None:
+    one_by_one = replace(run_of(tmp_path / "a", RehearsalModel(), data=dataset("ada", "ben")), users_at_once=1)
+    together = run_of(tmp_path / "b", RehearsalModel(), data=dataset("ben", "ada"))
+
+    first, second = finish(one_by_one), finish(together)
+
+    assert sorted(map(repr, first.answers)) == sorted(map(repr, second.answers))
+    assert first.results.metrics["overall"].value == second.results.metrics["overall"].value
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_replaying_its_own_dialogues_gives_an_assistant_its_own_answers(tmp_path: Path, kind: str) -> None:
+    led = finish(run_of(tmp_path, RehearsalModel(), spec=spec(kind)))
+    model = RehearsalModel()
+    replayed = run_of(tmp_path, model, spec=spec(kind), replayed_run=led.manifest.run_id)
+    turns = {user: [turn for turn in led.turns if turn.user_id == user] for user in led.manifest.users}
+    told = finish(replace(replayed, recorded=turns))
+
+    assert told.answers == led.answers
+    assert model.asked("chat") == []
+    assert told.manifest.mode == "off-policy"
+    assert told.manifest.run_id != led.manifest.run_id
+
+
+def test_unreadable_answers_are_unscored_and_counted(tmp_path: Path) -> None:
+    results = finish(run_of(tmp_path, RehearsalModel({"evaluation_choose_answer": "I would rather not."}))).results
+
+    assert results.metrics["overall"].value is None
+    assert results.metrics["overall_unscored_as_wrong"].value == 0
+    assert results.counts["question.unscored"] == results.counts["question.asked"] == results.counts["question.asked_again"]
+
+
+class Gossip(NativeAssistant):
+    """Remembers the questions that it is asked."""
+
+    async def answer(self, question: object) -> str:
+        await self.observe("I was asked something.", "Indeed.", at=None)  # pyright: ignore[reportArgumentType]
+        return '{"answer": 1}'
+
+
+def test_an_assistant_that_remembers_its_examination_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(registry.BUILT_IN, "gossip", Gossip)  # pyright: ignore[reportArgumentType]
+
+    with pytest.raises(EvaluationError, match="remembers the questions"):
+        finish(run_of(tmp_path, RehearsalModel(), spec=spec("gossip")))
+
+
+def test_a_finished_run_is_read_as_it_was_written(tmp_path: Path) -> None:
+    work = run_of(tmp_path, RehearsalModel())
+    finished = finish(work)
+    kept = read_run(work.manifest.run_id[:30], runs=tmp_path)
+
+    assert kept == replace(finished, answers=kept.answers, turns=kept.turns)
+    assert list(kept.answers) == list(finished.answers)
+    assert list(kept.turns) == list(finished.turns)
+
+
+def test_the_time_told_is_the_episodes_and_each_session_opens_with_its_query(tmp_path: Path) -> None:
+    model = RehearsalModel()
+    work = run_of(tmp_path, model, data=dataset("ada"))
+    finished = finish(work)
+    sessions = [session for period in work.dataset.episodes[0].periods for session in period.sessions]
+    opened = [
+        request.messages[-1].content for request in model.asked("chat") if "[Current Time: " in request.messages[-1].content
+    ]
+
+    assert opened == [f"[Current Time: {s.session_time.isoformat(sep=' ')}]\n{s.query}" for s in sessions]
+    assert [turn.message for turn in finished.turns if turn.round == 0] == [session.query for session in sessions]
+    assert [turn.round for turn in finished.turns] == [0, 0, 0, 1, 0, 1]
+
+
+def test_usage_tells_what_dialogues_questions_and_the_simulated_user_took(tmp_path: Path) -> None:
+    model = RehearsalModel()
+    usage = finish(run_of(tmp_path, model)).results.usage
+
+    assert sum((used for used in usage.values()), Usage()).calls == len(model.requests)
+    assert usage["dialogue"].calls == len(model.asked("chat"))
+
+
+def test_attempts_are_runs_of_their_own(tmp_path: Path) -> None:
+    first, second = run_of(tmp_path, RehearsalModel()), run_of(tmp_path, RehearsalModel(), attempt=1)
+
+    assert first.manifest.run_id != second.manifest.run_id
+
+
+def test_the_manifest_names_all_prompts_and_no_key(tmp_path: Path) -> None:
+    work = run_of(tmp_path, RehearsalModel())
+    finish(work)
+    manifest = json.loads((work.folder.path / "manifest.json").read_text(encoding="utf-8"))
+
+    assert {"evaluation/choose_answer", "evaluation/follow_up", "evaluation/check_turn"} <= manifest["prompts"].keys()
+    assert manifest["assistant"]["settings"] == {"model": "test-model"}
+
+
+def test_a_reply_that_is_asked_for_again_carries_the_problem(tmp_path: Path) -> None:
+    def first_wrong(request: ModelRequest) -> object:
+        return '{"answer": 1}' if "could not be read" in request.messages[-1].content else "first"
+
+    finished = finish(run_of(tmp_path, RehearsalModel({"evaluation_choose_answer": first_wrong})))
+
+    assert {answer.tries for answer in finished.answers if answer.kind == "question"} == {2}
+    assert finished.results.counts.get("question.unscored", 0) == 0
