@@ -62,6 +62,7 @@ def _rows(episode: Episode) -> list[Row]:
 EPISODES = Stage(
     name="episodes",
     record=Episode,
+    version=2,
     make=join_episode,
     needs=(USER_PROFILES, STATE_SCHEMA, STATE_TRAJECTORY, SESSION_QUERIES, ANSWERS),
 )

@@ -1,6 +1,6 @@
 """The exposure gate: a query is kept when a judge reads the intended values back out of it (section 3.1, App. C.3)."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from pydantic import BaseModel
@@ -90,14 +90,23 @@ async def read_exposure(
     """What a judge reads out of the text for these variables, "" where it cannot tell; options shuffled per trial."""
     item_id, number = trial
     chance = Chance(scene.recipe.seed, scene.profile.user_id, "exposure", item_id, number.number)
-    extra = [CANNOT_TELL] if scene.recipe.gates.cannot_tell else []
+    label = _label_beside([choice for values in choices.values() for choice in values])
+    extra = [label] if scene.recipe.gates.cannot_tell else []
     options = {name: [*chance.shuffled(choices[name]), *extra] for name in choices}
     prompt = load_prompt("session_queries/check_exposure").render(
-        query=text, state_choices=options, cannot_tell=CANNOT_TELL if extra else ""
+        query=text, state_choices=options, cannot_tell=label if extra else ""
     )
 
     def read(reply: LegalReply) -> dict[str, str]:
         given = reply.given()
-        return {name: "" if given[name] == CANNOT_TELL and extra else given[name] for name in options}
+        return {name: "" if given[name] in extra else given[name] for name in options}
 
     return await ask(scene.model, Ask(prompt, one_of_each(options), read, number.number), recipe=scene.recipe)
+
+
+def _label_beside(choices: Collection[str]) -> str:
+    """The answer "cannot tell" in words that are no choice themselves."""
+    label = CANNOT_TELL
+    while label in choices:
+        label += "_"
+    return label

@@ -53,7 +53,7 @@ def load_recipe(variant: str, overrides: Mapping[str, object] | None = None) -> 
     fields = cast(dict[str, Any], content)
     for key, value in (overrides or {}).items():
         _set(fields, key.split("."), value)
-    return build_recipe({"variant": variant, **fields})
+    return build_recipe({**fields, "variant": variant})
 
 
 def build_recipe(fields: Mapping[str, object]) -> Recipe:

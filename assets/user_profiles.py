@@ -1,5 +1,7 @@
 """Stage 2: a persona made ready for role-play (section 3.1; App. C.3, user profile sampling)."""
 
+import re
+
 from pydantic import BaseModel
 
 from assets.asking import Ask, ask
@@ -55,7 +57,7 @@ async def complete_profile(persona: Persona, *, recipe: Recipe, model: LanguageM
     info = complementary_info(persona)
 
     def read(reply: ProfileReply) -> UserProfile:
-        if reply.name.casefold() not in info.casefold():
+        if not re.search(rf"(?<!\w){re.escape(reply.name)}(?!\w)", info, re.IGNORECASE):
             raise ValueError(f"The name {reply.name!r} does not occur in the complementary information.")
         if len(reply.profile.split()) >= PROFILE_WORD_LIMIT:
             raise ValueError(f"The profile has {len(reply.profile.split())} words; fewer than 500 are wanted.")

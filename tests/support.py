@@ -133,7 +133,7 @@ def _initial_state(request: ModelRequest) -> object:
 
 def update(request: ModelRequest) -> dict[str, Any]:
     """The wanted number of changes, of the variables that changed least, each to its first other value."""
-    wanted = re.search(r"Let about (\d+)", request.messages[0].content)
+    wanted = re.search(r"Let about (\d+)", request.messages[1].content)
     assert wanted is not None
     counts, offered = material(request, "update_counts"), material(request, "state_schema")
     seldom = sorted(offered, key=lambda name: counts[name])[: int(wanted[1])]

@@ -65,8 +65,9 @@ class Task:
         return json.loads(self.blocks[tag])
 
     def number(self, pattern: str, *, default: int) -> int:
-        """The first number that the instructions give at the pattern's group."""
-        match = re.search(pattern, self.system)
+        """The first number that the instructions, before or beside the fenced data, give at the pattern's group."""
+        first = self.user_texts[0] if self.user_texts else ""
+        match = re.search(pattern, f"{self.system}\n{BLOCK.sub('', first)}")
         return int(match[1]) if match else default
 
     @cached_property

@@ -20,7 +20,7 @@ from pipelines.resources.call_cache import REPLY, ReplyStore
 from pipelines.resources.keyed_store import KeyedStore
 
 TABLE = "jobs"
-COLUMNS = {"ids": "TEXT", "place": "TEXT", "batch_id": "TEXT", "ended": "INTEGER"}
+COLUMNS = {"ids": "TEXT", "place": "TEXT", "tried": "INTEGER", "batch_id": "TEXT", "ended": "INTEGER"}
 REPLIES = "CREATE TABLE IF NOT EXISTS replies (id TEXT PRIMARY KEY, reply BLOB NOT NULL)"
 ADD = f"INSERT INTO {TABLE} (key, value, ids, place) VALUES (?, ?, ?, ?)"
 OPEN = f"SELECT key, ids FROM {TABLE} WHERE place = ? AND ended IS NULL"
@@ -35,10 +35,14 @@ def batch_file(place: Home) -> Path:
 
 @dataclass(frozen=True)
 class Job:
-    """A job as it is written down. `content` is the input file; without a `batch_id` it is not known to have been sent."""
+    """A job as it is written down. `content` is the input file.
+
+    `tried` without a `batch_id`: it may have been sent by someone who did not live to note the provider's name of it.
+    """
 
     key: str
     content: bytes
+    tried: bool
     batch_id: str | None
     ended: bool
 
@@ -61,17 +65,22 @@ class BatchBook:
 
     async def known(self, ids: Iterable[str]) -> Known:
         """What is known of these lines."""
-        return await self._store.run(partial(self._known, list(ids)))
+        return await self._store.run(partial(self._known, ids=list(ids)))
 
     async def claim(self, lines: Mapping[str, str]) -> Known:
         """Put the lines of which nothing is known into a job, written down when this returns; none is fresh any more."""
-        return await self._store.run(partial(self._claim, dict(lines)))
+        return await self._store.run(partial(self._claim, lines=dict(lines)))
 
     async def job(self, key: str) -> Job:
         """A job as it is now."""
         row = await self._store.run(lambda connection: connection.execute(_SELECT, (key,)).fetchone())
-        content, batch_id, ended = row
-        return Job(key, content, batch_id, bool(ended))
+        content, tried, batch_id, ended = row
+        return Job(key, content, bool(tried), batch_id, bool(ended))
+
+    async def try_to_send(self, key: str) -> None:
+        """Note that the job is about to be sent."""
+        update = f"UPDATE {TABLE} SET tried = 1 WHERE key = ?"
+        await self._store.run(lambda connection: connection.execute(update, (key,)))
 
     async def sent(self, key: str, batch_id: str) -> None:
         """Note the provider's name of the job."""
@@ -81,23 +90,24 @@ class BatchBook:
     async def end(self, key: str, replies: Mapping[str, ModelReply]) -> None:
         """Close the job and keep its replies, both or neither. Lines without a reply are free for another job."""
         rows = [(custom_id, REPLY.dump_json(reply)) for custom_id, reply in replies.items()]
-        await self._store.run(partial(_end, key, rows))
+        await self._store.run(partial(_end, key=key, rows=rows))
 
     def locked(self) -> AbstractAsyncContextManager[object]:
         """Only one process at a time may be inside; one that dies lets the next one in."""
-        return AsyncFileLock(f"{self._path}.lock")
+        # Never a lock that is only a file: a killed process would leave it behind, and everyone would wait for ever.
+        return AsyncFileLock(f"{self._path}.lock", fallback_to_soft=False)
 
     async def tidy(self, kept: ReplyStore) -> None:
         """Forget the replies that the call cache has."""
         ids = await self._store.run(_reply_ids)
         done = [custom_id for custom_id in ids if await kept.get(custom_id) is not None]
-        await self._store.run(partial(_forget, done))
+        await self._store.run(partial(_forget, ids=done))
 
     def close(self) -> None:
         """Let go of the file."""
         self._store.close()
 
-    def _known(self, ids: list[str], connection: sqlite3.Connection) -> Known:
+    def _known(self, connection: sqlite3.Connection, *, ids: list[str]) -> Known:
         connection.execute(REPLIES)
         known, jobs = Known(), dict[str, str]()
         for key, joined in connection.execute(OPEN, (self._place,)):
@@ -112,29 +122,29 @@ class BatchBook:
                 known.fresh.append(custom_id)
         return known
 
-    def _claim(self, lines: dict[str, str], connection: sqlite3.Connection) -> Known:
+    def _claim(self, connection: sqlite3.Connection, *, lines: dict[str, str]) -> Known:
         with connection:
             connection.execute("BEGIN IMMEDIATE")
-            known = self._known(list(lines), connection)
+            known = self._known(connection, ids=list(lines))
             if known.fresh:
                 content = "".join(f"{lines[custom_id]}\n" for custom_id in sorted(known.fresh)).encode()
-                key = _key(content, connection)
+                key = _key(connection, content=content)
                 connection.execute(ADD, (key, content, " ".join(known.fresh), self._place))
                 known.jobs[key], known.fresh = known.fresh, []
         return known
 
 
-_SELECT = f"SELECT value, batch_id, ended FROM {TABLE} WHERE key = ?"
+_SELECT = f"SELECT value, tried, batch_id, ended FROM {TABLE} WHERE key = ?"
 
 
-def _key(content: bytes, connection: sqlite3.Connection) -> str:
+def _key(connection: sqlite3.Connection, *, content: bytes) -> str:
     """The digest of the lines, and how many jobs with these lines there were: they may have to be sent again."""
     digest = hashlib.sha256(content).hexdigest()[:40]
     earlier = connection.execute(f"SELECT COUNT(*) FROM {TABLE} WHERE key LIKE ?", (f"{digest}-%",)).fetchone()
     return f"{digest}-{earlier[0]}"
 
 
-def _end(key: str, rows: list[tuple[str, bytes]], connection: sqlite3.Connection) -> None:
+def _end(connection: sqlite3.Connection, *, key: str, rows: list[tuple[str, bytes]]) -> None:
     with connection:
         connection.execute("BEGIN IMMEDIATE")
         connection.executemany(KEEP, rows)
@@ -146,7 +156,7 @@ def _reply_ids(connection: sqlite3.Connection) -> list[str]:
     return [row[0] for row in connection.execute("SELECT id FROM replies")]
 
 
-def _forget(ids: list[str], connection: sqlite3.Connection) -> None:
+def _forget(connection: sqlite3.Connection, *, ids: list[str]) -> None:
     with connection:
         connection.execute("BEGIN IMMEDIATE")
         connection.executemany("DELETE FROM replies WHERE id = ?", [(custom_id,) for custom_id in ids])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from openai.types import Batch
 
 from assets.ports import EndpointError, ModelReply
-from pipelines.resources.batch_book import BatchBook, Job
+from pipelines.resources.batch_book import BatchBook
 from pipelines.resources.batch_lines import Result, read_results
 from pipelines.resources.batch_office import BatchOffice, Missing
 from pipelines.resources.batch_settings import BatchProgress, BatchSettings
@@ -41,28 +41,30 @@ class BatchRun:
 
     async def finish(self, key: str) -> Outcome | None:
         """Wait for the job's end and keep its replies; None when another process has. Raises EndpointError, StoreError."""
-        sent = await self._sent(key)
-        if sent.batch_id is None:
+        batch_id = await self._sent(key)
+        if batch_id is None:
             return None
         try:
-            outcome = await self._read(await self._ended(sent.batch_id))
+            outcome = await self._read(await self._ended(batch_id))
         except Missing:
             # The provider has forgotten the job or its files: what they held is lost, and has to be asked again.
             outcome = Outcome()
         await self.book.end(key, outcome.replies)
         return outcome
 
-    async def _sent(self, key: str) -> Job:
+    async def _sent(self, key: str) -> str | None:
+        """The provider's name of the job, which is sent if it was not; None when it has ended."""
         async with self.book.locked():
             job = await self.book.job(key)
-            if job.ended:
-                return Job(key, b"", None, ended=True)
-            if job.batch_id is not None:
-                return job
-            # Whoever wrote the job down may have died between sending it and noting its name.
-            batch = await self.office.find(key) or await self.office.send(job.content, key=key)
+            if job.ended or job.batch_id is not None:
+                return None if job.ended else job.batch_id
+            # Whoever tried before us may have died between sending the job and noting its name.
+            batch = await self.office.find(key) if job.tried else None
+            if batch is None:
+                await self.book.try_to_send(key)
+                batch = await self.office.send(job.content, key=key)
             await self.book.sent(key, batch.id)
-            return Job(key, job.content, batch.id, ended=False)
+            return batch.id
 
     async def _ended(self, batch_id: str) -> Batch:
         began, wait = time.monotonic(), self.settings.first_look

@@ -118,6 +118,7 @@ def test_a_job_that_was_sent_but_not_noted_is_found_again(tmp_path: Path) -> Non
         (key,) = asyncio.run(book.claim(lines)).jobs
         client = openai.OpenAI(base_url=url, api_key="any")
         sent = client.files.create(file=("batch.jsonl", asyncio.run(book.job(key)).content), purpose="batch")
+        asyncio.run(book.try_to_send(key))
         client.batches.create(input_file_id=sent.id, endpoint=URL, completion_window="24h", metadata={KEY: key})
         assert len(ask_all(batched(tmp_path, settings_for(url)))) == len(TEXTS)
         assert len(jobs_at(url)) == 1

@@ -36,7 +36,7 @@ def test_an_update_query_tells_the_event_in_the_first_person() -> None:
     event = events(["usual_running_surface"])[0]["event"]
     change = {"usual_running_surface": {"old": "stadium_track", "new": "paved_streets"}}
     context = [{"background": event, "state_transition": change}]
-    values = {**COMMON, "state_schema": SCHEMA, "period": {"from": "a", "to": "b"}, "context": context}
+    values = {**COMMON, "state_schema": SCHEMA, "other_variables": [], "period": {"from": "a", "to": "b"}, "context": context}
     told = [ask("session_queries/update", values, seed=seed)["queries"][0] for seed in range(20)]
     assert sum(event[1:] in query for query in told) >= 15
     assert all(f"I {event[0].lower()}" in query for query in told if event[1:] in query)
