@@ -10,6 +10,7 @@ from typing import Any
 import dagster as dg
 from rich.console import Console
 
+from assets.interruption import STOPPED
 from assets.recipes import units
 from assets.records.recipe import Recipe
 from pipelines.cli.problems import Problem
@@ -132,6 +133,8 @@ def first_problem(result: dg.ExecuteInProcessResult) -> str:
     for event in result.all_events:
         if event.is_step_failure:
             data = event.step_failure_data
+            if data.error is not None and data.error.cls_name == dg.DagsterExecutionInterruptedError.__name__:
+                return STOPPED
             if data.user_failure_data is not None and data.user_failure_data.description:
                 return data.user_failure_data.description
             cause = data.error_display_string.strip() if data.error else "unknown"

@@ -12,7 +12,8 @@ CHARACTERS_PER_TOKEN = 4
 
 
 class AdaptiveLimit:
-    """Calls in flight: one more after each window of successes, half as many after an overload.
+    """Calls in flight: one more per success until the first overload, then one more after each window of successes; half
+    as many after an overload.
 
     It serves one event loop. Slots are handed on in the order of asking.
     """
@@ -48,7 +49,8 @@ class AdaptiveLimit:
     def succeeded(self) -> None:
         """Count a success."""
         self._successes += 1
-        if self._successes >= self.limit:
+        window = self.limit if self._halvings else 1
+        if self._successes >= window:
             self._successes = 0
             self.limit = min(self.limit + 1, self._ceiling)
 

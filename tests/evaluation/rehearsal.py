@@ -15,13 +15,15 @@ from assets.records.episode import Episode
 from pipelines.evaluation.assistant import Tools
 from pipelines.evaluation.dataset import UNKNOWN, Dataset, Rounds
 from pipelines.evaluation.embeddings import Vector
-from pipelines.evaluation.folder import RunFolder
+from pipelines.evaluation.folder import FinishedRun, RunFolder
 from pipelines.evaluation.models import ModelPorts
 from pipelines.evaluation.plan import Options, Roles, manifest_of
 from pipelines.evaluation.records import AssistantSpec
-from pipelines.evaluation.run import Run
+from pipelines.evaluation.report import run_report
+from pipelines.evaluation.run import Run, evaluate
 from tests.scenario import episode as scenario_episode
 from tests.scenario import varied
+from tests.support import run
 
 ROUNDS = Rounds(initial=1, update=2)
 OBJECT = re.compile(r"\{[^{}]*\{[^{}]*\}[^{}]*\}|\{[^{}]*\}")
@@ -167,3 +169,11 @@ def run_of(
         recipe=roles.recipe(options),
         folder=RunFolder(folder / manifest.run_id),
     )
+
+
+def finish(work: Run) -> FinishedRun:
+    """Carry it out and write it."""
+    work.folder.begin(work.manifest)
+    finished = run(evaluate(work))
+    work.folder.finish(finished, report=run_report(finished))
+    return finished

@@ -6,20 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from assets.ports import EndpointError, ModelRequest
+from assets.ports import ModelRequest
 from assets.records.usage import Usage
 from pipelines.evaluation.assistants import registry
 from pipelines.evaluation.assistants.native import NativeAssistant
-from pipelines.evaluation.folder import FinishedRun, read_run
 from pipelines.evaluation.forecast import forecast
 from pipelines.evaluation.plan import Options
 from pipelines.evaluation.problems import EvaluationError
 from pipelines.evaluation.records import AssistantSpec
-from pipelines.evaluation.report import run_report
-from pipelines.evaluation.run import Run, evaluate
-from pipelines.resources.call_cache import CachedModel, open_replies
-from tests.evaluation.rehearsal import RehearsalModel, dataset, run_of
-from tests.support import run
+from tests.evaluation.rehearsal import RehearsalModel, dataset, finish, run_of
 
 KINDS = ("llm", "rag", "awe", "awi")
 
@@ -27,19 +22,6 @@ KINDS = ("llm", "rag", "awe", "awi")
 def spec(kind: str) -> AssistantSpec:
     """The kind with its default settings."""
     return AssistantSpec(name=kind, kind=kind)
-
-
-def finish(work: Run) -> FinishedRun:
-    """Carry it out and write it."""
-    work.folder.begin(work.manifest)
-    finished = run(evaluate(work))
-    work.folder.finish(finished, report=run_report(finished))
-    return finished
-
-
-def files(work: Run) -> dict[str, bytes]:
-    """The folder's files by name."""
-    return {path.name: path.read_bytes() for path in sorted(work.folder.path.iterdir())}
 
 
 def test_a_perfect_memory_scores_one_and_none_scores_below(tmp_path: Path) -> None:
@@ -80,45 +62,6 @@ def test_the_forecast_is_what_the_run_asks(tmp_path: Path, kind: str) -> None:
     assert len(model.asked("evaluation/follow_up")) + len(model.asked("evaluation/check_turn")) == told.simulator
     assert len(model.requests) - len(memory) == told.calls - told.memory_writes
     assert len(memory) <= told.memory_writes
-
-
-@pytest.mark.parametrize("calls", [1, 15, 30, 45])
-def test_a_run_that_broke_off_goes_on_without_asking_anything_twice(tmp_path: Path, calls: int) -> None:
-    whole = run_of(tmp_path / "whole", RehearsalModel(), spec=spec("awe"))
-    finish(whole)
-    store = open_replies(tmp_path / "calls.sqlite")
-    model = RehearsalModel(calls_left=calls)
-    broken = run_of(tmp_path / "broken", model, spec=spec("awe"))
-    cached = CachedModel(model, store=store, mode="use")
-    broken = replace(broken, models=replace(broken.models, chat=cached), tools=replace(broken.tools, model=cached))
-    with pytest.raises(EndpointError):
-        finish(broken)
-    broken.folder.close()
-    model.calls_left = 1_000_000
-    finish(broken)
-    store.close()
-
-    assert files(broken) == files(whole)
-    assert len(model.requests) == len(
-        {repr(replace(request, labels=whole.recipe and request.labels)) for request in model.requests}
-    )
-
-
-def test_a_replay_without_a_model_gives_the_same_bytes(tmp_path: Path) -> None:
-    store = open_replies(tmp_path / "calls.sqlite")
-
-    def through_the_cache(folder: str, mode: str, model: RehearsalModel) -> Run:
-        work = run_of(tmp_path / folder, model)
-        cached = CachedModel(model, store=store, mode="replay" if mode == "replay" else "use")
-        return replace(work, models=replace(work.models, chat=cached), tools=replace(work.tools, model=cached))
-
-    first = through_the_cache("first", "use", RehearsalModel())
-    again = through_the_cache("again", "replay", RehearsalModel(calls_left=0))
-    finish(first)
-    finish(again)
-    store.close()
-
-    assert files(again) == files(first)
 
 
 def test_neither_how_many_users_live_at_once_nor_their_order_changes_an_answer(tmp_path: Path) -> None:
@@ -168,16 +111,6 @@ def test_an_assistant_that_remembers_its_examination_is_found_out(tmp_path: Path
         finish(run_of(tmp_path, RehearsalModel(), spec=spec("gossip")))
 
 
-def test_a_finished_run_is_read_as_it_was_written(tmp_path: Path) -> None:
-    work = run_of(tmp_path, RehearsalModel())
-    finished = finish(work)
-    kept = read_run(work.manifest.run_id[:30], runs=tmp_path)
-
-    assert kept == replace(finished, answers=kept.answers, turns=kept.turns)
-    assert list(kept.answers) == list(finished.answers)
-    assert list(kept.turns) == list(finished.turns)
-
-
 def test_the_time_told_is_the_episodes_and_each_session_opens_with_its_query(tmp_path: Path) -> None:
     model = RehearsalModel()
     work = run_of(tmp_path, model, data=dataset("ada"))
@@ -198,12 +131,6 @@ def test_usage_tells_what_dialogues_questions_and_the_simulated_user_took(tmp_pa
 
     assert sum((used for used in usage.values()), Usage()).calls == len(model.requests)
     assert usage["dialogue"].calls == len(model.asked("chat"))
-
-
-def test_attempts_are_runs_of_their_own(tmp_path: Path) -> None:
-    first, second = run_of(tmp_path, RehearsalModel()), run_of(tmp_path, RehearsalModel(), attempt=1)
-
-    assert first.manifest.run_id != second.manifest.run_id
 
 
 def test_the_manifest_names_all_prompts_and_no_key(tmp_path: Path) -> None:

@@ -19,24 +19,37 @@ from tests.pipelines.scripted_server import CLOSED_SCHEMA, KEY, a_request
 Schema = dict[str, object]
 
 
-def test_the_limit_grows_by_one_per_window_and_halves_once_per_overload() -> None:
+def test_the_limit_grows_with_every_success_until_the_first_overload_and_by_one_per_window_after_it() -> None:
     async def live() -> list[int]:
-        limit = AdaptiveLimit(start=4, ceiling=5)
+        limit = AdaptiveLimit(start=4, ceiling=20)
         seen: list[int] = []
         acquired = [await limit.acquire() for _ in range(4)]
         for _ in acquired:
             limit.succeeded()
         seen.append(limit.limit)
         for ticket in acquired:
-            limit.overloaded(ticket)
+            limit.overloaded(ticket)  # four calls met one and the same overload
             limit.release()
         seen.append(limit.limit)
+        for _ in range(4):
+            limit.succeeded()
+        return [*seen, limit.limit]
+
+    assert asyncio.run(live()) == [8, 4, 5]
+
+
+def test_the_limit_keeps_between_one_and_its_ceiling() -> None:
+    async def live() -> list[int]:
+        limit = AdaptiveLimit(start=2, ceiling=3)
+        for _ in range(9):
+            limit.succeeded()
+        highest = limit.limit
         for _ in range(5):
             limit.overloaded(await limit.acquire())
             limit.release()
-        return [*seen, limit.limit]
+        return [highest, limit.limit]
 
-    assert asyncio.run(live()) == [5, 2, 1]
+    assert asyncio.run(live()) == [3, 1]
 
 
 def test_a_bucket_spreads_amounts_over_the_minute() -> None:

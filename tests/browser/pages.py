@@ -1,0 +1,129 @@
+"""What a user does on Dagster's pages, and a headless Chromium to do it with."""
+
+import os
+import re
+import shutil
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from playwright.sync_api import BrowserContext, Locator, Page, Request, expect, sync_playwright
+
+JOB = "/locations/amemgym/jobs/generate_and_release"
+RUN_SECONDS = 150.0
+ENDED = re.compile(r"^(Success|Failure|Canceled)$")
+# As root, Chromium starts without its sandbox only. What it would fetch for itself, it cannot resolve.
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+)
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A browser at one server: `seen` lists the hosts it asked, `shots` is where pictures go."""
+
+    context: BrowserContext
+    url: str
+    shots: Path
+    seen: set[str] = field(default_factory=set[str])
+
+    def open(self, path: str) -> Page:
+        """A page in a tab of its own."""
+        page = self.context.new_page()
+        page.goto(self.url + path)
+        return page
+
+    def shoot(self, page: Page, name: str) -> None:
+        """Keep a picture, once the page has come to rest."""
+        page.wait_for_timeout(700)
+        page.screenshot(path=self.shots / f"{name}.png")
+
+
+@contextmanager
+def visit(url: str, *, shots: Path) -> Generator[Visit, None, None]:
+    """Start Debian's Chromium, or the one that CHROMIUM names."""
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    assert chromium, "There is no chromium; `make test-browser` installs it on Debian, or set CHROMIUM to its path."
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
+        context = browser.new_context(viewport={"width": 1600, "height": 1000})
+        context.set_default_timeout(30_000)
+        here = Visit(context, url, shots)
+
+        def note(request: Request) -> None:
+            parts = urlsplit(request.url)
+            if parts.scheme not in ("data", "blob"):
+                here.seen.add(parts.hostname or request.url)
+
+        context.on("request", note)
+        yield here
+        browser.close()
+
+
+def graph(page: Page) -> Locator:
+    """The nodes of the asset graph, with all groups opened."""
+    nodes = page.locator("svg foreignObject")
+    expect(nodes.first).to_be_visible()
+    page.wait_for_timeout(500)
+    page.keyboard.press("Alt+KeyE")
+    return nodes
+
+
+def fill_in(page: Page, *, partition: str, override: str) -> Locator:
+    """Open the materialize dialog of the whole chain, choose a partition and override the recipe."""
+    page.get_by_role("button", name="Materialize all").first.click()
+    dialog = page.locator(".dagster-dialog").first
+    dialog.get_by_text("Select a partition").click()
+    page.locator(".dagster-popover").get_by_role("menuitem").filter(has_text=partition).click()
+    page.keyboard.press("Escape")
+    dialog.get_by_text("Config", exact=True).click()
+    dialog.get_by_text("Add config").click()
+    page.locator(".CodeMirror.cm-s-config-editor").click()
+    page.keyboard.insert_text(f"ops:\n  recipe:\n    config:\n      {override}")
+    return dialog
+
+
+def save_config(page: Page) -> None:
+    """Close the configuration editor, which has nothing to object to."""
+    expect(page.get_by_text("No errors")).to_be_visible()
+    page.get_by_role("button", name="Save config").click()
+
+
+def launch(page: Page, dialog: Locator) -> None:
+    """Start the run and follow the link to its page."""
+    dialog.get_by_role("button", name="Launch 1 run").click()
+    page.get_by_role("link", name="View", exact=True).click()
+    page.wait_for_url("**/runs/*")
+
+
+def start(visit: Visit, *, partition: str, override: str) -> Page:
+    """The page of a new run of the whole chain."""
+    page = visit.open(JOB)
+    dialog = fill_in(page, partition=partition, override=override)
+    save_config(page)
+    launch(page, dialog)
+    return page
+
+
+def outcome(page: Page, *, seconds: float = RUN_SECONDS) -> str:
+    """How the run of this page ended."""
+    status = page.get_by_text(ENDED).first
+    expect(status).to_be_visible(timeout=seconds * 1000)
+    return status.inner_text()
+
+
+def metadata(page: Page) -> dict[str, str]:
+    """The metadata that an asset's overview shows, by key."""
+    table = page.locator("table").filter(has=page.get_by_text("Timestamp", exact=True))
+    expect(table).to_be_visible()
+    rows = [row.locator("td").all_inner_texts() for row in table.locator("tbody > tr").all()]
+    return {row[0].strip(): row[2].strip() for row in rows if len(row) >= 3}

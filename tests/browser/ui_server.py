@@ -1,0 +1,104 @@
+"""A real `amemgym ui` with a port and a data folder of its own, stopped whatever happens."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+SECONDS_TO_START = 120.0
+SECONDS_TO_STOP = 20.0
+
+
+@dataclass(frozen=True)
+class UiServer:
+    """Where the page is, and the data folder behind it."""
+
+    url: str
+    home: Path
+
+    @property
+    def log(self) -> Path:
+        """What the server printed."""
+        return self.home / "ui.log"
+
+
+@contextmanager
+def ui_server(home: Path) -> Generator[UiServer, None, None]:
+    """Start it, wait for its page, and stop it with everything it started."""
+    server = UiServer(f"http://127.0.0.1:{_free_port()}", home)
+    with server.log.open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "pipelines.cli.main", "ui", "--port", server.url.rpartition(":")[2]],
+            cwd=ROOT,
+            env={**_clean_environment(), "AMEMGYM_HOME": str(home)},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=_listen_to_interrupts,
+        )
+    try:
+        _wait_for(server, process)
+        yield server
+    finally:
+        _stop(process)
+
+
+def _clean_environment() -> dict[str, str]:
+    """The environment without endpoint, key or folders of whoever runs the test."""
+    return {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "AMEMGYM_", "DAGSTER_"))}
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def _listen_to_interrupts() -> None:
+    # A job in a shell's background inherits that SIGINT is ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _wait_for(server: UiServer, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + SECONDS_TO_START
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            break
+        with suppress(urllib.error.URLError, OSError), urllib.request.urlopen(f"{server.url}/server_info", timeout=5):
+            return
+        time.sleep(0.2)
+    raise AssertionError(f"The page did not come up:\n{server.log.read_text(encoding='utf-8', errors='replace')[-3000:]}")
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """Ctrl-C to all, as in a terminal; who does not end in time is killed."""
+    for number in (signal.SIGINT, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        deadline = time.monotonic() + SECONDS_TO_STOP
+        while time.monotonic() < deadline:
+            process.poll()
+            if not _members(process.pid):
+                return
+            time.sleep(0.1)
+
+
+def _members(group: int) -> list[int]:
+    """The processes of a group that still run; what waits for its parent to notice its end does not."""
+    found: list[int] = []
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, _, owner = entry.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[:3]
+            if int(owner) == group and state not in "ZX":
+                found.append(int(entry.parent.name))
+    return found

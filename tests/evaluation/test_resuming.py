@@ -1,0 +1,86 @@
+"""A run can be killed, taken up, repeated without a model, and read again; its bytes are always the same."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from assets.ports import EndpointError
+from pipelines.evaluation.folder import read_run
+from pipelines.evaluation.problems import EvaluationError
+from pipelines.evaluation.records import AssistantSpec
+from pipelines.evaluation.run import Run
+from pipelines.resources.call_cache import CachedModel, open_replies
+from tests.evaluation.rehearsal import RehearsalModel, finish, run_of
+
+AWE = AssistantSpec(name="awe", kind="awe")
+
+
+def files(work: Run) -> dict[str, bytes]:
+    """The folder's files by name."""
+    return {path.name: path.read_bytes() for path in sorted(work.folder.path.iterdir())}
+
+
+@pytest.mark.parametrize("calls", [1, 15, 30, 45])
+def test_a_run_that_broke_off_goes_on_without_asking_anything_twice(tmp_path: Path, calls: int) -> None:
+    whole = run_of(tmp_path / "whole", RehearsalModel(), spec=AWE)
+    finish(whole)
+    store = open_replies(tmp_path / "calls.sqlite")
+    model = RehearsalModel(calls_left=calls)
+    broken = run_of(tmp_path / "broken", model, spec=AWE)
+    cached = CachedModel(model, store=store, mode="use")
+    broken = replace(broken, models=replace(broken.models, chat=cached), tools=replace(broken.tools, model=cached))
+    with pytest.raises(EndpointError):
+        finish(broken)
+    broken.folder.close()
+    model.calls_left = 1_000_000
+    finish(broken)
+    store.close()
+
+    assert files(broken) == files(whole)
+    assert len(model.requests) == len(
+        {repr(replace(request, labels=whole.recipe and request.labels)) for request in model.requests}
+    )
+
+
+def test_a_replay_without_a_model_gives_the_same_bytes(tmp_path: Path) -> None:
+    store = open_replies(tmp_path / "calls.sqlite")
+
+    def through_the_cache(folder: str, mode: str, model: RehearsalModel) -> Run:
+        work = run_of(tmp_path / folder, model)
+        cached = CachedModel(model, store=store, mode="replay" if mode == "replay" else "use")
+        return replace(work, models=replace(work.models, chat=cached), tools=replace(work.tools, model=cached))
+
+    first = through_the_cache("first", "use", RehearsalModel())
+    again = through_the_cache("again", "replay", RehearsalModel(calls_left=0))
+    finish(first)
+    finish(again)
+    store.close()
+
+    assert files(again) == files(first)
+
+
+def test_attempts_are_runs_of_their_own(tmp_path: Path) -> None:
+    first, second = run_of(tmp_path, RehearsalModel()), run_of(tmp_path, RehearsalModel(), attempt=1)
+
+    assert first.manifest.run_id != second.manifest.run_id
+
+
+def test_a_finished_run_is_read_as_it_was_written(tmp_path: Path) -> None:
+    work = run_of(tmp_path, RehearsalModel())
+    finished = finish(work)
+    kept = read_run(work.manifest.run_id[:30], runs=tmp_path)
+
+    assert kept == replace(finished, answers=kept.answers, turns=kept.turns)
+    assert list(kept.answers) == list(finished.answers)
+    assert list(kept.turns) == list(finished.turns)
+
+
+def test_an_unfinished_run_is_no_result(tmp_path: Path) -> None:
+    work = run_of(tmp_path, RehearsalModel(calls_left=1))
+    with pytest.raises(EndpointError):
+        finish(work)
+    work.folder.close()
+
+    with pytest.raises(EvaluationError, match="not finished"):
+        read_run(work.manifest.run_id, runs=tmp_path)
