@@ -30,7 +30,7 @@ lint: $(READY)  ## style, types, import contracts
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/lint-imports
-	@$(BIN)/pyright
+	@$(BIN)/pyright --pythonpath $(BIN)/python
 
 ui: $(READY)  ## open the Dagster UI on http://127.0.0.1:3000
 	@$(BIN)/amemgym ui
@@ -40,11 +40,15 @@ bench: $(READY)  ## measure speed and memory as ratios in one run
 
 test-browser: $(READY)  ## drive the real UI in a headless browser (installs Debian's chromium if it is missing)
 	@tests/browser/install.sh $(BIN)/python
+	@$(BIN)/pyright --pythonpath $(BIN)/python --project tests/browser
 	@$(BIN)/python -m pytest -m browser tests/browser
 
-lock:  ## compile requirements.lock anew (needs uv)
+lock:  ## compile the two lock files anew (needs uv)
 	@uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
 	  --python-version 3.11 --group dev --group build pyproject.toml --output-file requirements.lock
+	@uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
+	  --python-version 3.11 --group pyproject.toml:browser --constraint requirements.lock \
+	  --output-file tests/browser/requirements.lock
 
 clean:  ## remove the virtual environment and everything that was made
 	@rm -rf $(VENV) data .pytest_cache .ruff_cache .hypothesis .import_linter_cache

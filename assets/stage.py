@@ -54,7 +54,7 @@ def stage_asset(stage: Stage[R], face: Face) -> dg.AssetsDefinition:
         kinds={"python", "llm", "parquet"} if stage.prompts else {"python", "parquet"},
         owners=OWNERS,
         code_version=stage.code_version,
-        tags={"prompts": "yes" if stage.prompts else "no"},
+        tags={"asks_a_model": "yes" if stage.prompts else "no"},
     )
     async def materialize(context: dg.AssetExecutionContext, **values: Any) -> dg.MaterializeResult[Any]:
         recipe: Recipe = values.pop("recipe")

@@ -12,6 +12,12 @@ nux:
 concurrency:
   runs:
     max_concurrent_runs: 2
+# Look for queued runs every second, so that a run starts soon after the click.
+run_coordinator:
+  module: dagster.core.run_coordinator
+  class: QueuedRunCoordinator
+  config:
+    dequeue_interval_seconds: 1
 """
 
 

@@ -21,7 +21,6 @@ GENERATION = (
 RELEASE = ("quality_report", "dataset_card", "release")
 
 
-
 def _job(name: str, assets: tuple[str, ...], partitions: dg.StaticPartitionsDefinition, *, description: str) -> Any:
     return dg.define_asset_job(name, selection=list(assets), partitions_def=partitions, description=description)  # pyright: ignore[reportUnknownMemberType]
 

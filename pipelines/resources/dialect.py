@@ -35,6 +35,7 @@ class Dialect:
     limit_name: LimitName = "max_completion_tokens"
     temperature: bool = True
     seed: bool = True
+    cache_key: bool = True
 
     def body(self, request: ModelRequest) -> dict[str, object]:
         """The request as the JSON body of a chat completion."""
@@ -45,6 +46,9 @@ class Dialect:
         if self.seed:
             # Equal requests that differ in `sample` want different replies, also where the endpoint honours the seed.
             body["seed"] = (request.seed + request.sample) % LARGEST_SEED
+        if self.cache_key and request.labels.fingerprint:
+            # Calls of one prompt share their beginning: this sends them to where the provider has it cached.
+            body["prompt_cache_key"] = request.labels.fingerprint
         if request.json_schema is not None:
             body |= self._response_format(request, schema=request.json_schema)
             if self.structure in ("object", "text"):
@@ -74,6 +78,8 @@ class Dialect:
             better = replace(better, temperature=False)
         if self.seed and re.search(r"\bseed\b", about):
             better = replace(better, seed=False)
+        if self.cache_key and "prompt_cache_key" in about:
+            better = replace(better, cache_key=False)
         return None if better == self else better
 
     def _next_structure(self, schema: dict[str, object]) -> Structure:

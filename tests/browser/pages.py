@@ -36,9 +36,10 @@ class Visit:
     shots: Path
     seen: set[str] = field(default_factory=set[str])
 
-    def open(self, path: str) -> Page:
+    def open(self, path: str, *, width: int = 1600, height: int = 1000) -> Page:
         """A page in a tab of its own."""
         page = self.context.new_page()
+        page.set_viewport_size({"width": width, "height": height})
         page.goto(self.url + path)
         return page
 
@@ -55,7 +56,7 @@ def visit(url: str, *, shots: Path) -> Generator[Visit, None, None]:
     assert chromium, "There is no chromium; `make test-browser` installs it on Debian, or set CHROMIUM to its path."
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
-        context = browser.new_context(viewport={"width": 1600, "height": 1000})
+        context = browser.new_context()
         context.set_default_timeout(30_000)
         here = Visit(context, url, shots)
 

@@ -52,7 +52,7 @@ def demo(user: Visit) -> str:
 
 
 def test_the_graph_shows_every_asset_in_its_group(user: Visit) -> None:
-    page = user.open("/asset-groups")
+    page = user.open("/asset-groups", width=2600, height=1200)
     nodes = graph(page)
     for name, spec in SPECS.items():
         expect(nodes.get_by_text(name, exact=True).first).to_be_visible()
@@ -62,8 +62,7 @@ def test_the_graph_shows_every_asset_in_its_group(user: Visit) -> None:
 
 
 def test_the_catalog_tells_each_assets_group_and_description(user: Visit) -> None:
-    page = user.open("/assets")
-    page.set_viewport_size({"width": 1600, "height": 1300})
+    page = user.open("/assets", height=1300)
     for name, spec in SPECS.items():
         row = page.locator("[class*=VirtualizedTable_row]").filter(has=page.locator(f"a[href='/assets/{name}']"))
         expect(row.first).to_contain_text(str(spec.group_name))

@@ -3,10 +3,11 @@
 import asyncio
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
-from assets.ports import EndpointError, ModelReply
+from assets.ports import CallLabels, EndpointError, ModelReply
 from pipelines.resources.endpoint import Endpoint
 from pipelines.resources.endpoint_settings import EndpointSettings
 from tests.pipelines.scripted_server import (
@@ -118,6 +119,17 @@ def test_what_an_endpoint_does_not_take_is_left_out_once_and_for_all(
     assert server.asked[5]["response_format"] == {"type": "json_object"}
     assert server.asked[-1].keys() == {"model", "messages", "max_tokens"}
     assert '"additionalProperties":false' in str(server.asked[-1]["messages"])
+
+
+def test_calls_of_one_prompt_share_a_cache_key_until_an_endpoint_objects(
+    settings: EndpointSettings, server: ScriptedServer
+) -> None:
+    server.says(completion(), fault(400, "Unrecognized request argument supplied: prompt_cache_key"))
+    labelled = replace(a_request(), labels=CallLabels(prompt="answers/check", fingerprint="58e4ec62ac9d"))
+    endpoint = Endpoint(settings)
+    for _ in range(3):
+        asyncio.run(endpoint.complete(labelled))
+    assert [asked.get("prompt_cache_key") for asked in server.asked] == ["58e4ec62ac9d", "58e4ec62ac9d", None, None]
 
 
 def test_any_other_bad_request_ends_the_run(settings: EndpointSettings, server: ScriptedServer) -> None:
