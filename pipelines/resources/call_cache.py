@@ -5,6 +5,7 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Literal, Protocol
@@ -39,13 +40,15 @@ class CachedModel:
     """A model whose replies are kept by request.
 
     use: ask the model for what is missing. replay: never ask. off: always ask, keep nothing. Refusals and cut-off
-    replies are kept too, because asking again changes the messages and so the key.
+    replies are kept too, because asking again changes the messages and so the key. `at_once` bounds the calls that are
+    asked and not yet kept, which is all that a killed run can lose.
     """
 
-    def __init__(self, model: LanguageModel, *, store: ReplyStore, mode: CacheMode) -> None:
+    def __init__(self, model: LanguageModel, *, store: ReplyStore, mode: CacheMode, at_once: int | None = None) -> None:
         self._model = model
         self._store = store
         self._mode: CacheMode = mode
+        self._slots = nullcontext() if at_once is None else asyncio.Semaphore(at_once)
         self._asking: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
 
     async def complete(self, request: ModelRequest) -> ModelReply:
@@ -62,7 +65,8 @@ class CachedModel:
                 return kept
             if self._mode == "replay":
                 raise EndpointError(_missing(request.labels))
-            return await self._ask(request, key=key)
+            async with self._slots:
+                return await self._ask(request, key=key)
 
     async def _kept(self, key: str) -> ModelReply | None:
         value = await self._store.get(key)

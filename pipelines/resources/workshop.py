@@ -55,12 +55,12 @@ class Accounts:
         """From outside: hits are booked, then the call cache, then the budget, then paid calls are booked."""
         book = Book(self.ledger, self.prices, recipe, unit, self.settings.place)
         paid: LanguageModel = BookedCalls(self.road, book)
+        # Few slots would make small batch jobs, one after another.
+        at_once = MOST_LINES if recipe.models.batched else self.settings.max_in_flight
         if recipe.budget != Budget():
             tally = Tally(self.ledger, variant=recipe.variant, prices=self.prices)
-            # Few slots would make small batch jobs, one after another.
-            at_once = MOST_LINES if recipe.models.batched else self.settings.max_in_flight
             paid = BudgetedModel(paid, budget=recipe.budget, tally=tally, at_once=at_once)
-        return BookedHits(CachedModel(paid, store=self.replies, mode="use"), book)
+        return BookedHits(CachedModel(paid, store=self.replies, mode="use", at_once=at_once), book)
 
 
 @contextmanager

@@ -104,6 +104,8 @@ def launch(page: Page, dialog: Locator) -> None:
     dialog.get_by_role("button", name="Launch 1 run").click()
     page.get_by_role("link", name="View", exact=True).click()
     page.wait_for_url("**/runs/*")
+    # The notice with the link stays for a while, over the run's last log lines.
+    page.reload()
 
 
 def start(visit: Visit, *, partition: str, override: str) -> Page:

@@ -123,7 +123,7 @@ def test_the_same_release_is_made_through_a_served_endpoint_and_a_killed_run_rep
     assert status == 0, output
     assert digest(tmp_path) == digest(finished)
     assert 0 < kept < replies_kept(tmp_path)
-    assert sum(count - 1 for count in app.answered.values()) <= answered - kept
+    assert sum(count - 1 for count in app.answered.values()) <= answered - kept <= 4
 
 
 def test_a_rerun_makes_the_same_release_without_asking_again(finished: Path) -> None:
