@@ -84,6 +84,7 @@ def test_a_materialization_shows_counts_and_rows_of_real_text(user: Visit, serve
     assert int(shown["calls"]) > 0
     page.get_by_text("[Show Markdown]").click()
     dialog = page.locator(".dagster-dialog")
+    dialog.locator("tbody tr").nth(11).wait_for()  # the table is drawn after the dialog
     cells = dialog.locator("tbody tr td:nth-child(4)").all_inner_texts()
     user.shoot(page, "07_session_queries_preview")
     kept = _text_of(server.home / "snapshots" / shown["snapshot"])
