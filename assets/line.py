@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assets.desk import Desk, GivenUp
+from assets.look_ahead import LookAhead, ancestry
 from assets.metering import Meter
 from assets.ports import EndpointError, SnapshotRef, StageProgress
 from assets.recipes import Unit
@@ -82,7 +83,7 @@ class Line:
         while waiting and self.done < wanted:
             size = min(wanted - self.done, self.workshop.users_per_part)
             batch, waiting = waiting[:size], waiting[size:]
-            made = await self._batch(batch)
+            made = await self._batch(batch, reserve=waiting)
             for name, rows in made.items():
                 await asyncio.to_thread(writer.add, name, rows)
             preview = preview or [record for _, record in made.get(self.stage.name, [])[:3]]
@@ -91,13 +92,15 @@ class Line:
         ref = ref.model_copy(update={"usage": {**usage, self.stage.name: self.meter.usage}})
         return StageResult(ref, self.meter, preview, time.monotonic() - self.started, wanted, self.tried)
 
-    async def _batch(self, positions: Sequence[int]) -> dict[StageName, list[tuple[int, UserRecord]]]:
-        known = await asyncio.to_thread(self._known, positions)
-        desk = Desk(self.recipe, self.workshop, self.meter, known)
+    async def _batch(
+        self, positions: Sequence[int], *, reserve: Sequence[int]
+    ) -> dict[StageName, list[tuple[int, UserRecord]]]:
+        desk = await asyncio.to_thread(self._desk, positions)
+        ahead = self._look_ahead(reserve)
         slots = asyncio.Semaphore(self.workshop.users_at_once)
         ticker = asyncio.create_task(self._tick())
         try:
-            await self._all([self._one(desk, position, slots) for position in positions])
+            await self._all([self._one(desk, position, slots=slots, ahead=ahead) for position in positions])
         finally:
             ticker.cancel()
             self._report()
@@ -114,39 +117,31 @@ class Line:
         except* (EndpointError, OSError) as errors:
             raise errors.exceptions[0] from None
 
-    async def _one(self, desk: Desk, position: int, slots: asyncio.Semaphore) -> None:
+    async def _one(self, desk: Desk, position: int, *, slots: asyncio.Semaphore, ahead: LookAhead) -> None:
         async with slots:
             self.tried += 1
             try:
                 await desk.record(self.stage, position)
                 self.done += 1
-                self._look_ahead(desk, position)
+                ahead.go_on(desk, position)
             except GivenUp as given_up:
                 self.lost += 1
                 self.failed[position] = given_up.failure
+                ahead.replace(position)
 
-    def _look_ahead(self, desk: Desk, position: int) -> None:
+    def _look_ahead(self, reserve: Sequence[int]) -> LookAhead:
         # Records made ahead wait in memory for their asset, so a unit of many parts, which keeps the model busy anyway,
         # does without.
-        if len(self.unit.users) > self.workshop.users_per_part:
-            return
-        outlook = desk.outlook(position)
-        available = set(outlook.known)
-        reachable: list[Stage[UserRecord]] = []
-        for stage in self.later:
-            if all(need.name in available for need in stage.needs):
-                available.add(stage.name)
-                reachable.append(stage)
+        later = self.later if len(self.unit.users) <= self.workshop.users_per_part else ()
+        return LookAhead(self.workshop.flights, self.stage, later, lambda position: self._desk([position]), list(reserve))
 
-        async def go_on() -> None:
-            await asyncio.gather(*(outlook.record(stage, position) for stage in reachable), return_exceptions=True)
-
-        self.workshop.flights.look_ahead(go_on())
+    def _desk(self, positions: Sequence[int]) -> Desk:
+        return Desk(self.recipe, self.workshop, self.meter, self._known(positions))
 
     def _known(self, positions: Sequence[int]) -> dict[StageName, dict[int, UserRecord]]:
         """What the upstream snapshots hold of these users, their own rows and the carried ones."""
         known: dict[StageName, dict[int, UserRecord]] = {}
-        stages = _ancestry(self.stage)
+        stages = ancestry(self.stage)
         for ref in self.upstream.values():
             names: set[StageName] = {part.stage for part in ref.parts}
             for name in names:
@@ -173,10 +168,3 @@ class Line:
                     seconds=time.monotonic() - self.started,
                 )
             )
-
-
-def _ancestry(stage: Stage[UserRecord]) -> dict[StageName, Stage[UserRecord]]:
-    found: dict[StageName, Stage[UserRecord]] = {stage.name: stage}
-    for need in stage.needs:
-        found.update(_ancestry(need))
-    return found

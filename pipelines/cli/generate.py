@@ -2,7 +2,8 @@
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -103,19 +104,35 @@ def _instance(place: Home) -> dg.DagsterInstance:
     except OSError as error:
         raise Problem(f"Dagster's folder {place.dagster} cannot be used: {error.strerror or error}.") from error
     os.environ["DAGSTER_HOME"] = str(folder)
-    return dg.DagsterInstance.get()
+    with _dagster_storage():
+        return dg.DagsterInstance.get()
+
+
+@contextmanager
+def _dagster_storage() -> Generator[None, None, None]:
+    from sqlalchemy.exc import OperationalError
+
+    try:
+        yield
+    except OperationalError as error:
+        raise Problem(
+            f"Dagster's storage in {home().dagster} cannot be used: {error.orig}. Everything finished so far is kept: "
+            "free some space or mend the folder, and run the same command to go on."
+        ) from error
 
 
 def _run(phase: Phase, resources: dict[str, Any], *, instance: dg.DagsterInstance) -> dg.ExecuteInProcessResult:
     from pipelines.definitions import defs
 
-    result = defs.resolve_job_def(phase.job).execute_in_process(
-        instance=instance,
-        partition_key=phase.partition,
-        run_config={**QUIET, "ops": phase.config},
-        resources={**defs.resources, **resources} if defs.resources else resources,
-        raise_on_error=False,
-    )
+    job = defs.resolve_job_def(phase.job)
+    with _dagster_storage():
+        result = job.execute_in_process(
+            instance=instance,
+            partition_key=phase.partition,
+            run_config={**QUIET, "ops": phase.config},
+            resources={**defs.resources, **resources} if defs.resources else resources,
+            raise_on_error=False,
+        )
     if not result.success:
         raise Problem(first_problem(result))
     return result
