@@ -1,5 +1,8 @@
 """All templates by name, and the page that lists them (`python -m prompts.catalogue` rewrites it)."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 
@@ -9,9 +12,28 @@ FOLDER = Path(__file__).parent
 PAGE = FOLDER / "README.md"
 
 
-@cache
+# A prompt on trial, in place of the shipped one of its name.
+_ON_TRIAL: ContextVar[Prompt | None] = ContextVar("prompt_on_trial", default=None)
+
+
+@contextmanager
+def on_trial(prompt: Prompt | None) -> Generator[None, None, None]:
+    """Let `load_prompt` give this prompt under its name, here and in the tasks started here."""
+    token = _ON_TRIAL.set(prompt)
+    try:
+        yield
+    finally:
+        _ON_TRIAL.reset(token)
+
+
 def load_prompt(name: str) -> Prompt:
     """Load the template `<stage>/<call>`. Raises PromptError for an unknown name."""
+    tried = _ON_TRIAL.get()
+    return tried if tried is not None and tried.name == name else _shipped(name)
+
+
+@cache
+def _shipped(name: str) -> Prompt:
     path = FOLDER / f"{name}.md"
     if name not in prompt_names():
         raise PromptError(f"There is no prompt {name!r}; there are {', '.join(prompt_names())}.")

@@ -33,12 +33,17 @@ class Phase:
     config: dict[str, Any]
 
 
-def generate_variant(variant: str, *, overrides: Sequence[str], concurrency: int, version: str) -> Path:
-    """Make the variant and its release; return the release's folder. Raises Problem with one sentence."""
+def generate_variant(
+    variant: str, *, overrides: Sequence[str], concurrency: int = 32, version: str = "auto", offline: bool = False
+) -> Path:
+    """Make the variant and its release; return the release's folder. Raises Problem with one sentence.
+
+    `offline`: no model is asked, every reply comes from the call cache.
+    """
     recipe = checked_recipe(variant, overrides)
     console = Console(stderr=True)
     started = time.monotonic()
-    with LiveProgress(console) as progress, _workshop(home(), concurrency, progress) as workshop:
+    with LiveProgress(console) as progress, _workshop(home(), concurrency, progress, offline=offline) as workshop:
         instance = _instance(home())
         *earlier, last = phases(recipe, parse_overrides(overrides), version=version)
         for phase in earlier:
@@ -46,6 +51,13 @@ def generate_variant(variant: str, *, overrides: Sequence[str], concurrency: int
         folder = _release_folder(_run(last, {"workshop": workshop}, instance=instance))
     console.print(f"Made [bold]{variant}[/bold] in {time.monotonic() - started:.1f} s: {folder}")
     return folder
+
+
+def freeze_variant(variant: str, *, version: str) -> Path:
+    """Release the users that are finished; return the release's folder. Raises Problem with one sentence."""
+    phase = Phase("make_release", variant, {"release_folder": {"config": {"version": version}}})
+    with LiveProgress(Console(stderr=True)) as progress, _workshop(home(), 1, progress, offline=True) as workshop:
+        return _release_folder(_run(phase, {"workshop": workshop}, instance=_instance(home())))
 
 
 def phases(recipe: Recipe, overrides: dict[str, object], *, version: str) -> list[Phase]:
@@ -79,7 +91,7 @@ def make_demo() -> None:
     """Make the demo and tell what to look at next."""
     from pipelines.cli.show import show_user
 
-    folder = generate_variant("demo", overrides=[], concurrency=32, version="auto")
+    folder = generate_variant("demo", overrides=[])
     show_user("1", variant="demo", brief=True)
     console = Console()
     console.print(f"\nThe release is in [bold]{_relative(folder)}[/bold]; start with README.md and demo/data.json there.")
@@ -91,9 +103,10 @@ def _relative(path: Path) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
-def _workshop(place: Home, concurrency: int, progress: LiveProgress) -> Any:
+def _workshop(place: Home, concurrency: int, progress: LiveProgress, *, offline: bool) -> Any:
+    mode = "replay" if offline else "use"
     try:
-        return open_workshop(place, users_at_once=concurrency, report=progress.show, watch=progress.show_batch)
+        return open_workshop(place, users_at_once=concurrency, report=progress.show, watch=progress.show_batch, mode=mode)
     except OSError as error:
         raise Problem(f"The data folder {place.root} cannot be used: {error.strerror or error}.") from error
 

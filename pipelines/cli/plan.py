@@ -116,6 +116,8 @@ def _sentences(recipe: "Recipe", whole: "Forecast") -> Iterator[str]:
     cost = "an unknown price" if whole.cost_usd is None else dollars(whole.cost_usd.mid / users)
     sent, received = (_thousands(spread.mid / users) for spread in (whole.input_tokens, whole.output_tokens))
     yield f"One user: {sent} K input and {received} K output tokens, {cost}."
+    if recipe.models.batched:
+        yield "Calls in batch jobs are counted at half price; a job may take up to a day, the seconds are those of live calls."
     if Shape.of(recipe) == Shape.of(load_recipe("base")):
         yield f"The paper's: {PAPER}."
     if whole.cost_usd is None:

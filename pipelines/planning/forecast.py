@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from assets.ports import BATCH_SHARE
 from assets.records.recipe import Recipe
 from pipelines.planning.defaults import Margin, Pace
 from pipelines.planning.observed import Use, UserUse
@@ -102,9 +103,10 @@ def _figures(user: UserUse, *, recipe: Recipe, basis: Basis, terms: Terms) -> Fi
     found = np.zeros((len(STAGES), len(FIGURES)))
     for prompt, use in user.items():
         seconds = basis.seconds.get(prompt) or basis.pace.seconds(use)
-        model = recipe.models.for_role(load_prompt(prompt).role).model
+        spec = recipe.models.for_role(load_prompt(prompt).role)
         depth = use.calls if HABITS[prompt].in_sequence else min(1.0, use.calls)
-        cost = _cost(use, prices=terms.prices, model=model)
+        share = BATCH_SHARE if spec.transport == "batch" else 1.0
+        cost = share * _cost(use, prices=terms.prices, model=spec.model)
         own = (use.calls, use.input_tokens, use.output_tokens, cost, use.calls * seconds, depth * seconds)
         found[STAGES.index(stage_of(prompt))] += own
     return found

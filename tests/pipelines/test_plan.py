@@ -133,6 +133,16 @@ def test_an_unknown_price_leaves_the_cost_open_and_the_tokens_known() -> None:
     assert told.input_tokens.mid == 2 * 14 * 1000
 
 
+def test_calls_in_batch_jobs_are_counted_at_half_price() -> None:
+    batched = {role: {"model": "m-1", "transport": "batch"} for role in ("writer", "judge", "user_simulator")}
+    live, half = (
+        whole(forecast(one, basis(user(2)), terms=TERMS)).cost_usd for one in (one_model(), small_recipe(models=batched))
+    )
+    assert live is not None
+    assert half is not None
+    assert half.mid == pytest.approx(live.mid / 2)
+
+
 def test_calls_of_the_defaults_grow_with_the_recipes_counts() -> None:
     defaults, base = load_defaults(), Shape.of(load_recipe("base"))
     nearest = defaults.nearest(base)

@@ -1,0 +1,53 @@
+"""What a trial works on: finished users of a variant, as far as the stage on trial needs them."""
+
+from collections.abc import Sequence
+
+from assets.chain import STAGES
+from assets.look_ahead import ancestry
+from assets.partitions import UNITS
+from assets.ports import SnapshotRef
+from assets.records.base import UserRecord
+from assets.records.recipe import Recipe
+from assets.stage_kind import Stage
+from pipelines.home import Home
+from pipelines.resources.snapshots import ParquetSnapshots
+from pipelines.resources.values import RecordValues
+from prompts.template import Role
+
+
+def stage_of_prompt(prompt: str) -> Stage[UserRecord] | None:
+    """The stage that asks with this prompt."""
+    return next((stage for stage in STAGES if prompt in stage.prompts), None)
+
+
+def resolved_recipe(place: Home, variant: str) -> Recipe | None:
+    """The recipe that the variant was last made with."""
+    found = RecordValues(place.values).find("recipe", variant)
+    return found if isinstance(found, Recipe) else None
+
+
+def finished_inputs(place: Home, variant: str, *, stage: Stage[UserRecord], users: int) -> list[Sequence[UserRecord]]:
+    """What the stage needs of the variant's first users, in order; fewer where fewer are finished."""
+    found: list[Sequence[UserRecord]] = []
+    for unit in UNITS.get(variant, ()):
+        records = [_records(place, unit, need) for need in stage.needs]
+        for position in sorted(position for position in records[0] if all(position in one for one in records)):
+            found.append([one[position] for one in records])
+    return found[:users]
+
+
+def _records(place: Home, unit: str, need: Stage[UserRecord]) -> dict[int, UserRecord]:
+    """By position. A user who joined later is carried by the snapshot of a later stage."""
+    values, snapshots = RecordValues(place.values), ParquetSnapshots(place.snapshots)
+    found: dict[int, UserRecord] = {}
+    for stage in STAGES:
+        ref = values.find(stage.name, unit) if need.name in ancestry(stage) else None
+        if isinstance(ref, SnapshotRef) and need.name in {part.stage for part in ref.parts}:
+            found.update(snapshots.read(ref, need.name, record=need.record))
+    return found
+
+
+def with_model(recipe: Recipe, role: Role, model: str) -> Recipe:
+    """The recipe with another model in this role."""
+    spec = recipe.models.for_role(role).model_copy(update={"model": model})
+    return recipe.model_copy(update={"models": recipe.models.model_copy(update={role: spec})})

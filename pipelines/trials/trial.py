@@ -1,0 +1,107 @@
+"""One prompt on finished users: its stage is made anew with a model that notes every call of the prompt."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from assets.metering import Meter, MeteredModel
+from assets.ports import CallLabels, LanguageModel, ModelReply, ModelRequest
+from assets.records.base import UserRecord
+from assets.records.failure import UserFailed
+from assets.records.gate import GateRecord
+from assets.records.recipe import Recipe
+from assets.stage_kind import Stage
+from prompts.catalogue import on_trial
+from prompts.template import Prompt
+
+Inputs = Sequence[UserRecord]
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One call of the prompt on trial, and what came back."""
+
+    request: ModelRequest
+    reply: ModelReply
+
+    @property
+    def objection(self) -> str | None:
+        """Why the reply before this one could not be used; None for a first try."""
+        return self.request.messages[-1].content if len(self.request.messages) > 2 else None
+
+
+@dataclass(frozen=True)
+class Noting:
+    """A model that keeps the calls of one prompt, each question's tries together and in order."""
+
+    model: LanguageModel
+    prompt: str
+    tries: dict[tuple[object, ...], list[Exchange]] = field(default_factory=dict[tuple[object, ...], list[Exchange]])
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """Pass the call on, and note it if it is the prompt's."""
+        reply = await self.model.complete(request)
+        if request.labels.prompt == self.prompt:
+            opening = (request.model, request.labels.user_id, request.sample, *request.messages[:2])
+            self.tries.setdefault(opening, []).append(Exchange(request, reply))
+        return reply
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the things compared: a recipe, whose models answer, and a version of the prompt, None for the shipped one."""
+
+    name: str
+    recipe: Recipe
+    prompt: Prompt | None = None
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What came of one side. `tries` are the calls of each question asked with the prompt, in order."""
+
+    side: Side
+    tries: list[list[Exchange]]
+    users: int
+    failures: list[UserFailed]
+    gate_records: list[GateRecord]
+
+    def at_once(self) -> int:
+        """Questions whose first reply was accepted."""
+        return sum(len(tries) == 1 and not self._lost(tries) for tries in self.tries)
+
+    def after_reasking(self) -> int:
+        """Questions whose reply was accepted after at least one objection."""
+        return sum(len(tries) > 1 and not self._lost(tries) for tries in self.tries)
+
+    def never(self) -> int:
+        """Questions to which no reply was accepted."""
+        return sum(map(self._lost, self.tries))
+
+    def _lost(self, tries: list[Exchange]) -> bool:
+        name = tries[0].request.labels.prompt
+        last = tries[-1].reply.text
+        return any(str(failed).startswith(f"{name}: ") and failed.last_reply == last for failed in self.failures)
+
+
+async def run_trial(
+    side: Side, stage: Stage[UserRecord], users: Sequence[Inputs], *, prompt: str, model: LanguageModel
+) -> Trial:
+    """Make the stage for these users at once; nothing is kept but the replies, in the call cache.
+
+    Raises EndpointError where the endpoint cannot serve.
+    """
+    noting, meter = Noting(model, prompt), Meter()
+
+    async def make(inputs: Inputs) -> UserRecord | UserFailed:
+        labels = CallLabels(stage=stage.name, user_id=inputs[0].user_id)
+        try:
+            return await stage.make(*inputs, recipe=side.recipe, model=MeteredModel(noting, labels, meter))
+        except UserFailed as failed:
+            return failed
+
+    with on_trial(side.prompt):
+        made = await asyncio.gather(*map(make, users))
+    failures = [one for one in made if isinstance(one, UserFailed)]
+    records = [record for one in made for record in getattr(one, "gate_records", ())]
+    return Trial(side, list(noting.tries.values()), len(users), failures, records)

@@ -1,0 +1,85 @@
+"""Whole runs in processes of their own, measured from outside, and the simulated provider beside them."""
+
+import os
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2
+
+from dataset_card.manifest import read_manifest
+from pipelines.embedded.bank import model_name
+
+IN_FLIGHT = 64
+LATENCY = ("--latency", "0.3", "--prefill", "5000", "--decode", "80")
+Row = tuple[str, float, str]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One `amemgym generate`: wall seconds, peak memory in MB, and the data folder it filled."""
+
+    seconds: float
+    megabytes: float
+    folder: Path
+
+    def call_seconds(self) -> float:
+        """The sum of all calls' latencies: what a strictly sequential run would take."""
+        with sqlite3.connect(self.folder / "ledger.sqlite") as connection:
+            return float(connection.execute("SELECT sum(seconds) FROM calls WHERE cache_hit = 0").fetchone()[0])
+
+    def tokens_per_user(self) -> tuple[float, float]:
+        """Input and output tokens per finished user."""
+        manifest = read_manifest(next((self.folder / "releases").glob("*/*")))
+        users, usage = manifest.counts["users"], manifest.usage
+        assert usage is not None
+        return usage.input_tokens / users, usage.output_tokens / users
+
+
+def clean_environment() -> dict[str, str]:
+    """This environment without an endpoint of its own."""
+    return {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "AMEMGYM_", "DAGSTER_"))}
+
+
+@contextmanager
+def provider(*weather: str) -> Generator[str, None, None]:
+    """The simulated provider in a process of its own; its base URL."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    line = [sys.executable, "-m", "pipelines.cli.main", "model", "serve", "--port", port, *weather]
+    process = subprocess.Popen(line, env=clean_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}/v1"
+    try:
+        while not answers(url):
+            time.sleep(0.1)
+        yield url
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def answers(url: str) -> bool:
+    """Whether somebody serves there."""
+    try:
+        return httpx2.get(f"{url}/models", timeout=1).is_success
+    except httpx2.TransportError:
+        return False
+
+
+def generate(folder: Path, *words: str, url: str | None = None, in_flight: int = IN_FLIGHT) -> Run:
+    """Make a variant in a process of its own and measure it."""
+    place = {"AMEMGYM_BASE_URL": url, "AMEMGYM_API_KEY": "any"} if url else {}
+    environment = {**clean_environment(), **place, "AMEMGYM_HOME": str(folder), "AMEMGYM_MAX_IN_FLIGHT": str(in_flight)}
+    line = [sys.executable, "-m", "pipelines.cli.main", "generate", *words, *(["--model", model_name()] if url else [])]
+    began = time.monotonic()
+    process = subprocess.Popen(line, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 0, f"{' '.join(words)} did not end well"
+    return Run(time.monotonic() - began, usage.ru_maxrss / 1024, folder)

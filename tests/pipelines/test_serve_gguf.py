@@ -1,0 +1,44 @@
+"""What stops `amemgym model serve --gguf` before anything is served, in one sentence each."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from pipelines.cli.problems import Problem
+from pipelines.cli.serve_gguf import LocalModel, serve_gguf
+from pipelines.embedded.provider_weather import Weather
+
+
+def refused(path: Path, *, weather: Weather | None = None) -> str:
+    with pytest.raises(Problem) as problem:
+        serve_gguf(LocalModel(path), host="127.0.0.1", port=0, api_key="", weather=weather or Weather())
+    return str(problem.value)
+
+
+def weights(folder: Path, content: bytes = b"GGUF and numbers") -> Path:
+    path = folder / "Small-Model-Q4.gguf"
+    path.write_bytes(content)
+    return path
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    assert re.search(r"none\.gguf cannot be read: No such file", refused(tmp_path / "none.gguf"))
+
+
+def test_a_file_of_another_kind_is_not_served(tmp_path: Path) -> None:
+    assert "is no GGUF file" in refused(weights(tmp_path, b"PK\x03\x04"))
+
+
+def test_without_the_engine_the_extra_to_install_is_named(tmp_path: Path) -> None:
+    assert "pip install -e '.[local]'" in refused(weights(tmp_path))
+
+
+def test_weather_does_not_go_with_real_weights(tmp_path: Path) -> None:
+    assert "Weather is for the embedded model only" in refused(weights(tmp_path), weather=Weather(latency=1.0))
+
+
+def test_other_weights_are_another_model(tmp_path: Path) -> None:
+    first, second = (LocalModel(weights(tmp_path, content)).name for content in (b"GGUF 1", b"GGUF 2"))
+    assert re.fullmatch(r"small-model-q4@[0-9a-f]{8}", first)
+    assert first != second
