@@ -9,16 +9,12 @@ import typer
 from pipelines.cli.problems import Problem
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
     from assets.records.recipe import Recipe
-    from pipelines.resources.prices import Prices
-    from pipelines.trials.trial import Exchange, Side, Trial
+    from pipelines.trials.judging import Verdict
+    from pipelines.trials.trial import Side, Trial
     from prompts.template import Prompt
 
 app = typer.Typer(no_args_is_help=True, help="Prompts: try them before you change them.")
-SHOWN = 600  # characters of a reply or an objection
 
 
 @app.callback()
@@ -41,6 +37,7 @@ def try_prompt(
     """
     from rich.console import Console
 
+    from pipelines.cli.trial_tables import show_samples, trial_table
     from pipelines.home import home
     from pipelines.resources.endpoint_settings import EndpointSettings
     from pipelines.resources.prices import Prices, read_prices
@@ -53,9 +50,39 @@ def try_prompt(
     settings = EndpointSettings.from_environment()
     prices = Prices(read_prices(), base_url=settings.place if settings else None)
     console = Console(highlight=False)
-    console.print(_table(name, trials, prices=prices))
+    console.print(trial_table(name, trials, prices=prices))
     for trial in trials:
-        _show_samples(console, trial, count=samples)
+        show_samples(console, trial, count=samples)
+
+
+@app.command("judge")
+def judge(
+    model: Annotated[str, typer.Option(help="The model that judges; the embedded one where no endpoint is configured.")] = "",
+    variant: Annotated[str, typer.Option(help="Whose recipe sets the gates.")] = "base",
+    misses: Annotated[int, typer.Option(min=0, help="Wrong readings shown.")] = 10,
+) -> None:
+    """Let a model judge sixty hand-labelled cases with the gates' own prompts, and say how often it is right."""
+    import asyncio
+
+    from rich.console import Console
+
+    from pipelines.cli.recipe import checked_recipe
+    from pipelines.cli.trial_tables import accuracy_table, show_misses
+    from pipelines.home import home
+    from pipelines.resources.workshop import open_workshop
+    from pipelines.trials.inputs import with_model
+    from pipelines.trials.judging import judge_cases, load_cases
+
+    async def all_cases() -> list["Verdict"]:
+        with open_workshop(home()) as workshop:
+            asked = model or workshop.embedded_model or checked_recipe(variant, []).models.judge.model
+            recipe = with_model(checked_recipe(variant, []), "judge", asked).model_copy(update={"variant": "trial"})
+            return await judge_cases(load_cases(), recipe=recipe, model=workshop.at("trial", recipe=recipe).model)
+
+    verdicts = asyncio.run(all_cases())
+    console = Console(highlight=False)
+    console.print(accuracy_table(verdicts))
+    show_misses(console, verdicts, count=misses)
 
 
 def _sides(name: str, recipe: "Recipe", *, models: Sequence[str], against: Path | None) -> list["Side"]:
@@ -114,70 +141,3 @@ def _run(name: str, sides: Sequence["Side"], *, variant: str, users: int) -> lis
             ]
 
     return asyncio.run(all_sides())
-
-
-def _table(name: str, trials: Sequence["Trial"], *, prices: "Prices") -> "Table":
-    from rich import box
-    from rich.table import Table
-
-    whose = "1 user" if trials[0].users == 1 else f"{trials[0].users} users"
-    table = Table("", title=f"{name} on {whose}", title_justify="left", box=box.SIMPLE_HEAD)
-    columns = [_figures(trial, prices=prices) for trial in trials]
-    for trial in trials:
-        table.add_column(trial.side.name, justify="right")
-    for row in columns[0]:
-        table.add_row(row, *(figures[row] for figures in columns))
-    return table
-
-
-def _figures(trial: "Trial", *, prices: "Prices") -> dict[str, str]:
-    from pipelines.resources.ledger_reports import dollars
-
-    calls = [exchange for tries in trial.tries for exchange in tries]
-    asked, accepted = len(trial.tries), trial.at_once() + trial.after_reasking()
-    costs = [_cost(exchange, prices) for exchange in calls]
-    known = [cost for cost in costs if cost is not None]
-    total = sum(known) if len(known) == len(costs) else None
-    items = {(record.gate, record.item_id) for record in trial.gate_records}
-    plain = {(r.gate, r.item_id) for r in trial.gate_records if not (r.accepted and r.draft == r.refinement == 0)}
-    return {
-        "questions asked": str(asked),
-        "accepted at once": _share(trial.at_once(), asked),
-        "accepted after an objection": _share(trial.after_reasking(), asked),
-        "never accepted": _share(trial.never(), asked),
-        "calls per accepted reply": f"{len(calls) / accepted:.2f}" if accepted else "none was accepted",
-        "input tokens per call": _mean([exchange.reply.input_tokens for exchange in calls]),
-        "output tokens per call": _mean([exchange.reply.output_tokens for exchange in calls]),
-        "cost at list price": dollars(total),
-        "cost per accepted reply": dollars(total / accepted) if total is not None and accepted else "unknown",
-        "users who passed the stage": _share(trial.users - len(trial.failures), trial.users),
-        "items that passed their gate at once": _share(len(items - plain), len(items)),
-    }
-
-
-def _cost(exchange: "Exchange", prices: "Prices") -> float | None:
-    from pipelines.resources.prices import Tokens
-
-    return prices.of(exchange.request.model, Tokens(exchange.reply.input_tokens, exchange.reply.output_tokens)).usd
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{part} of {whole}" + (f" ({part / whole:.0%})" if whole else "")
-
-
-def _mean(numbers: Sequence[int]) -> str:
-    return f"{sum(numbers) / len(numbers):,.0f}" if numbers else "-"
-
-
-def _show_samples(console: "Console", trial: "Trial", *, count: int) -> None:
-    from rich.markup import escape
-
-    replies = [("reply", tries[0].reply.text) for tries in trial.tries[:count]]
-    objections = [
-        (f"objection to: {again.request.messages[-2].content[:SHOWN]}", again.objection or "")
-        for tries in trial.tries
-        for again in tries[1:]
-    ]
-    failures = [("user given up", failed.message) for failed in trial.failures]
-    for title, text in [*replies, *objections[:count], *failures[:count]]:
-        console.print(f"\n[bold]{escape(trial.side.name)}, {escape(title)}[/bold]\n{escape(text[:SHOWN])}")

@@ -10,6 +10,7 @@ from assets.ports import ModelRequest
 from assets.questions import QUESTIONS
 from assets.records.base import UserRecord
 from assets.user_profiles import USER_PROFILES
+from pipelines.trials.judging import judge_cases, load_cases
 from pipelines.trials.trial import Side, Trial, run_trial
 from prompts.catalogue import load_prompt, on_trial
 from prompts.template import parse_prompt
@@ -85,3 +86,29 @@ def test_a_prompt_on_trial_leaves_the_others_alone() -> None:
     with pytest.raises(AssertionError), on_trial(parse_prompt(QUESTION, OTHER)):
         raise AssertionError
     assert load_prompt(QUESTION).version != 2 or load_prompt(QUESTION).purpose != "say it shorter"
+
+
+def test_the_hand_labelled_cases_are_sixty_and_their_labels_are_among_their_choices() -> None:
+    cases = load_cases()
+    assert [len(cases.exposure), len(cases.leak), len(cases.recovery)] == [20, 20, 20]
+    for case in (*cases.exposure, *cases.leak):
+        assert case.truth.keys() == case.choices.keys(), case.query
+        assert all(value in ("", *case.choices[name]) for name, value in case.truth.items()), case.query
+    for case in cases.recovery:
+        assert 0 <= case.truth <= len(case.choices), case.answer
+
+
+def test_a_judge_who_never_knows_is_right_where_the_text_leaves_it_open_and_nowhere_else() -> None:
+    script: Script = {
+        "session_queries/check_exposure": [lambda asked: {n: o[-1] for n, o in material(asked, "state_choices").items()}],
+        "answers/check": [{"choice": 0}],
+    }
+    verdicts = run(judge_cases(load_cases(), recipe=small_recipe(), model=ScriptedModel(script)))
+    assert len(verdicts) == 60
+    assert all(verdict.right != verdict.settled for verdict in verdicts)
+
+
+def test_a_judge_whose_replies_cannot_be_used_is_wrong() -> None:
+    script: Script = {"session_queries/check_exposure": ["?"], "answers/check": ["?"]}
+    verdicts = run(judge_cases(load_cases(), recipe=small_recipe(), model=ScriptedModel(script)))
+    assert not any(verdict.right for verdict in verdicts)

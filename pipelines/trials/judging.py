@@ -1,0 +1,121 @@
+"""How well a model judges: the gates' own readings of cases that were labelled by hand (`cases.yaml`)."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from assets.answer_gates import Sheet, recover_variant
+from assets.exposure import Scene, read_exposure
+from assets.gate import Trial
+from assets.metering import Meter, MeteredModel
+from assets.ports import CallLabels, LanguageModel
+from assets.records.base import Record
+from assets.records.failure import UserFailed
+from assets.records.profile import UserProfile
+from assets.records.recipe import Recipe
+from assets.records.schema import SchemaQuestion, StateSchema, StateVariable
+from assets.variants import Variant
+
+CASES = Path(__file__).with_name("cases.yaml")
+NOBODY = "nobody"
+UNUSABLE = "no usable reply"
+
+
+class ReadingCase(Record):
+    """A message, and what it tells of each variable, "" where it does not settle one."""
+
+    query: str
+    choices: dict[str, tuple[str, ...]]
+    truth: dict[str, str]
+
+
+class AnswerCase(Record):
+    """An answer, and the number of the situation it was written for, 0 where it does not tell."""
+
+    question: str
+    answer: str
+    choices: tuple[dict[str, str], ...]
+    truth: int
+
+
+class Cases(Record):
+    """All cases by the gate that they are for; `leak` are variables that a message may tell beside its own."""
+
+    exposure: tuple[ReadingCase, ...]
+    leak: tuple[ReadingCase, ...]
+    recovery: tuple[AnswerCase, ...]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One case as judged. `settled`: whether the text tells the truth at all, or leaves it open."""
+
+    gate: str
+    text: str
+    settled: bool
+    wanted: str
+    read: str
+
+    @property
+    def right(self) -> bool:
+        """Whether the judge read what the label says."""
+        return self.read == self.wanted
+
+
+def load_cases() -> Cases:
+    """The shipped cases."""
+    return Cases.model_validate(yaml.safe_load(CASES.read_text(encoding="utf-8")))
+
+
+async def judge_cases(cases: Cases, *, recipe: Recipe, model: LanguageModel) -> list[Verdict]:
+    """Judge every case once, all at once. Raises EndpointError where the endpoint cannot serve."""
+    asked = MeteredModel(model, CallLabels(stage="trial", user_id=NOBODY), Meter())
+    return await asyncio.gather(
+        *(_read(gate, case, recipe=recipe, model=asked) for gate in ("exposure", "leak") for case in getattr(cases, gate)),
+        *(_recover(case, recipe=recipe, model=asked) for case in cases.recovery),
+    )
+
+
+async def _read(gate: str, case: ReadingCase, *, recipe: Recipe, model: LanguageModel) -> Verdict:
+    schema = _schema(case.choices, question=case.query)
+    scene = Scene(_anybody(), schema, recipe, model)
+    wanted = _told({name: case.truth[name] for name in sorted(case.truth)})
+    try:
+        reading = await read_exposure(scene, case.query, schema.choices, trial=(case.query, Trial(0, 0, 0)))
+        read = _told({name: reading[name] for name in sorted(reading)})
+    except UserFailed:
+        read = UNUSABLE
+    return Verdict(gate, case.query, any(case.truth.values()), wanted, read)
+
+
+async def _recover(case: AnswerCase, *, recipe: Recipe, model: LanguageModel) -> Verdict:
+    names = tuple(case.choices[0])
+    variants = [Variant(names, tuple(one[name] for name in names), "random") for one in case.choices]
+    schema = _schema({name: tuple(dict.fromkeys(one[name] for one in case.choices)) for name in names}, question=case.question)
+    sheet = Sheet(schema.questions[0], schema, variants, recipe, model)
+    try:
+        read = _told(await recover_variant(sheet, case.answer, trial=(case.answer, Trial(0, 0, 0))))
+    except UserFailed:
+        read = UNUSABLE
+    wanted = case.choices[case.truth - 1] if case.truth else {}
+    return Verdict("recovery", case.answer, bool(case.truth), _told(wanted), read)
+
+
+def _told(reading: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in reading.items() if value) or "cannot tell"
+
+
+def _schema(choices: Mapping[str, tuple[str, ...]], *, question: str) -> StateSchema:
+    variables = tuple(StateVariable(name=name, choices=values, merged_from=()) for name, values in choices.items())
+    asked = SchemaQuestion(question_id="q01", text=question, required_info=tuple(choices))
+    return StateSchema(user_id=NOBODY, variables=variables, questions=(asked,))
+
+
+def _anybody() -> UserProfile:
+    """The gates read a message without knowing who wrote it."""
+    blank = ("gender", "marital_status", "education_level", "occupation", "hobbies_and_interests", "skills_and_expertise")
+    texts = {"name": NOBODY, "complementary_info": NOBODY, "formatted_str": NOBODY}
+    return UserProfile(user_id=NOBODY, age=0, **texts, **dict.fromkeys(blank, ""))
