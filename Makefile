@@ -1,11 +1,12 @@
 # Every target does its own set-up: a virtual environment with the locked dependencies, nothing else.
 PYTHON ?= python3
 VENV := .venv
+EXTRAS := .venv-extras
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint ui bench clean test-browser lock
+.PHONY: help setup demo test lint ui bench clean test-browser test-extras lock
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,12 +44,21 @@ test-browser: $(READY)  ## drive the real UI in a headless browser (installs Deb
 	@$(BIN)/pyright --pythonpath $(BIN)/python --project tests/browser
 	@$(BIN)/python -m pytest -m browser tests/browser
 
-lock:  ## compile the two lock files anew (needs uv)
+test-extras:  ## run the optional extras (Mem0, Inspect) for real, in .venv-extras
+	@tests/extras/install.sh $(PYTHON) $(EXTRAS)
+	@$(EXTRAS)/bin/pyright --pythonpath $(EXTRAS)/bin/python --project tests/extras
+	@$(EXTRAS)/bin/python -m pytest -n auto tests/extras
+
+lock:  ## compile the three lock files anew (needs uv)
 	@uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
 	  --python-version 3.11 --group dev --group build pyproject.toml --output-file requirements.lock
 	@uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
 	  --python-version 3.11 --group pyproject.toml:browser --constraint requirements.lock \
 	  --output-file tests/browser/requirements.lock
+# The extras keep to the lock, but for fsspec, of which Inspect wants an older one.
+	@sed '/^fsspec==/,/[^\\]$$/d' requirements.lock | uv pip compile --quiet --universal --generate-hashes --no-emit-index-url \
+	  --no-emit-find-links --no-annotate --no-header --python-version 3.11 --extra mem0 --extra inspect --group dev --group build \
+	  --constraint - pyproject.toml tests/extras/requirements.in --output-file tests/extras/requirements.lock
 
 clean:  ## remove the virtual environment and everything that was made
-	@rm -rf $(VENV) data .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) $(EXTRAS) data .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,56 +1,27 @@
 """Stage 8: one distinguishable answer per variant, with reflection (section 3.1; App. C.3, personalized answers)."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
-from pydantic import BaseModel, Field
-
-from assets.asking import Ask, ask
+from assets.answer_gates import Sheet, choice_gate, draft_answers, recovery_gate, repeated_answers
 from assets.chance import Chance
 from assets.desk import together
-from assets.gate import Gate, Trial, pass_gate
-from assets.legal import LegalReply, texts
+from assets.gate import Allowance, Attempt, Gate, pass_gate, passes, write_anew
 from assets.ports import LanguageModel
 from assets.records.answer import AnswerChoice, AnswerSet, QuestionAnswers
-from assets.records.base import Text, duplicates
 from assets.records.failure import UserFailed
 from assets.records.gate import GateRecord
 from assets.records.recipe import Recipe
-from assets.records.schema import SchemaQuestion, StateSchema
+from assets.records.schema import StateSchema
 from assets.records.trajectory import StateTrajectory
 from assets.stage import Face, Row, stage_asset
 from assets.stage_kind import Stage
 from assets.state_schema import STATE_SCHEMA
 from assets.state_trajectory import STATE_TRAJECTORY
 from assets.variants import Variant, lived, variants_of
-from prompts.catalogue import load_prompt
-
-
-class CheckReply(BaseModel):
-    """The number of the variant recognized; 0 for none."""
-
-    choice: int = Field(ge=0)
-
-
-class AnswerReply(BaseModel):
-    """The paper's key, for a refined answer."""
-
-    answer: Text
-
-
-@dataclass(frozen=True)
-class Sheet:
-    """One question with the variants to answer for, and what its calls need."""
-
-    question: SchemaQuestion
-    schema: StateSchema
-    variants: list[Variant]
-    recipe: Recipe
-    model: LanguageModel
 
 
 async def write_answers(schema: StateSchema, trajectory: StateTrajectory, *, recipe: Recipe, model: LanguageModel) -> AnswerSet:
-    """Answer all questions at once, each answer through its recovery gate; golden choices are stored by id."""
+    """Answer all questions at once, each answer through its gates; golden choices are stored by id."""
     sheets = [
         Sheet(question, schema, variants_of(question, schema, trajectory, recipe=recipe), recipe, model)
         for question in schema.questions
@@ -64,17 +35,38 @@ async def write_answers(schema: StateSchema, trajectory: StateTrajectory, *, rec
 
 
 async def _answer_question(sheet: Sheet, trajectory: StateTrajectory) -> tuple[QuestionAnswers, list[GateRecord]]:
-    drafts = await _draft(sheet, sheet.variants, sample=0)
-    passed = await together(
-        *(
-            pass_gate(_gate(sheet, variant, index), text, policy=sheet.recipe.gates)
-            for index, (variant, text) in enumerate(zip(sheet.variants, drafts, strict=True))
-        )
+    drafts = await draft_answers(sheet, sheet.variants, sample=0)
+    attempts = {variant: Attempt(sheet.item_id(variant), text) for variant, text in zip(sheet.variants, drafts, strict=True)}
+    await together(
+        *(pass_gate(recovery_gate(sheet, variant), attempt, recipe=sheet.recipe) for variant, attempt in attempts.items())
     )
-    answers = [text for text, _ in passed]
-    if duplicates([" ".join(answer.casefold().split()) for answer in answers]):
+    if sheet.recipe.gates.reverse:
+        await _settle_choices(sheet, attempts)
+    answers = [attempt.text for attempt in attempts.values()]
+    if repeated_answers(answers):
         raise UserFailed("rule_violated", f"Two answers of question {sheet.question.question_id} have become equal.")
-    return _in_shown_order(sheet, answers, trajectory), [record for _, records in passed for record in records]
+    records = [record for attempt in attempts.values() for record in attempt.records]
+    return _in_shown_order(sheet, answers, trajectory), records
+
+
+async def _settle_choices(sheet: Sheet, attempts: Mapping[Variant, Attempt]) -> None:
+    """Pass the choice gates in rounds, because they compare answers: every round sees all answers as the last one left them.
+
+    Whoever was chosen is not asked about again: what is rewritten later has been told from all other variants.
+    """
+    due, spent = list(attempts), {variant: Allowance() for variant in attempts}
+    while due:
+        answers = [attempt.text for attempt in attempts.values()]
+        gates = {variant: choice_gate(sheet, variant, answers) for variant in due}
+        passed = await together(*(passes(gate, attempts[variant], recipe=sheet.recipe) for variant, gate in gates.items()))
+        due = [variant for variant, chosen in zip(due, passed, strict=True) if not chosen]
+        await together(*(_rewrite(sheet, one, attempts[one], gate=gates[one], spent=spent[one]) for one in due))
+
+
+async def _rewrite(sheet: Sheet, variant: Variant, attempt: Attempt, *, gate: Gate, spent: Allowance) -> None:
+    """Rewrite an answer that was not chosen, until its variant can be recovered from it again."""
+    await write_anew(gate, attempt, spent=spent, policy=sheet.recipe.gates)
+    await pass_gate(recovery_gate(sheet, variant), attempt, recipe=sheet.recipe)
 
 
 def _in_shown_order(sheet: Sheet, answers: Sequence[str], trajectory: StateTrajectory) -> QuestionAnswers:
@@ -95,73 +87,6 @@ def _in_shown_order(sheet: Sheet, answers: Sequence[str], trajectory: StateTraje
     return QuestionAnswers(question_id=question_id, choices=choices, golden=golden)
 
 
-async def _draft(sheet: Sheet, variants: list[Variant], *, sample: int) -> list[str]:
-    keys = [f"variant_{index + 1}" for index in range(len(variants))]
-    prompt = load_prompt("answers/draft").render(
-        question=sheet.question.text,
-        required_info={name: sheet.schema.choices[name] for name in sheet.question.required_info},
-        variants={key: variant.assignment for key, variant in zip(keys, variants, strict=True)},
-        language=sheet.recipe.language_name,
-    )
-
-    def read(reply: LegalReply) -> list[str]:
-        given = reply.given()
-        answers = [str(given[key]).strip() for key in keys]
-        repeated = duplicates([" ".join(answer.casefold().split()) for answer in answers])
-        if repeated or not all(answers):
-            raise ValueError(f"Every variant needs an answer of its own; these are repeated or empty: {repeated}.")
-        return answers
-
-    return await ask(sheet.model, Ask(prompt, texts(keys), read, sample), recipe=sheet.recipe)
-
-
-def _gate(sheet: Sheet, variant: Variant, index: int) -> Gate:
-    item_id = f"{sheet.question.question_id}-v{index + 1}"
-
-    async def judge(text: str, trial: Trial) -> dict[str, str]:
-        return await recover_variant(sheet, text, trial=(item_id, trial))
-
-    async def refine(text: str, reading: dict[str, str], trial: Trial) -> str:
-        return await _refine(sheet, variant, text=text, reading=reading, trial=trial)
-
-    async def redraft(number: int) -> str:
-        return (await _draft(sheet, [variant], sample=number))[0]
-
-    return Gate(name="recovery", item_id=item_id, target=variant.assignment, judge=judge, refine=refine, redraft=redraft)
-
-
-async def recover_variant(sheet: Sheet, answer: str, *, trial: tuple[str, Trial]) -> dict[str, str]:
-    """The variant a judge takes the answer to be for, {} where it cannot tell; variants shuffled per trial."""
-    item_id, number = trial
-    order = Chance(sheet.recipe.seed, sheet.schema.user_id, "recovery", item_id, number.number).shuffled(sheet.variants)
-    prompt = load_prompt("answers/check").render(
-        question=sheet.question.text,
-        answer=answer,
-        choices={str(place + 1): variant.assignment for place, variant in enumerate(order)},
-        cannot_tell=sheet.recipe.gates.cannot_tell,
-    )
-
-    def read(reply: CheckReply) -> dict[str, str]:
-        lowest = 0 if sheet.recipe.gates.cannot_tell else 1
-        if not lowest <= reply.choice <= len(order):
-            raise ValueError(f"{reply.choice} is no choice; answer with a number from {lowest} to {len(order)}.")
-        return order[reply.choice - 1].assignment if reply.choice else {}
-
-    return await ask(sheet.model, Ask(prompt, CheckReply, read, number.number), recipe=sheet.recipe)
-
-
-async def _refine(sheet: Sheet, variant: Variant, *, text: str, reading: dict[str, str], trial: Trial) -> str:
-    prompt = load_prompt("answers/refine").render(
-        question=sheet.question.text,
-        matched_state=variant.assignment,
-        other_states=[other.assignment for other in sheet.variants if other != variant],
-        answer=text,
-        reading=reading or "could not tell",
-        language=sheet.recipe.language_name,
-    )
-    return await ask(sheet.model, Ask(prompt, AnswerReply, lambda reply: reply.answer, trial.number), recipe=sheet.recipe)
-
-
 def _rows(record: AnswerSet) -> list[Row]:
     return [
         {"question": answers.question_id, "variant": choice.state, "type": choice.type, "answer": choice.answer}
@@ -175,14 +100,15 @@ ANSWERS = Stage(
     record=AnswerSet,
     make=write_answers,
     needs=(STATE_SCHEMA, STATE_TRAJECTORY),
-    prompts=("answers/draft", "answers/check", "answers/refine"),
+    prompts=("answers/draft", "answers/check", "answers/choose", "answers/refine"),
+    version=2,
 )
 answers = stage_asset(
     ANSWERS,
     Face(
         group="answers",
-        description="One personalized answer per state variant of each question, kept when a judge recovered the variant from "
-        "it (paper section 3.1, App. C.3). The golden choice of every period is stored by id.",
+        description="One personalized answer per state variant of each question, kept when judges recovered the variant from "
+        "it and chose it for the variant (paper section 3.1, App. C.3). The golden choice of every period is stored by id.",
         rows=_rows,
     ),
 )

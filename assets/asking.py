@@ -24,13 +24,14 @@ class Ask(Generic[T, R]):
     """One thing to ask: the prompt, the reply's shape, and how a well-shaped reply is read.
 
     `read` turns the reply into what the stage needs and raises ValueError with a sentence for the model when the
-    reply breaks a rule. `sample` tells equal requests apart.
+    reply breaks a rule. `sample` tells equal requests apart; `model` is another model than the role's first.
     """
 
     prompt: RenderedPrompt
     reply: type[T]
     read: Callable[[T], R]
     sample: int = 0
+    model: str | None = None
 
 
 class Unusable(ValueError):
@@ -61,7 +62,7 @@ async def ask(model: LanguageModel, asked: Ask[T, R], *, recipe: Recipe) -> R:
 def _request(asked: Ask[T, R], *, messages: tuple[Message, ...], recipe: Recipe) -> ModelRequest:
     spec = recipe.models.for_role(asked.prompt.role)
     return ModelRequest(
-        model=spec.model,
+        model=asked.model or spec.model,
         messages=messages,
         temperature=spec.temperature_for(asked.prompt.warmth),
         max_output_tokens=spec.max_output_tokens,

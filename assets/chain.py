@@ -1,6 +1,7 @@
 """All stages in the order of the method; each needs only stages before it."""
 
 from assets.answers import ANSWERS
+from assets.audits import AUDITS
 from assets.episodes import EPISODES
 from assets.events import EVENTS
 from assets.line import PERSONAS
@@ -19,5 +20,6 @@ STAGES = (
     EVENTS,
     SESSION_QUERIES,
     ANSWERS,
+    AUDITS,
     EPISODES,
 )

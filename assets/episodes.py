@@ -1,10 +1,12 @@
-"""Stage 9: everything about one user joined into one record, whose invariants no wrong episode survives."""
+"""Stage 10: everything about one user joined into one record, whose invariants no wrong episode survives."""
 
 from pydantic import ValidationError
 
 from assets.answers import ANSWERS
+from assets.audits import AUDITS
 from assets.ports import LanguageModel
 from assets.records.answer import AnswerSet
+from assets.records.audit import UserAudit
 from assets.records.episode import Episode, join_periods, join_questions
 from assets.records.failure import UserFailed
 from assets.records.profile import UserProfile
@@ -26,11 +28,15 @@ async def join_episode(
     trajectory: StateTrajectory,
     sessions: SessionSet,
     answers: AnswerSet,
+    _audit: UserAudit,
     *,
     recipe: Recipe,
     model: LanguageModel,
 ) -> Episode:
-    """Join one user's records; asks no model. Parts that contradict each other give the user up."""
+    """Join one user's records; asks no model. Parts that contradict each other give the user up.
+
+    The audit adds nothing to the episode: being there, it says that the user passed it.
+    """
     try:
         return Episode(
             user_id=profile.user_id,
@@ -64,7 +70,7 @@ EPISODES = Stage(
     record=Episode,
     version=2,
     make=join_episode,
-    needs=(USER_PROFILES, STATE_SCHEMA, STATE_TRAJECTORY, SESSION_QUERIES, ANSWERS),
+    needs=(USER_PROFILES, STATE_SCHEMA, STATE_TRAJECTORY, SESSION_QUERIES, ANSWERS, AUDITS),
 )
 episodes = stage_asset(
     EPISODES,

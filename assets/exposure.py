@@ -58,50 +58,59 @@ Redraft = Callable[[Draft, int], Awaitable[str]]
 
 
 def exposure_gate(scene: Scene, draft: Draft, redraft: Redraft) -> Gate:
-    """The gate of one drafted query; `redraft` writes a new one, by number."""
-    choices = {name: scene.schema.choices[name] for name in draft.exposed}
+    """The gate of one drafted query; `redraft` writes a new one, by number.
+
+    Beside the values to be exposed, a judge is asked in the same breath for some other variables, which must stay open.
+    """
+    choices = scene.schema.choices
+    others = unexposed(scene, draft)
+    asked = {name: choices[name] for name in (*draft.exposed, *others)}
 
     async def judge(text: str, trial: Trial) -> dict[str, str]:
-        return await read_exposure(scene, text, choices, trial=(draft.item_id, trial))
+        return await read_exposure(scene, text, asked, trial=(draft.item_id, trial))
 
-    async def refine(text: str, reading: dict[str, str], trial: Trial) -> str:
+    async def refine(text: str, reading: dict[str, str], sample: int) -> str:
+        leaked = {name: reading[name] for name in others if reading[name]}
         prompt = load_prompt("session_queries/refine").render(
             query=text,
             exposed_states=draft.exposed,
-            state_choices=choices,
-            reading={name: value or "could not tell" for name, value in reading.items()},
+            state_choices={name: choices[name] for name in (*draft.exposed, *leaked)},
+            reading={name: reading[name] or "could not tell" for name in draft.exposed},
+            leaked=leaked,
             language=scene.recipe.language_name,
         )
-        return await ask(scene.model, Ask(prompt, QueryReply, lambda reply: reply.query, trial.number), recipe=scene.recipe)
+        return await ask(scene.model, Ask(prompt, QueryReply, lambda reply: reply.query, sample), recipe=scene.recipe)
 
-    return Gate(
-        name="exposure",
-        item_id=draft.item_id,
-        target=draft.exposed,
-        judge=judge,
-        refine=refine,
-        redraft=lambda number: redraft(draft, number),
-    )
+    target = {**draft.exposed, **dict.fromkeys(others, "")}
+    return Gate("exposure", target, judge, refine, lambda number: redraft(draft, number))
+
+
+def unexposed(scene: Scene, draft: Draft) -> list[str]:
+    """Seeded variables of the schema that the query is probed for and must not tell, as many as the recipe says."""
+    others = [name for name in scene.schema.choices if name not in draft.exposed]
+    chance = Chance(scene.recipe.seed, scene.profile.user_id, "unexposed", draft.item_id)
+    return chance.sampled(others, scene.recipe.gates.unexposed)
 
 
 async def read_exposure(
     scene: Scene, text: str, choices: Mapping[str, list[str]], *, trial: tuple[str, Trial]
 ) -> dict[str, str]:
-    """What a judge reads out of the text for these variables, "" where it cannot tell; options shuffled per trial."""
+    """What a judge reads out of the text for these variables, "" where it cannot tell; variables and options shuffled."""
     item_id, number = trial
     chance = Chance(scene.recipe.seed, scene.profile.user_id, "exposure", item_id, number.number)
     label = _label_beside([choice for values in choices.values() for choice in values])
     extra = [label] if scene.recipe.gates.cannot_tell else []
-    options = {name: [*chance.shuffled(choices[name]), *extra] for name in choices}
+    options = {name: [*chance.shuffled(choices[name]), *extra] for name in chance.shuffled(list(choices))}
     prompt = load_prompt("session_queries/check_exposure").render(
         query=text, state_choices=options, cannot_tell=label if extra else ""
     )
 
     def read(reply: LegalReply) -> dict[str, str]:
         given = reply.given()
-        return {name: "" if given[name] in extra else given[name] for name in options}
+        return {name: "" if given[name] in extra else given[name] for name in choices}
 
-    return await ask(scene.model, Ask(prompt, one_of_each(options), read, number.number), recipe=scene.recipe)
+    asked = Ask(prompt, one_of_each(options), read, number.number, number.judge)
+    return await ask(scene.model, asked, recipe=scene.recipe)
 
 
 def _label_beside(choices: Collection[str]) -> str:

@@ -82,6 +82,15 @@ class LanguageModel(Protocol):
     async def complete(self, request: ModelRequest) -> ModelReply: ...
 
 
+Vector = tuple[float, ...]
+
+
+class Embedder(Protocol):
+    """Anything that turns texts into vectors, one per text in order. Raises EndpointError like a LanguageModel."""
+
+    async def embed(self, texts: Sequence[str], *, model: str) -> list[Vector]: ...
+
+
 class SnapshotPart(Record):
     """One Parquet file of a snapshot: rows of one stage at positions `first` to `last`, in order."""
 

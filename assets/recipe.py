@@ -9,12 +9,13 @@ from pydantic.fields import FieldInfo
 from assets.partitions import UNITS, VARIANT_PARTITIONS
 from assets.recipes import RecipeError, load_recipe, units
 from assets.records.base import Record
-from assets.records.recipe import Models, ModelSpec, Recipe
+from assets.records.recipe import JudgeSpec, Models, Recipe
 from assets.sampling import pool_digest, pool_files
 from assets.stage import OWNERS, markdown_table
 from assets.workshop import Workshop
 
-GROUPS = {"pool": dict[str, Any], "models": dict[str, Any], "gates": dict[str, Any], "budget": dict[str, Any]}
+GROUPS: dict[str, Any] = dict.fromkeys(("pool", "models", "gates", "audit", "wall", "diversity", "budget"), dict[str, Any])
+KINDS: dict[str, Any] = {"exclude_ids": list[str], "start_date": str, "language": str, "golden_changes": float}
 
 
 def _override_fields() -> dict[str, Any]:
@@ -22,7 +23,7 @@ def _override_fields() -> dict[str, Any]:
     for name, info in Recipe.model_fields.items():
         if name == "variant":
             continue
-        kind = GROUPS.get(name) or {"exclude_ids": list[str], "start_date": str, "language": str}.get(name, int)
+        kind = GROUPS.get(name) or KINDS.get(name, int)
         fields[name] = (Optional[kind], Field(default=None, description=f"{_meaning(name, info)}; left out: as the YAML says"))
     return fields
 
@@ -52,11 +53,16 @@ def resolve(recipe: Recipe, *, embedded_model: str | None) -> Recipe:
     """
     pool = recipe.pool.model_copy(update={"content": pool_digest(pool_files(recipe.pool))})
     models = recipe.models if embedded_model is None else _all_roles(recipe.models, embedded_model)
-    return recipe.model_copy(update={"pool": pool, "models": models})
+    diversity = recipe.diversity
+    if embedded_model is not None and diversity.embedding_model:
+        diversity = diversity.model_copy(update={"embedding_model": embedded_model})
+    return recipe.model_copy(update={"pool": pool, "models": models, "diversity": diversity})
 
 
 def _all_roles(models: Models, name: str) -> Models:
-    return Models.model_validate({role: {**spec, "model": name} for role, spec in models.model_dump().items()})
+    roles = {role: {**spec, "model": name} for role, spec in models.model_dump().items()}
+    roles["judge"]["further"] = (name,) * len(models.judge.further)
+    return Models.model_validate(roles)
 
 
 def shown(resolved: Recipe, overrides: dict[str, object]) -> dict[str, str | dg.MetadataValue]:
@@ -65,7 +71,8 @@ def shown(resolved: Recipe, overrides: dict[str, object]) -> dict[str, str | dg.
     models = groups.pop("models")
     groups["pool"]["content"] = resolved.pool.content[:16]
     roles = [
-        {"field": field, **{role: _said(getattr(models[role], field)) for role in models}} for field in ModelSpec.model_fields
+        {"field": field, **{role: _said(getattr(models[role], field, ())) for role in models}}
+        for field in JudgeSpec.model_fields
     ]
     return {
         "overrides": ", ".join(f"{name} = {value}" for name, value in overrides.items()) or "none",

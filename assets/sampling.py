@@ -64,6 +64,17 @@ def sample_personas(recipe: Recipe, files: Sequence[Path], *, count: int) -> lis
     return [_persona(rows[uuid]) for uuid in uuids]
 
 
+def pool_counts(files: Sequence[Path], columns: Sequence[str]) -> dict[str, list[tuple[object, int]]]:
+    """By column, its values with how many personas have them; null and "" are both "". Raises RecipeError."""
+    found: dict[str, list[tuple[object, int]]] = {}
+    with duckdb.connect(config={"memory_limit": "350MB", "autoinstall_known_extensions": "false"}) as connection:
+        _open_pool(connection, files)
+        for column in columns:
+            counts = connection.execute(f"SELECT {_quoted(column)}, count(*) FROM pool GROUP BY ALL").fetchall()
+            found[column] = sorted(((value or "", count) for value, count in counts), key=str)
+    return found
+
+
 def _open_pool(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> None:
     parquet = [str(path) for path in files if path.suffix == ".parquet"]
     lines = [str(path) for path in files if path.suffix != ".parquet"]

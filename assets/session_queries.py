@@ -8,7 +8,7 @@ from assets.asking import Ask, ask
 from assets.desk import together
 from assets.events import EVENTS
 from assets.exposure import Draft, Redraft, Scene, exposure_gate
-from assets.gate import pass_gate
+from assets.gate import Attempt, pass_gate
 from assets.ports import LanguageModel
 from assets.records.base import Text, duplicates
 from assets.records.event import Event, EventSet, PeriodEvents
@@ -148,20 +148,20 @@ async def _draft_updates(scene: Scene, period: TrajectoryPeriod, events: tuple[E
 async def _through_gates(
     scene: Scene, period: TrajectoryPeriod, drafts: list[Draft], redraft: Redraft
 ) -> tuple[PeriodSessions, list[GateRecord]]:
-    passed = await together(
-        *(pass_gate(exposure_gate(scene, draft, redraft), draft.query, policy=scene.recipe.gates) for draft in drafts)
-    )
+    attempts = [Attempt(draft.item_id, draft.query) for draft in drafts]
+    gates = [exposure_gate(scene, draft, redraft) for draft in drafts]
+    await together(*(pass_gate(gate, own, recipe=scene.recipe) for gate, own in zip(gates, attempts, strict=True)))
     times = session_times(scene.recipe, period, count=len(drafts), user_id=scene.profile.user_id)
     sessions = tuple(
         Session(
             session_time=time,
             event=None if draft.event is None else draft.event.text,
             exposed_states=draft.exposed,
-            query=query,
+            query=own.text,
         )
-        for time, draft, (query, _) in zip(times, drafts, passed, strict=True)
+        for time, draft, own in zip(times, drafts, attempts, strict=True)
     )
-    return PeriodSessions(index=period.index, sessions=sessions), [record for _, records in passed for record in records]
+    return PeriodSessions(index=period.index, sessions=sessions), [record for own in attempts for record in own.records]
 
 
 def _rows(record: SessionSet) -> list[Row]:
@@ -183,6 +183,7 @@ SESSION_QUERIES = Stage(
         "session_queries/check_exposure",
         "session_queries/refine",
     ),
+    version=2,
 )
 session_queries = stage_asset(
     SESSION_QUERIES,

@@ -57,7 +57,7 @@ async def complete_profile(persona: Persona, *, recipe: Recipe, model: LanguageM
     info = complementary_info(persona)
 
     def read(reply: ProfileReply) -> UserProfile:
-        if not re.search(rf"(?<!\w){re.escape(reply.name)}(?!\w)", info, re.IGNORECASE):
+        if not occurs(reply.name, info):
             raise ValueError(f"The name {reply.name!r} does not occur in the complementary information.")
         if len(reply.profile.split()) >= PROFILE_WORD_LIMIT:
             raise ValueError(f"The profile has {len(reply.profile.split())} words; fewer than 500 are wanted.")
@@ -90,6 +90,11 @@ def complementary_info(persona: Persona) -> str:
     """The persona's texts, one per line, without empty ones."""
     texts = [str(getattr(persona, name)) for name in COMPLEMENTARY]
     return "\n".join(text for text in dict.fromkeys(texts) if text)
+
+
+def occurs(name: str, text: str) -> bool:
+    """Whether the text has the name as whole words, in any case."""
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) is not None
 
 
 def formatted(fields: dict[str, str]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from assets.flights import Flights
-from assets.ports import LanguageModel, SnapshotStore, StageProgress, WorkStore
+from assets.ports import Embedder, LanguageModel, SnapshotStore, StageProgress, WorkStore
 from assets.records.base import UserRecord
 from assets.records.recipe import Recipe
 from assets.stage_kind import Stage
@@ -22,6 +22,7 @@ class Workshop:
     report: Callable[[StageProgress], None] | None = None
     embedded_model: str | None = None
     open_account: Callable[[Recipe, str], LanguageModel] | None = None
+    open_embedder: Callable[[Recipe, str], Embedder] | None = None
     stages: tuple[Stage[UserRecord], ...] = ()
     flights: Flights = field(default_factory=Flights)
 

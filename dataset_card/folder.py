@@ -8,12 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from dataset_card.changes import changes_section, too_low, with_changes
 from dataset_card.contents import ReleaseContent, ReleaseError, write_contents
-from dataset_card.manifest import MANIFEST, VERSION_PATTERN, Manifest, ManifestBody, ManifestError, read_manifest
-from dataset_card.sinks import sync, sync_tree
+from dataset_card.diff import Side, compare, read_side, same_release
+from dataset_card.manifest import CARD, MANIFEST, Manifest, ManifestBody, ManifestError, Predecessor
+from dataset_card.sinks import sync, sync_tree, written
+from dataset_card.versions import FIRST_VERSION, is_version, numbers, released_versions, smallest_after
 
 AUTO = "auto"
-FIRST_VERSION = (0, 1, 0)
 # Becomes a folder's name and, on the Hub, a configuration's.
 VARIANT = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -42,27 +44,22 @@ class Release:
 
 
 def write_release(content: ReleaseContent, *, root: Path, version: str = AUTO) -> Release:
-    """Write `<root>/<variant>/<version>/`. A version that is there with the same digest is left as it is.
+    """Write `<root>/<variant>/<version>/`. A version that is there with the same content is left as it is.
 
-    "auto" takes the highest version if its digest is the same, else the next patch after it (first: 0.1.0).
+    The content is compared with the newest release of the variant, and the card tells what changed since. "auto" takes
+    the newest version if the content is the same, else the smallest that the rule of `versions.py` allows after it.
     Raises ReleaseConflict when the version is there with other content, ReleaseError for content that cannot be
-    released or a bad version, OSError from the disk.
+    released or a bad or too low version, OSError from the disk.
     """
-    if version != AUTO and not re.fullmatch(VERSION_PATTERN, version):
+    if version != AUTO and not is_version(version):
         raise ReleaseError(f"{version!r} is no version; give three numbers such as 0.1.0, or {AUTO!r}.")
     if not VARIANT.fullmatch(content.recipe.variant):
         raise ReleaseError(f"The variant {content.recipe.variant!r} cannot name a folder; use letters, digits, dots, - and _.")
     home = root / content.recipe.variant
     home.mkdir(parents=True, exist_ok=True)
-    with _hidden_folder(home) as draft:
-        body = write_contents(content, folder=draft)
-        return _settle(body, draft=draft, home=home, version=version)
-
-
-def released_versions(home: Path) -> list[str]:
-    """Versions below `<root>/<variant>`, lowest first."""
-    names = [path.name for path in home.iterdir() if re.fullmatch(VERSION_PATTERN, path.name)] if home.is_dir() else []
-    return sorted(names, key=_numbers)
+    with _hidden_folder(home) as folder:
+        body = write_contents(content, folder=folder)
+        return _settle(Side.of(folder, body), home=home, version=version)
 
 
 @contextmanager
@@ -76,59 +73,62 @@ def _hidden_folder(home: Path) -> Generator[Path, None, None]:
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def _settle(body: ManifestBody, *, draft: Path, home: Path, version: str) -> Release:
-    chosen = _next_version(body, home=home) if version == AUTO else version
-    folder = home / chosen
-    if folder.exists():
-        return _existing(body, folder=folder)
-    manifest = Manifest.of(body, version=chosen)
-    (draft / MANIFEST).write_bytes(manifest.to_bytes())
-    sync_tree(draft)
+def _settle(draft: Side, *, home: Path, version: str) -> Release:
+    there = released_versions(home)
+    newest = _side(home / there[-1]) if there else None
+    if version in there:
+        return _existing(draft, folder=home / version)
+    if version == AUTO and newest is not None and same_release(newest, draft):
+        return _existing(draft, folder=newest.folder)
+    if newest is None:
+        chosen, body = (FIRST_VERSION if version == AUTO else version), draft.body
+    else:
+        chosen, body = _after(newest, draft, version=version)
+    folder, manifest = home / chosen, Manifest.of(body, version=chosen)
+    (draft.folder / MANIFEST).write_bytes(manifest.to_bytes())
+    sync_tree(draft.folder)
     try:
-        draft.rename(folder)
+        draft.folder.rename(folder)
     except OSError:
         if not folder.exists():
             raise
         # Another process was first with this version: look again at what is there now.
-        return _settle(body, draft=draft, home=home, version=version)
+        return _settle(draft, home=home, version=version)
     sync(home)
     return Release(folder, manifest, created=True)
 
 
-def _next_version(body: ManifestBody, *, home: Path) -> str:
-    versions = released_versions(home)
-    if not versions:
-        return _text(FIRST_VERSION)
-    highest = versions[-1]
-    if _manifest(home / highest).digest == body.release_digest():
-        return highest
-    major, minor, patch = _numbers(highest)
-    return _text((major, minor, patch + 1))
+def _after(newest: Side, draft: Side, *, version: str) -> tuple[str, ManifestBody]:
+    """The version, checked against the rule, and the manifest with the card that tells what changed."""
+    diff, last = compare(newest, draft), str(newest.version)
+    smallest = smallest_after(last, level=diff.level)
+    if version != AUTO and numbers(version) < numbers(smallest):
+        raise ReleaseError(too_low(version, diff=diff, smallest=smallest))
+    if diff.level == "same":
+        # A higher number for the same release, which keeps its card and its digest.
+        card, previous = (newest.folder / CARD).read_text(encoding="utf-8"), newest.body.previous
+    else:
+        card = with_changes(draft.card, changes_section(diff))
+        previous = Predecessor(version=last, data_digest=newest.body.rows_digest())
+    file = written(draft.folder / CARD, card.encode(), root=draft.folder)
+    return (smallest if version == AUTO else version), draft.body.with_card(file, previous=previous)
 
 
-def _existing(body: ManifestBody, *, folder: Path) -> Release:
-    manifest = _manifest(folder)
-    if manifest.digest != body.release_digest():
+def _existing(draft: Side, *, folder: Path) -> Release:
+    there = _side(folder)
+    if not same_release(there, draft):
+        diff = compare(there, draft)
         raise ReleaseConflict(
-            f"Version {folder.name} of {body.variant} is already released with other content (its digest begins with "
-            f"{manifest.digest[:12]}, the new one with {body.release_digest()[:12]}); choose a higher version or {AUTO!r}."
+            f"Version {folder.name} of {there.body.variant} is already released with other content ({diff.reason}); "
+            f"choose a higher version or {AUTO!r}."
         )
-    return Release(folder, manifest, created=False)
+    return Release(folder, Manifest.model_validate(there.body.model_dump()), created=False)
 
 
-def _manifest(folder: Path) -> Manifest:
+def _side(folder: Path) -> Side:
     try:
-        return read_manifest(folder)
+        return read_side(folder)
     except ManifestError as error:
         raise ReleaseConflict(
             f"Version {folder.name} is already there, but {str(error).rstrip('.')}; move it away or choose a higher version."
         ) from error
-
-
-def _numbers(version: str) -> tuple[int, int, int]:
-    major, minor, patch = (int(number) for number in version.split("."))
-    return major, minor, patch
-
-
-def _text(version: tuple[int, int, int]) -> str:
-    return ".".join(str(number) for number in version)

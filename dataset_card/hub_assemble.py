@@ -1,12 +1,38 @@
-"""From the files of a commit to a release folder, which appears whole or not at all."""
+"""From a commit, or from its files, to a release folder, which appears whole or not at all."""
 
 import secrets
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
-from dataset_card.hub_layout import Summary, release_paths
+from dataset_card.hub import Hub
+from dataset_card.hub_layout import Summary, folders, release_paths
 from dataset_card.manifest import ManifestError, read_manifest
 from dataset_card.verify import verify_release
+
+
+@dataclass(frozen=True)
+class Place:
+    """A variant at one commit of a repository."""
+
+    repo: str
+    commit: str
+    variant: str
+
+
+def fetch_release(hub: Hub, place: Place, *, target: Path, anew: bool = False) -> list[str]:
+    """Bring the release to `target`; problems as `assemble` tells them.
+
+    What arrives damaged is downloaded once more. `anew`: nothing that the client keeps from earlier is believed.
+    """
+    patterns = [f"{folder}*" for folder in folders(place.variant)]
+    problems: list[str] = []
+    for again in (anew, True):
+        snapshot = hub.download(place.repo, sha=place.commit, patterns=patterns, again=again)
+        problems = assemble(snapshot, variant=place.variant, target=target)
+        if not problems:
+            break
+    return problems
 
 
 def assemble(snapshot: Path, *, variant: str, target: Path) -> list[str]:

@@ -10,7 +10,8 @@ from typing import Any, cast
 import yaml
 
 from dataset_card.hub import HubError
-from dataset_card.hub_layout import CARD, Summary, release_paths
+from dataset_card.hub_layout import Summary, release_paths
+from dataset_card.manifest import CARD
 
 HEADER = re.compile(r"\A---\n(.*?\n)---\n(.*)\Z", re.DOTALL)
 FIRST_SECTION = re.compile(r"^## ", re.MULTILINE)

@@ -11,9 +11,8 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from dataset_card.hub import Change, LocalFile, RemoteFile
-from dataset_card.manifest import MANIFEST, VERSION_PATTERN
+from dataset_card.manifest import CARD, MANIFEST, VERSION_PATTERN
 
-CARD = "README.md"
 LICENSE = "LICENSE"
 TABLES = "tables"
 # Folders and files at the top that a variant's folder may not shadow.

@@ -6,19 +6,16 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from dataset_card.hub import Change, Hub, HubError, HubMissing, LocalFile, RemoteFile, RepoState, Visibility
+from dataset_card.hub import Change, Hub, HubError, HubMissing, LocalFile, Refs, RemoteFile, RepoState, Visibility
 from dataset_card.hub_card import VariantCard, repository_card, split_card
 from dataset_card.hub_check import checked_release, checked_repo
-from dataset_card.hub_layout import CARD, LICENSE, Summary, change_of, folders, release_files, variants_in
-from dataset_card.manifest import MANIFEST
+from dataset_card.hub_layout import LICENSE, Summary, change_of, folders, release_files, variants_in
+from dataset_card.hub_rule import Candidate, PublishRefused, check_rule, newest_tag
+from dataset_card.manifest import CARD, MANIFEST
 
 
 class TagConflict(HubError):
     """The tag stands for something else; a published release never changes."""
-
-
-class PublishRefused(HubError):
-    """The repository is not one that this release may be added to."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +48,7 @@ class Planner:
         self.files = release_files(order.folder, release=self.release)
         self._own_card = (order.folder / CARD).read_text(encoding="utf-8")
         self._read_before: dict[str, str] = {}
+        self._follows: str | None = None
 
     def plan(self) -> Plan:
         """Look at the Hub. Raises TagConflict, PublishRefused, or what the port raises."""
@@ -67,6 +65,7 @@ class Planner:
             )
         if self.release.tag in refs.tags:
             return Plan(state, self._tagged(), Change((), (), frozenset()), refs.pull_requests)
+        self._check_rule(refs)
         return Plan(state, None, self.change_at(state.sha), refs.pull_requests)
 
     def change_at(self, sha: str) -> Change:
@@ -98,6 +97,13 @@ class Planner:
         if LICENSE not in tree and (self.order.folder / LICENSE).is_file():
             top[LICENSE] = LocalFile(LICENSE, self.order.folder / LICENSE)
         return change_of({**self.files, **top}, tree=tree, variant=self.release.variant)
+
+    def _check_rule(self, refs: Refs) -> None:
+        """Compare with the newest tag of the variant, once for all rounds."""
+        tag = newest_tag(refs.tags, variant=self.release.variant)
+        if tag is not None and tag != self._follows:
+            check_rule(self.hub, Candidate(self.order.folder, self.repo, self.release), tag=tag)
+            self._follows = tag
 
     def _tagged(self) -> str:
         state = self.hub.look(self.repo, revision=self.release.tag)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from dataset_card.folder import VARIANT
 from dataset_card.hub import Hub, HubError, HubMissing, HubUnreachable, LocalFile
-from dataset_card.hub_assemble import assemble
+from dataset_card.hub_assemble import Place, fetch_release
 from dataset_card.hub_check import checked_repo
-from dataset_card.hub_layout import Summary, folders, variant_of_tag, variants_in
-from dataset_card.hub_record import ReleaseRecord, ReleaseRecords
+from dataset_card.hub_layout import Summary, variant_of_tag, variants_in
+from dataset_card.hub_record import ReleaseRecord, ReleaseRecords, missing_tag, moved_tag
 from dataset_card.manifest import MANIFEST, Manifest, read_manifest
 from dataset_card.verify import verify_release
 
@@ -144,7 +144,7 @@ class Reader:
             self._notice(f"{error} Reading what was fetched before.")
             return known.commit, True
         if state is None:
-            raise HubMissing(f"{repo} has no tag {revision!r}, or it is hidden from this token.")
+            raise HubMissing(missing_tag(repo, tag=revision, known=known))
         if revision in refs.tags & refs.branches:
             raise BadRelease(f"{repo} has a branch and a tag named {revision}; ask for the commit instead.")
         return state.sha, revision in refs.tags
@@ -169,14 +169,10 @@ class Reader:
             if not verify_release(target):
                 return target
             shutil.rmtree(target)
-        problems: list[str] = []
-        for again in (False, True):
-            patterns = [f"{folder}*" for folder in folders(variant)]
-            snapshot = hub.download(repo, sha=commit, patterns=patterns, again=again)
-            problems = assemble(snapshot, variant=variant, target=target)
-            if not problems:
-                return target
-        raise BadRelease(f"{variant} of {repo} at commit {commit[:12]} is not whole: {problems[0]}")
+        problems = fetch_release(hub, Place(repo, commit, variant), target=target)
+        if problems:
+            raise BadRelease(f"{variant} of {repo} at commit {commit[:12]} is not whole: {problems[0]}")
+        return target
 
     def _home(self, repo: str, commit: str) -> Path:
         return self._cache / repo / commit
@@ -185,10 +181,7 @@ class Reader:
 def _refuse_moved(place: str, *, commit: str, known: Sequence[str | None]) -> None:
     for before in known:
         if before is not None and before != commit:
-            raise MovedTag(
-                f"{place} was commit {before[:12]} and is now {commit[:12]}: the tag was moved, so ask its owner for a new "
-                f"version, or read {place.partition('@')[0]}@{before} if it still exists."
-            )
+            raise MovedTag(moved_tag(place, commit=commit, before=before))
 
 
 def _as_wanted(release: ReadRelease, *, digest: str | None) -> ReadRelease:

@@ -66,3 +66,21 @@ class ReleaseRecords:
 
 def _key(record: ReleaseRecord) -> tuple[str, str, str]:
     return record.endpoint, record.repo.casefold(), record.tag
+
+
+def missing_tag(repo: str, *, tag: str, known: ReleaseRecord | None) -> str:
+    """One sentence on a tag that is not there, or no longer."""
+    if known is None:
+        return f"{repo} has no tag {tag!r}, or it is hidden from this token."
+    return (
+        f"{repo} has lost its tag {tag}, which was at commit {known.commit[:12]}: publish that release again to put it back, "
+        f"or read {repo}@{known.commit} if it still exists."
+    )
+
+
+def moved_tag(place: str, *, commit: str, before: str) -> str:
+    """One sentence on a tag that stands for another commit than before. `place` is OWNER/NAME@TAG."""
+    return (
+        f"{place} was commit {before[:12]} and is now {commit[:12]}: the tag was moved, so ask its owner for a new "
+        f"version, or read {place.partition('@')[0]}@{before} if it still exists."
+    )

@@ -8,10 +8,10 @@ import dagster as dg
 
 from assets.partitions import VARIANT_PARTITIONS
 from assets.stage import OWNERS, disk_problem
-from dataset_card.folder import released_versions
 from dataset_card.hub import HubError, Visibility
 from dataset_card.hub_plan import Order
 from dataset_card.hub_publish import Published, Publisher
+from dataset_card.versions import released_versions
 
 NEWEST = "newest"
 

@@ -1,7 +1,7 @@
 """`manifest.json`: what a release consists of, what it was made from, by which models, at which cost."""
 
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -9,6 +9,7 @@ from assets.records.base import duplicates
 from dataset_card.digests import canonical_digest
 
 MANIFEST = "manifest.json"
+CARD = "README.md"
 VERSION_PATTERN = r"^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$"
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
@@ -53,8 +54,15 @@ class Usage(_Part):
     cost_usd: float | None = Field(default=None, ge=0)
 
 
+class Predecessor(_Part):
+    """The release before: what the card tells of changes is in comparison with it."""
+
+    version: str = Field(pattern=VERSION_PATTERN)
+    data_digest: Sha256
+
+
 class ManifestBody(_Part):
-    """All that two releases share when they are the same but for their version."""
+    """All that two releases share when they are the same but for their version. `previous` None: the card tells of none."""
 
     format: Literal[1] = 1
     variant: str
@@ -67,6 +75,7 @@ class ManifestBody(_Part):
     usage: Usage | None
     counts: dict[str, int]
     files: tuple[ManifestFile, ...]
+    previous: Predecessor | None = None
 
     @model_validator(mode="after")
     def names_each_file_once(self) -> Self:
@@ -76,26 +85,47 @@ class ManifestBody(_Part):
         return self
 
     def release_digest(self) -> str:
-        """sha256 over the canonical JSON of everything but version and digest, in hex."""
-        return canonical_digest(self.model_dump(mode="json", exclude={"version", "digest"}))
+        """sha256 over the canonical JSON of everything but version and the two digests, in hex."""
+        return canonical_digest(self.model_dump(mode="json", exclude={"version", "digest", "data_digest"}))
+
+    def rows_digest(self) -> str:
+        """sha256 over path, number and logical digest of all rows, in hex: data alone, in whatever bytes it lies."""
+        return canonical_digest([[file.path, file.rows, file.logical_digest] for file in self.files if file.logical_digest])
+
+    def without_card(self) -> dict[str, Any]:
+        """What has to be equal in two releases for them to be the same, but for what their cards say."""
+        apart = {"version", "digest", "data_digest", "previous", "files"}
+        files = [file.model_dump() for file in self.files if file.path != CARD]
+        return {**self.model_dump(exclude=apart), "files": files}
+
+    def with_card(self, card: ManifestFile, *, previous: Predecessor | None) -> "ManifestBody":
+        """The same with another card."""
+        files = tuple(card if file.path == CARD else file for file in self.files)
+        return self.model_copy(update={"files": files, "previous": previous})
 
 
 class Manifest(ManifestBody):
-    """The body, its digest, and the version under which it is released."""
+    """The body, its digests, and the version under which it is released.
+
+    `digest` changes with any byte of any file, the card's too; `data_digest` with the rows alone.
+    """
 
     version: str = Field(pattern=VERSION_PATTERN)
+    data_digest: Sha256
     digest: Sha256
 
     @model_validator(mode="after")
-    def digest_is_that_of_the_body(self) -> Self:
+    def digests_are_those_of_the_body(self) -> Self:
         if self.digest != self.release_digest():
             raise ValueError("its digest is not that of its content")
+        if self.data_digest != self.rows_digest():
+            raise ValueError("its data_digest is not that of its files")
         return self
 
     @classmethod
     def of(cls, body: ManifestBody, *, version: str) -> "Manifest":
         """Give a body its version."""
-        return cls(**body.model_dump(), version=version, digest=body.release_digest())
+        return cls(**body.model_dump(), version=version, data_digest=body.rows_digest(), digest=body.release_digest())
 
     def to_bytes(self) -> bytes:
         """The file's content: JSON, indented, newline at the end."""

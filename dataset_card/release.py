@@ -1,6 +1,6 @@
 """The last assets of the chain: the card and the release folder, made in one pass over the episodes."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import reduce
 from importlib.metadata import version as installed_version
 from operator import add
@@ -9,16 +9,15 @@ from typing import Any
 import dagster as dg
 
 from assets.partitions import VARIANT_PARTITIONS, by_unit
-from assets.ports import SnapshotRef
 from assets.records.recipe import Recipe
 from assets.records.report import QualityReport
 from assets.records.usage import Usage as StageUsage
 from assets.stage import OWNERS, disk_problem, markdown_table
 from dataset_card.contents import ReleaseContent, ReleaseError
+from dataset_card.finished_rows import FinishedRows
 from dataset_card.folder import AUTO, Release, write_release
 from dataset_card.manifest import Usage
 from prompts.catalogue import load_prompt, prompt_names
-from validation.quality_report import Finished, gather
 
 DISTRIBUTION = "amemgym-synth"
 EVALUATION = "evaluation/"
@@ -26,22 +25,22 @@ FINISHED = ("episodes", "session_queries", "answers")
 
 
 class ReleaseConfig(dg.Config):
-    """`version`: three numbers such as 1.2.0, or auto for the next patch unless nothing changed."""
+    """`version`: three numbers such as 1.2.0, or auto for the smallest that the rule allows after the last release."""
 
     version: str = AUTO
 
 
-def release_content(finished: Finished, report: QualityReport, refs: Mapping[str, SnapshotRef]) -> ReleaseContent:
-    """Everything that decides the release's bytes. `refs` are the episodes' snapshots by unit."""
-    usage = reduce(add, (used for ref in refs.values() for used in ref.usage.values()), StageUsage())
+def release_content(recipe: Recipe, report: QualityReport, finished: FinishedRows) -> ReleaseContent:
+    """Everything that decides the release's bytes."""
+    usage = reduce(add, (used for ref in finished.refs["episodes"].values() for used in ref.usage.values()), StageUsage())
     names = [name for name in prompt_names() if not name.startswith(EVALUATION)]
     return ReleaseContent(
-        recipe=finished.recipe,
-        episodes=finished.episodes,
+        recipe=recipe,
+        episodes=finished.episodes(),
         generator=f"{DISTRIBUTION} {installed_version(DISTRIBUTION)}",
         prompts={name: load_prompt(name).fingerprint for name in names},
-        gate_records=finished.gate_records,
-        failures=finished.failures,
+        gate_records=finished.gate_records(),
+        failures=finished.failures(),
         usage=Usage(calls=usage.calls, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens),
         report=report,
     )
@@ -81,8 +80,7 @@ def release_folder(
     context: dg.AssetExecutionContext, config: ReleaseConfig, recipe: Recipe, quality_report: QualityReport, **refs: Any
 ) -> Iterator[dg.MaterializeResult[Any]]:
     """Write the folder, or find it written. Raises dg.Failure with one sentence on a conflict or a bad disk."""
-    finished = gather(context.resources.workshop, recipe, refs)
-    content = release_content(finished, quality_report, refs["episodes"])
+    content = release_content(recipe, quality_report, FinishedRows(context.resources.workshop.snapshots, refs))
     try:
         released = write_release(content, root=context.resources.releases, version=config.version)
     except ReleaseError as error:
@@ -118,5 +116,6 @@ def _results(released: Release) -> Iterator[dg.MaterializeResult[Any]]:
             ),
             "bytes": sum(file.bytes for file in files),
             "digest": released.digest,
+            "data_digest": released.manifest.data_digest,
         },
     )

@@ -95,6 +95,7 @@ class DataJsonSink:
 
 def written(path: Path, content: bytes, *, root: Path) -> ManifestFile:
     """Write a file without rows and describe it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     return described(path, root=root)
 

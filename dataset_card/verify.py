@@ -8,8 +8,9 @@ from typing import Any
 import pyarrow.parquet as pq
 from pyarrow import ArrowException
 
+from dataset_card.configurations import configuration_problems
 from dataset_card.digests import RowDigest, file_digest
-from dataset_card.manifest import MANIFEST, ManifestError, ManifestFile, read_manifest
+from dataset_card.manifest import MANIFEST, Manifest, ManifestError, ManifestFile, read_manifest
 
 # What the Hub and its client put beside a release.
 NOT_OURS = {".gitattributes", ".cache", ".git"}
@@ -22,7 +23,18 @@ def verify_release(folder: Path) -> list[str]:
     except ManifestError as error:
         return [str(error)]
     problems = [problem for file in manifest.files for problem in _problems(file, folder / file.path)]
-    return problems + [f"{path} is not in the manifest." for path in _extra(folder, {file.path for file in manifest.files})]
+    return [*problems, *_extra(folder, manifest)]
+
+
+def examine_release(folder: Path) -> list[str]:
+    """The same, and more that takes longer: rows read anew give each logical digest, and every configuration loads."""
+    try:
+        manifest = read_manifest(folder)
+    except ManifestError as error:
+        return [str(error)]
+    problems = [problem for file in manifest.files for problem in _examined(file, folder / file.path)]
+    # What is not whole cannot be loaded for that reason, which needs no second sentence.
+    return [*problems, *_extra(folder, manifest)] or list(configuration_problems(folder, manifest=manifest))
 
 
 def logical_digest(path: Path) -> str:
@@ -49,7 +61,21 @@ def _problems(file: ManifestFile, path: Path) -> Iterator[str]:
     elif (digest := file_digest(path)) != file.sha256:
         yield f"{file.path} has the sha256 {digest}, but the manifest says {file.sha256}."
     elif file.rows is not None and (rows := _rows(path)) != file.rows:
-        yield f"{file.path} has {rows} rows, but the manifest says {file.rows}."
+        told = "cannot be read" if rows is None else f"has {rows} rows"
+        yield f"{file.path} {told}, but the manifest says {file.rows}."
+
+
+def _examined(file: ManifestFile, path: Path) -> Iterator[str]:
+    problems = list(_problems(file, path))
+    yield from problems
+    if not problems and file.logical_digest:
+        try:
+            digest = logical_digest(path)
+        except (ValueError, ArrowException) as error:
+            yield f"{file.path} cannot be read: {' '.join(str(error).split())}."
+        else:
+            if digest != file.logical_digest:
+                yield f"{file.path} has rows with the digest {digest}, but the manifest says {file.logical_digest}."
 
 
 def _rows(path: Path) -> int | None:
@@ -65,7 +91,8 @@ def _parquet_rows(path: Path) -> int:
         return file.metadata.num_rows
 
 
-def _extra(folder: Path, known: set[str]) -> list[str]:
+def _extra(folder: Path, manifest: Manifest) -> list[str]:
+    known = {MANIFEST, *(file.path for file in manifest.files)}
     found = (path.relative_to(folder) for path in folder.rglob("*") if not path.is_dir())
     names = sorted(path.as_posix() for path in found if path.parts[0] not in NOT_OURS)
-    return [name for name in names if name not in known | {MANIFEST}]
+    return [f"{name} is not in the manifest." for name in names if name not in known]

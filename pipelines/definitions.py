@@ -3,6 +3,7 @@
 import dagster as dg
 
 from assets.answers import answers
+from assets.audits import audits
 from assets.chain import STAGES
 from assets.episodes import episodes
 from assets.events import events
@@ -15,13 +16,16 @@ from assets.state_trajectory import state_trajectory
 from assets.user_profiles import user_profiles
 from dataset_card.hub_release import hub_release
 from dataset_card.release import release_folder
+from pipelines.evaluation_assets import evaluation
 from pipelines.home import home
 from pipelines.jobs import JOBS
 from pipelines.resources.hub_resource import PublisherResource
+from pipelines.resources.run_resources import ReleaseFolder, ReportFolder, WorkshopResource
 from pipelines.resources.values import RecordValues
-from pipelines.resources.workshop import ReleaseFolder, WorkshopResource
 from validation.checks import stage_checks
-from validation.quality_report import quality_report, quality_report_checks
+from validation.column_checks import column_checks
+from validation.quality_report import quality_report
+from validation.report_checks import quality_report_checks
 
 defs = dg.Definitions(
     assets=[
@@ -34,16 +38,19 @@ defs = dg.Definitions(
         events,
         session_queries,
         answers,
+        audits,
         episodes,
         quality_report,
         release_folder,
         hub_release,
+        evaluation,
     ],
-    asset_checks=[*map(stage_checks, STAGES), quality_report_checks],
+    asset_checks=[*map(stage_checks, STAGES), quality_report_checks, column_checks],
     jobs=list(JOBS),
     resources={
         "workshop": WorkshopResource(),
         "releases": ReleaseFolder(),
+        "reports": ReportFolder(),
         "publisher": PublisherResource(),
         "io_manager": RecordValues(home().values),
     },

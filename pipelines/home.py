@@ -37,6 +37,11 @@ class Home:
         return self.root / "releases"
 
     @property
+    def reports(self) -> Path:
+        """Pages of the latest quality reports, `<variant>.html`."""
+        return self.root / "reports"
+
+    @property
     def explorer(self) -> Path:
         """A DuckDB file with views over all snapshots."""
         return self.root / "explore.duckdb"

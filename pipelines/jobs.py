@@ -16,6 +16,7 @@ GENERATION = (
     "events",
     "session_queries",
     "answers",
+    "audits",
     "episodes",
 )
 RELEASE = ("quality_report", "dataset_card", "release")
@@ -39,4 +40,7 @@ WHOLE = _job(
 PUBLISH = _job(
     "publish", ("hub_release",), VARIANT_PARTITIONS, description="Bring a variant's release from the disk to the Hub."
 )
-JOBS = (*PHASES, PUBLISH) if SHARDED else (*PHASES, WHOLE, PUBLISH)
+EVALUATE = _job(
+    "evaluate", ("evaluation",), VARIANT_PARTITIONS, description="Evaluate memory assistants on a variant's release."
+)
+JOBS = (*PHASES, PUBLISH, EVALUATE) if SHARDED else (*PHASES, WHOLE, PUBLISH, EVALUATE)

@@ -203,6 +203,7 @@ def gate_records() -> tuple[GateRecord, ...]:
             draft=0,
             refinement=number,
             vote=0,
+            judge="gpt-4.1",
             text='My doctor said "no more meat"…',
             target={DIET: "vegetarian", GOAL: CHOICES[GOAL][1]},
             reading=reading,

@@ -32,6 +32,16 @@ Answer = Callable[[ModelRequest], object]
 Reply = str | ModelReply | Mapping[str, Any] | list[Any] | Answer
 Script = Mapping[str, Sequence[Reply]]
 START = date(2020, 10, 1)
+# One vote, no probes, and little patience: each test adds the part of the gates that it is about.
+PLAIN_GATES: dict[str, int | bool] = {
+    "votes": 1,
+    "votes_needed": 1,
+    "unexposed": 0,
+    "reverse": False,
+    "max_refinements": 1,
+    "max_redrafts": 1,
+    "max_reasks": 1,
+}
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
@@ -157,7 +167,9 @@ def _update_queries(request: ModelRequest) -> object:
 
 
 def _check_exposure(request: ModelRequest) -> object:
-    return material(request, "query")
+    """What the query spells; the last option, which is "cannot tell" where judges may say so, for what it does not."""
+    truth = material(request, "query")
+    return {name: truth.get(name, options[-1]) for name, options in material(request, "state_choices").items()}
 
 
 def _refine_query(request: ModelRequest) -> object:
@@ -170,7 +182,20 @@ def _answers(request: ModelRequest) -> object:
 
 def _check_answer(request: ModelRequest) -> object:
     truth = material(request, "answer")
-    return {"choice": next(int(number) for number, state in material(request, "choices").items() if state == truth)}
+    return {"choice": next((int(number) for number, state in material(request, "choices").items() if state == truth), 0)}
+
+
+def _choose(request: ModelRequest) -> object:
+    """The answer that spells the situation; 0 where none does."""
+    situation = material(request, "situation")
+    options = material(request, "choices").items()
+    return {"choice": next((int(number) for number, text in options if text == json.dumps(situation)), 0)}
+
+
+def _guess(request: ModelRequest) -> object:
+    """The option whose words come first in the alphabet, wherever it stands."""
+    options = material(request, "options")
+    return {"choice": int(min(options, key=lambda number: str(options[number])))}
 
 
 def _refine_answer(request: ModelRequest) -> object:
@@ -191,7 +216,11 @@ HONEST: dict[str, Answer] = {
     "session_queries/refine": _refine_query,
     "answers/draft": _answers,
     "answers/check": _check_answer,
+    "answers/choose": _choose,
     "answers/refine": _refine_answer,
+    "audits/options_only": _guess,
+    "audits/question_only": _guess,
+    "audits/profile_only": _guess,
 }
 
 

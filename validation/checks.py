@@ -1,26 +1,29 @@
 """Asset checks, derived from the rules: one step per stage, one check per rule, passing rules report too."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
 
 import dagster as dg
 
+from assets.chain import STAGES
 from assets.partitions import UNIT_PARTITIONS, by_variant
 from assets.ports import SnapshotRef
-from assets.records.base import UserRecord
+from assets.records.base import StageName, UserRecord
 from assets.records.recipe import Recipe
 from assets.stage import Row, markdown_table
 from assets.stage_kind import Stage
 from assets.workshop import Workshop
-from validation.rules import Outcome, apply_rules
+from validation.rules import Beside, Outcome, apply_rules
 from validation.stage_rules import RULES
 
 SAMPLE_SIZE = 10
 
 
 def stage_checks(stage: Stage[Any]) -> dg.AssetChecksDefinition:
-    """All checks of one stage's asset."""
+    """All checks of one stage's asset, which is read with the stages that it needs and those that its rules look at."""
     rules = RULES[stage.name]
+    looked_at = {name for rule in rules for name in rule.beside}
+    others = [one for one in STAGES if one.name in looked_at or one in stage.needs]
     specs = [
         dg.AssetCheckSpec(
             name=rule.name,
@@ -28,7 +31,7 @@ def stage_checks(stage: Stage[Any]) -> dg.AssetChecksDefinition:
             description=rule.truth,
             blocking=rule.blocking,
             partitions_def=UNIT_PARTITIONS,
-            additional_deps=[dg.AssetDep("recipe", partition_mapping=by_variant())],
+            additional_deps=[dg.AssetDep("recipe", partition_mapping=by_variant()), *(one.name for one in others)],
         )
         for rule in rules
     ]
@@ -36,16 +39,24 @@ def stage_checks(stage: Stage[Any]) -> dg.AssetChecksDefinition:
     @dg.multi_asset_check(
         name=f"{stage.name}_checks",
         specs=specs,
-        ins={"ref": dg.AssetIn(stage.name), "recipe": dg.AssetIn("recipe")},
+        ins={"recipe": dg.AssetIn(), **{one.name: dg.AssetIn() for one in (stage, *others)}},
         required_resource_keys={"workshop"},
     )
-    def checks(context: dg.AssetCheckExecutionContext, ref: SnapshotRef, recipe: Recipe) -> Iterator[dg.AssetCheckResult]:
+    def checks(context: dg.AssetCheckExecutionContext, recipe: Recipe, **values: Any) -> Iterator[dg.AssetCheckResult]:
+        refs = cast(dict[StageName, SnapshotRef], values)
         workshop: Workshop = context.resources.workshop
-        rows: dict[int, UserRecord] = workshop.snapshots.read(ref, stage.name, record=stage.record)
-        for outcome in apply_rules(rules, rows.values(), recipe=recipe):
+        rows: dict[int, UserRecord] = workshop.snapshots.read(refs[stage.name], stage.name, record=stage.record)
+        beside: Beside = {one.name: records_of(one, refs, workshop) for one in others if one.name in looked_at}
+        for outcome in apply_rules(rules, rows.values(), recipe=recipe, beside=beside):
             yield check_result(outcome, asset=stage.name)
 
     return checks
+
+
+def records_of(stage: Stage[Any], refs: Mapping[StageName, SnapshotRef], workshop: Workshop) -> dict[str, UserRecord]:
+    """A stage's records by user: from its own snapshot, and from those that carry the rows of replacements."""
+    found = [workshop.snapshots.read(ref, stage.name, record=stage.record) for ref in refs.values()]
+    return {record.user_id: record for rows in found for record in rows.values()}
 
 
 def check_result(outcome: Outcome, *, asset: str) -> dg.AssetCheckResult:

@@ -28,6 +28,7 @@ LABELS = {
     "answer_tokens": "tokens of an answer",
     "options": "options of a question",
 }
+COUNTED = ("users", "periods", "sessions", "questions", "state_variables", "state_updates", "answer_choices")
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 
 
@@ -106,7 +107,7 @@ class FactCounter:
         reasons = Counter((failure.stage, failure.reason) for failure in failures)
         lengths = {"query_tokens": self.queries, "answer_tokens": self.answers, "options": self.options}
         return Facts(
-            counts=dict(self.counts),
+            counts={**dict.fromkeys(COUNTED, 0), **self.counts},
             lengths={name: counted.spread() for name, counted in lengths.items()},
             failures={key: reasons[key] for key in sorted(reasons)},
         )

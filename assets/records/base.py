@@ -16,6 +16,7 @@ StageName = Literal[
     "events",
     "session_queries",
     "answers",
+    "audits",
     "episodes",
 ]
 

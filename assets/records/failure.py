@@ -5,7 +5,7 @@ from typing import Literal
 from assets.records.base import Name, Record, StageName
 from assets.records.gate import GateRecord
 
-FailureReason = Literal["unparsable", "cut_off", "refused", "rule_violated", "gate_exhausted"]
+FailureReason = Literal["unparsable", "cut_off", "refused", "rule_violated", "gate_exhausted", "ambiguous"]
 
 
 class Failure(Record):

@@ -6,7 +6,10 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from assets.records.audit_policy import AuditPolicy
 from assets.records.base import Name, Record
+from assets.records.gate_policy import GatePolicy
+from assets.records.report_policy import DiversityPolicy, WallPolicy
 from prompts.template import Role, Warmth
 
 LANGUAGES = {"en": "English", "zh": "Simplified Chinese"}
@@ -14,7 +17,9 @@ Transport = Literal["live", "batch"]
 ROLES: tuple[Role, ...] = ("writer", "judge", "user_simulator")
 # Field groups that decide when and how calls are made, but not what is asked and so no row.
 ONLY_HOW_CALLS_ARE_MADE = {"budget": True, "models": {role: {"transport"} for role in ROLES}}
+ONLY_WHOSE_POOL = {"paths", "license", "attribution"}
 ONLY_WHICH_USERS = frozenset({"variant", "num_users", "num_reserve", "users_per_shard", "exclude_ids", "pool"})
+ONLY_HOW_IT_IS_REPORTED = frozenset({"wall", "diversity"})
 
 
 class ModelSpec(Record):
@@ -36,6 +41,12 @@ class JudgeSpec(ModelSpec):
 
     temperature: float | None = Field(default=0.0, ge=0, le=2)
     creative_temperature: float | None = Field(default=0.0, ge=0, le=2)
+    further: tuple[Name, ...] = Field(default=(), description="more models that judge by turns, under the same settings")
+
+    @property
+    def panel(self) -> tuple[str, ...]:
+        """All judge models, in the order of their turns."""
+        return (self.model, *self.further)
 
 
 class Models(Record):
@@ -62,6 +73,8 @@ class PoolSpec(Record):
     strategy: Literal["uniform", "stratified", "sql"] = "uniform"
     columns: tuple[str, ...] = Field(default=(), description="strata of the stratified strategy")
     query: str = Field(default="", description="SQL that selects uuid from the view `pool`, for the sql strategy")
+    license: str = Field(default="", description="the license of the pool's personas, for the card")
+    attribution: str = Field(default="", description="whom the card names as the pool's source")
     content: str = Field(default="", description="digest of the pool, filled in when the recipe is resolved")
 
     @model_validator(mode="after")
@@ -70,23 +83,6 @@ class PoolSpec(Record):
             raise ValueError("pool.columns names the strata: give them with strategy 'stratified', and only there.")
         if (self.strategy == "sql") != bool(self.query):
             raise ValueError("pool.query holds the SQL: give it with strategy 'sql', and only there.")
-        return self
-
-
-class GatePolicy(Record):
-    """How drafts are judged (DESIGN section 6) and how often anything is asked again."""
-
-    votes: int = Field(default=1, ge=1, le=15, description="judgements per draft")
-    votes_needed: int = Field(default=1, ge=1, le=15, description="accepting judgements that a draft needs")
-    cannot_tell: bool = Field(default=True, description="judges may say that the text does not settle it")
-    max_refinements: int = Field(default=3, ge=0, le=20)
-    max_redrafts: int = Field(default=1, ge=0, le=5)
-    max_reasks: int = Field(default=3, ge=0, le=10, description="times a reply that breaks a rule is sent back")
-
-    @model_validator(mode="after")
-    def enough_votes(self) -> Self:
-        if self.votes_needed > self.votes:
-            raise ValueError(f"gates.votes_needed is {self.votes_needed}, but gates.votes is only {self.votes}.")
         return self
 
 
@@ -113,6 +109,9 @@ class Recipe(Record):
     num_changes_per_period: int = Field(default=4, ge=1, le=50, description="state updates, one more or fewer is fine")
     max_changes_per_state: int = Field(default=3, ge=1, le=200)
     min_variants_per_question: int = Field(default=4, ge=2, le=20, description="answer options per question at least")
+    golden_changes: float | None = Field(
+        default=None, ge=0, le=1, description="target share of questions whose right answer changes in a period"
+    )
     num_rounds_initial: int = Field(default=1, ge=1, le=50, description="rounds of a session in period 0")
     num_rounds_update: int = Field(default=2, ge=1, le=50, description="rounds of a later session; N_i is twice this")
     seed: int = Field(default=42, ge=0)
@@ -122,6 +121,9 @@ class Recipe(Record):
     pool: PoolSpec = PoolSpec()
     models: Models = Models()
     gates: GatePolicy = GatePolicy()
+    audit: AuditPolicy = AuditPolicy()
+    wall: WallPolicy = WallPolicy()
+    diversity: DiversityPolicy = DiversityPolicy()
     budget: Budget = Budget()
 
     @model_validator(mode="after")
@@ -162,17 +164,21 @@ class Recipe(Record):
     def fingerprint(self) -> str:
         """Sixteen hex digits over all fields that decide rows.
 
-        Where the pool lies (`pool.paths`) changes no row, its content does. The `budget` decides when a run pauses, and
+        Where the pool lies and whose it is changes no row, its content does. The `budget` decides when a run pauses, and
         the rows are the same however often it did; were it counted, raising it would make everything look stale. A
         model's `transport` is the road that requests and replies take: the same request may meet another sample of the
         model there, as in any second try, but rows follow from replies, and the call cache serves both roads alike.
         """
-        return _short_digest(self.model_dump_json(exclude={"pool": {"paths"}, **ONLY_HOW_CALLS_ARE_MADE}))
+        return _short_digest(self.model_dump_json(exclude={"pool": ONLY_WHOSE_POOL, **ONLY_HOW_CALLS_ARE_MADE}))
 
     @property
     def user_fingerprint(self) -> str:
         """Identity of what decides one user's records; which and how many users there are is left out."""
-        return _short_digest(self.model_dump_json(exclude={**dict.fromkeys(ONLY_WHICH_USERS, True), **ONLY_HOW_CALLS_ARE_MADE}))
+        return _short_digest(
+            self.model_dump_json(
+                exclude={**dict.fromkeys(ONLY_WHICH_USERS | ONLY_HOW_IT_IS_REPORTED, True), **ONLY_HOW_CALLS_ARE_MADE}
+            )
+        )
 
 
 def _short_digest(text: str) -> str:

@@ -1,6 +1,15 @@
-"""The quality report of a finished variant, as a record."""
+"""The quality report of a finished variant, as a record. The page of the report is drawn from nothing else."""
 
+from typing import Literal
+
+from pydantic import Field
+
+from assets.audit_rates import GateErrorRate
 from assets.records.base import Record
+from assets.records.estimate import Estimate
+from assets.records.expectation import ColumnLine
+
+Verdict = Literal["holds", "crossed", "told"]
 
 
 class Spread(Record):
@@ -12,8 +21,17 @@ class Spread(Record):
     most: float
 
 
+class ParityLine(Record):
+    """One figure beside the paper's Table 4 or App. C.1, as text."""
+
+    what: str
+    here: str
+    base: str
+    extra: str
+
+
 class RuleLine(Record):
-    """One rule over the finished set."""
+    """One rule over the finished set; `examples` are its first violations, each with its user."""
 
     stage: str
     rule: str
@@ -21,6 +39,7 @@ class RuleLine(Record):
     blocking: bool
     users: int
     violations: int
+    examples: tuple[str, ...] = ()
 
 
 class GateLine(Record):
@@ -34,10 +53,123 @@ class GateLine(Record):
     passed_after_redrafting: int
 
 
+class WorstItem(Record):
+    """A question and what was made of it, with its text. `share` is how often the periods' answer was met or missed."""
+
+    user_id: str
+    question_id: str
+    query: str
+    text: str
+    share: float
+
+
+class WallLine(Record):
+    """One way to answer without memory. `accuracy` is over all (question, period) pairs, its interval over users.
+
+    `random` is what a uniform guess reaches on the same pairs, `luck` what it passes once in ten thousand sets. A line is
+    crossed when the interval lies above `limit` and the accuracy above `luck`. A `limit` of 1 is never crossed.
+    `worst`: the questions that give themselves away most, with the option that the cue takes.
+    """
+
+    cue: str
+    meaning: str
+    items: int
+    accuracy: Estimate
+    random: float
+    luck: float
+    limit: float
+    verdict: Verdict
+    worst: tuple[WorstItem, ...] = ()
+
+
+class RecoveryLine(Record):
+    """How often judges recovered what was meant, in one direction. `cannot_tell` is the share that would not say."""
+
+    direction: Literal["state_from_answer", "answer_from_state"]
+    items: int
+    recovered: Estimate
+    cannot_tell: float
+    worst: tuple[WorstItem, ...] = ()
+
+
+class Motion(Record):
+    """How the states move. All shares lie between 0 and 1.
+
+    `choice_shares[t][k]`: the share of variables that hold the k-th of their listed choices at the end of period t.
+    `evenness`: entropy of a variable's time over its choices, 1 where each has the same; mean over all variables.
+    `changes`: by number of changes, how many variables. `returns`: updates back to a value left in the period before.
+    """
+
+    choice_shares: tuple[tuple[float, ...], ...]
+    choices_reached: float
+    evenness: float
+    changes: dict[str, int]
+    returns: float
+    golden_changes: tuple[float, ...]
+
+
+class PlaceLine(Record):
+    """The options shown at one place: how often they are right, and mean lengths in characters, of right ones and others."""
+
+    place: int
+    options: int
+    right: float
+    right_length: float | None
+    other_length: float | None
+
+
+class Twins(Record):
+    """Two questions that ask nearly the same; `likeness` is the greater of words' and meaning's, from 0 to 1."""
+
+    first_user: str
+    first: str
+    second_user: str
+    second: str
+    likeness: float
+
+
+class Diversity(Record):
+    """Near-duplicate questions. `near_within` and `near_across` are shares of questions that have a near twin.
+
+    `meaning`: the embedding model that compared meanings, or why none did. `likeness`: how many questions have their
+    nearest twin at a likeness of up to 0.1, 0.2, ... 1.
+    """
+
+    questions: int
+    threshold: float
+    meaning: str
+    near_within: float
+    near_across: float
+    likeness: tuple[int, ...]
+    twins: tuple[Twins, ...] = ()
+
+
+class GroupShare(Record):
+    """A group's share of the users and of the pool."""
+
+    group: str
+    users: float
+    pool: float
+
+
+class CoverageLine(Record):
+    """A demographic column: `distance` is the share of users who would have to be of another group to match the pool.
+
+    `by_chance`: the distance that a uniform sample of as many users stays below in 19 of 20 draws.
+    """
+
+    column: str
+    distance: float
+    by_chance: float
+    groups: tuple[GroupShare, ...]
+
+
 class QualityReport(Record):
     """Counts beside the paper's Table 4 and App. C.1, gates, rules, and who had to be replaced.
 
     `golden_changes` is the share of (question, period) pairs whose golden answer differs from the period before.
+    `writer` and `judges` name models; of a model that is a local file, only its file's name.
+    `ceiling` is what an assistant with perfect memory scores, by the judges of the audit; None: no audit was made.
     """
 
     variant: str
@@ -49,8 +181,26 @@ class QualityReport(Record):
     replaced: dict[str, int]
     gates: tuple[GateLine, ...]
     rules: tuple[RuleLine, ...]
+    writer: str = ""
+    judges: tuple[str, ...] = ()
+    parity: tuple[ParityLine, ...] = ()
+    columns: tuple[ColumnLine, ...] = ()
+    gate_errors: tuple[GateErrorRate, ...] = ()
+    calls_per_item: dict[str, float] = Field(default_factory=dict[str, float])
+    wall: tuple[WallLine, ...] = ()
+    recovery: tuple[RecoveryLine, ...] = ()
+    ceiling: Estimate | None = None
+    motion: Motion | None = None
+    places: tuple[PlaceLine, ...] = ()
+    diversity: Diversity | None = None
+    coverage: tuple[CoverageLine, ...] = ()
 
     @property
     def users(self) -> int:
         """Users finished."""
         return self.counts["users"]
+
+    @property
+    def crossed(self) -> tuple[WallLine, ...]:
+        """The lines of the guessability wall that block a release."""
+        return tuple(line for line in self.wall if line.verdict == "crossed")

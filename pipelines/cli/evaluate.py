@@ -1,5 +1,6 @@
-"""Commands about evaluation: evaluate assistants on a release, and compare runs."""
+"""Evaluate assistants on a release, compare runs, and rank them: what is told meanwhile and at the end."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -7,42 +8,101 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from assets.ports import EndpointError
+from assets.ports import BudgetReached, EndpointError
+from assets.records.recipe import Budget
+from pipelines.cli.evaluation import Choices
 from pipelines.cli.problems import Problem
+from pipelines.evaluation.boards import all_boards, write_board
 from pipelines.evaluation.command import Order, Watch, carry_out, runs_folder
-from pipelines.evaluation.compare import comparison
-from pipelines.evaluation.folder import FinishedRun, read_run
+from pipelines.evaluation.compare import compared, comparison
+from pipelines.evaluation.folder import PAGE, FinishedRun, read_run
 from pipelines.evaluation.forecast import Forecast
+from pipelines.evaluation.plan import Options
 from pipelines.evaluation.problems import EvaluationError
 from pipelines.evaluation.records import RunManifest
 from pipelines.evaluation.report import leaderboard, run_report
+from pipelines.evaluation.telling import shown
 from pipelines.home import home
 
 T = TypeVar("T")
+
+
+def orders_of(dataset: str, assistants: Sequence[str], choices: Choices) -> list[Order]:
+    """One order for each assistant. Raises Problem for a budget of nothing."""
+    if choices.max_cost == 0 or choices.max_tokens == 0:
+        raise Problem("A budget of 0 lets no call through; leave --max-cost and --max-tokens out, or use --offline.")
+    options = Options(
+        model=choices.model,
+        embedding_model=choices.embedding_model,
+        user_model=choices.user_model,
+        seed=choices.seed,
+        attempt=choices.attempt,
+    )
+    return [
+        Order(
+            dataset,
+            name,
+            options,
+            users=choices.users,
+            replayed=choices.replay,
+            budget=Budget(max_cost_usd=choices.max_cost, max_tokens=choices.max_tokens),
+            users_at_once=max(1, choices.concurrency),
+            cache="replay" if choices.offline else "use",
+        )
+        for name in assistants
+    ]
 
 
 def evaluate_all(orders: Sequence[Order]) -> list[FinishedRun]:
     """Carry the orders out one after another and tell the results. Raises Problem with one sentence."""
     console = Console(stderr=True)
     runs = [_in_one_sentence(lambda order=order: _evaluate(order, console)) for order in orders]
-    told = leaderboard(runs) if len(runs) > 1 else run_report(runs[0])
-    _print(told)
+    _print(leaderboard(runs) if len(runs) > 1 else run_report(runs[0]))
+    place = runs_folder(home())
     for run in runs:
-        console.print(f"Results: {runs_folder(home()) / run.manifest.run_id}", highlight=False, soft_wrap=True)
+        _say(console, f"{run.manifest.run_id}: {latency_words(run)} Page: {place / run.manifest.run_id / PAGE}")
+    if len(runs) > 1:
+        _say(console, f"All of them: {write_board(compared(runs), place=place)}")
     return runs
 
 
 def compare_runs(names: Sequence[str]) -> None:
-    """Print the comparison of two or more runs. Raises Problem."""
+    """Print the comparison of two or more runs, and write its page. Raises Problem."""
     if len(names) < 2:
         raise Problem("Give two or more runs to compare, by their folders or ids, as in: amemgym compare RUN RUN")
     place = runs_folder(home())
-    _print(_in_one_sentence(lambda: comparison([read_run(name, runs=place) for name in names])))
+    found = _in_one_sentence(lambda: compared([read_run(name, runs=place) for name in names]))
+    _print(comparison(found))
+    _say(Console(stderr=True), f"Page: {_in_one_sentence(lambda: write_board(found, place=place))}")
+
+
+def rank_runs(dataset: str) -> None:
+    """Print a leaderboard of all finished runs for each dataset, and write its page. Raises Problem when there is none."""
+    place = runs_folder(home())
+    boards = _in_one_sentence(lambda: all_boards(place, dataset=dataset))
+    if not boards:
+        raise Problem(f"There is no finished run{f' on {dataset}' if dataset else ''} in {place}; amemgym evaluate makes one.")
+    for runs in boards:
+        _print(f"# {runs[0].manifest.dataset}\n\n{leaderboard(runs)}\n")
+        _say(Console(stderr=True), f"Page: {_in_one_sentence(lambda runs=runs: write_board(compared(runs), place=place))}")
+
+
+def latency_words(run: FinishedRun) -> str:
+    """How long answers took, as a sentence."""
+    found = run.latency
+    if not found.timed:
+        return "How long answers took was not measured: the call cache gave them."
+    return (
+        f"An answer took {shown(found.mean, digits=2)} s of model time, half of them {found.median:.2f} s or less "
+        f"({found.timed:,} of {found.answers:,} measured)."
+    )
 
 
 def _in_one_sentence(work: Callable[[], T]) -> T:
     try:
         return work()
+    except BudgetReached as error:
+        raise Problem(f"{error} For an evaluation these are --max-cost and --max-tokens.") from error
     except (EvaluationError, EndpointError, OSError) as error:
         raise Problem(str(error)) from error
 
@@ -55,10 +115,14 @@ def _evaluate(order: Order, console: Console) -> FinishedRun:
         task = bars.add_task(order.assistant, total=None)
 
         def begun(manifest: RunManifest, size: Forecast) -> None:
-            console.print(f"{manifest.run_id}: {size.sentence}", highlight=False, soft_wrap=True)
+            _say(console, f"{manifest.run_id}: {size.sentence} {size.warning(order.budget)}".strip())
             bars.update(task, total=size.steps)
 
-        return carry_out(order, place=home(), watch=Watch(begun=begun, step=lambda key: bars.advance(task)))
+        return asyncio.run(carry_out(order, place=home(), watch=Watch(begun=begun, step=lambda key: bars.advance(task))))
+
+
+def _say(console: Console, sentence: str) -> None:
+    console.print(sentence, highlight=False, soft_wrap=True, markup=False)
 
 
 def _print(markdown: str) -> None:

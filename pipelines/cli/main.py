@@ -1,14 +1,21 @@
 """`amemgym`: make, look at, serve."""
 
 import sys
+from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
 
 from pipelines.cli.cache import app as cache_app
+from pipelines.cli.diff import diff
+from pipelines.cli.evaluation import compare, evaluate, leaderboard
 from pipelines.cli.ledger import app as ledger_app
 from pipelines.cli.plan import plan
+from pipelines.cli.prompts import app as prompts_app
 from pipelines.cli.publish import fetch, publish
+from pipelines.cli.quality import quality
+from pipelines.cli.release import release
+from pipelines.cli.verify import verify
 from pipelines.cli.weather_options import with_weather
 from pipelines.embedded.provider_weather import Weather
 
@@ -25,9 +32,9 @@ app.add_typer(model_app, name="model")
 app.add_typer(recipe_app, name="recipe")
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(cache_app, name="cache")
-app.command()(plan)
-app.command()(publish)
-app.command()(fetch)
+app.add_typer(prompts_app, name="prompts")
+for command in (plan, quality, release, diff, verify, publish, fetch, evaluate, compare, leaderboard):
+    app.command()(command)
 
 SetOption = Annotated[
     Optional[list[str]],
@@ -42,12 +49,14 @@ def generate(
     model: Annotated[str, typer.Option(help="One model for every role, in place of the recipe's.")] = "",
     concurrency: Annotated[int, typer.Option(min=1, help="Users worked on at once.")] = 32,
     version: Annotated[str, typer.Option(help="Version of the release, or auto.")] = "auto",
+    offline: Annotated[bool, typer.Option("--offline", help="Ask no model; use recorded replies only.")] = False,
 ) -> None:
     """Make a variant: all stages, their checks, and the release folder. Run it again to go on where it stopped."""
     from pipelines.cli.generate import generate_variant
 
     roles = [f"models.{role}.model={model}" for role in ("writer", "judge", "user_simulator") if model]
-    generate_variant(variant, overrides=[*(overrides or []), *roles], concurrency=concurrency, version=version)
+    words = [*(overrides or []), *roles]
+    generate_variant(variant, overrides=words, concurrency=concurrency, version=version, offline=offline)
 
 
 @app.command()
@@ -88,50 +97,24 @@ def ui(
     run_ui(host, port=port)
 
 
-@app.command()
-def evaluate(
-    dataset: Annotated[str, typer.Argument(help="A variant with a release, a release folder, or a data.json.")],
-    assistant: Annotated[list[str], typer.Option(help="Name or YAML/JSON file of an assistant; may be repeated.")],
-    model: Annotated[str, typer.Option(help="Model of the assistant.")] = "",
-    embedding_model: Annotated[str, typer.Option(help="Model of its embeddings.")] = "",
-    user_model: Annotated[str, typer.Option(help="Model that plays the user, and checks what it says.")] = "",
-    users: Annotated[Optional[int], typer.Option(help="Only the first so many users.")] = None,
-    replay: Annotated[str, typer.Option(metavar="RUN", help="Off-policy: replay the dialogues of this run.")] = "",
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the order of options, and of all calls.")] = 42,
-    attempt: Annotated[int, typer.Option(min=0, help="Raise it to evaluate once more, with new replies.")] = 0,
-    offline: Annotated[bool, typer.Option("--offline", help="Ask no model; use recorded replies only.")] = False,
-) -> None:
-    """Evaluate assistants on-policy and report their memory. Give the same command again to go on where it stopped."""
-    from pipelines.cli.evaluate import evaluate_all
-    from pipelines.evaluation.command import Order
-    from pipelines.evaluation.plan import Options
-
-    options = Options(model=model, embedding_model=embedding_model, user_model=user_model, seed=seed, attempt=attempt)
-    cache = "replay" if offline else "use"
-    evaluate_all([Order(dataset, name, options, users=users, replayed=replay, cache=cache) for name in assistant])
-
-
-@app.command()
-def compare(runs: Annotated[list[str], typer.Argument(help="Folders or ids of finished runs.")]) -> None:
-    """Compare runs over the same users: differences with intervals and tests, ranks on- and off-policy."""
-    from pipelines.cli.evaluate import compare_runs
-
-    compare_runs(runs)
-
-
 @model_app.command("serve")
 @with_weather
 def serve(
     port: Annotated[int, typer.Option(help="Port of the API.")] = 8321,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     api_key: Annotated[str, typer.Option(envvar="AMEMGYM_SERVE_KEY", help="Ask clients for this key.")] = "",
+    gguf: Annotated[Optional[Path], typer.Option(help="Serve these weights instead (needs the extra `local`).")] = None,
     *,
     weather: Weather,
 ) -> None:
     """Serve the embedded model with the OpenAI API on a port, in fair weather or as a slow, metered, unreliable provider."""
+    if gguf is not None:
+        from pipelines.cli.serve_gguf import LocalModel, serve_gguf
+
+        return serve_gguf(LocalModel(gguf), host=host, port=port, api_key=api_key, weather=weather)
     from pipelines.cli.serve import serve_model
 
-    serve_model(host, port=port, api_key=api_key, weather=weather)
+    return serve_model(host, port=port, api_key=api_key, weather=weather)
 
 
 @recipe_app.command("list")

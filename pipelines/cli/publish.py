@@ -1,5 +1,7 @@
 """Commands about releases on the Hub: bring one there, read one from there."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,26 +33,21 @@ def publish(
 
     The token is HF_TOKEN's, or that of `hf auth login`.
     """
-    from dataset_card.hub import HubError
     from dataset_card.hub_plan import Order
     from dataset_card.hub_publish import Publisher
     from pipelines.resources.hub_reader import release_records
     from pipelines.resources.hub_settings import HubSettings, open_hub
 
     visibility = _visibility(private=private, public=public, gated=gated, pull_request=pull_request)
-    try:
+    with hub_problems():
         order = Order(release_folder(source, version=version), repo, visibility, pull_request)
         _warn_of_embedded(order)
-        hub = open_hub(HubSettings(endpoint=endpoint or None, notice=_tell))
-        publisher = Publisher(hub, records=release_records(), notice=_tell)
+        hub = open_hub(HubSettings(endpoint=endpoint or None, notice=tell))
+        publisher = Publisher(hub, records=release_records(), notice=tell)
         if dry_run:
             _print_plan(*publisher.preview(order), order)
         else:
             _print_published(publisher.publish(order), hub.endpoint)
-    except HubError as error:
-        raise Problem(str(error)) from error
-    except OSError as error:
-        raise Problem(f"{error.filename or 'The disk'} cannot be used: {error.strerror or error}.") from error
 
 
 def fetch(
@@ -62,34 +59,43 @@ def fetch(
     endpoint: EndpointOption = "",
 ) -> None:
     """Fetch a release from the Hub, check every file, and print its folder. Later it is there without the network."""
-    from dataset_card.hub import HubError
     from dataset_card.hub_read import Wanted
     from pipelines.resources.hub_reader import release_reader
 
-    try:
+    with hub_problems():
         wanted = Wanted(commit or None, digest or None, variant or None)
-        reader = release_reader(endpoint=endpoint or None, notice=_tell)
+        reader = release_reader(endpoint=endpoint or None, notice=tell)
         if file:
             return _print_file(reader.read_file(source, path=file, wanted=wanted))
         release = reader.read(source, wanted=wanted)
-    except HubError as error:
-        raise Problem(str(error)) from error
-    except OSError as error:
-        raise Problem(f"{error.filename or 'The disk'} cannot be used: {error.strerror or error}.") from error
     where = f" at commit {release.commit}" if release.commit else ""
-    _tell(f"{release.manifest.variant} {release.manifest.version}{where}, digest {release.digest}: every file is as released.")
+    tell(f"{release.manifest.variant} {release.manifest.version}{where}, digest {release.digest}: every file is as released.")
     return print(release.folder)
 
 
+@contextmanager
+def hub_problems() -> Generator[None, None, None]:
+    """What the Hub, a release or the disk does wrong, as a Problem."""
+    from dataset_card.hub import HubError
+    from dataset_card.manifest import ManifestError
+
+    try:
+        yield
+    except (HubError, ManifestError) as error:
+        raise Problem(str(error)) from error
+    except OSError as error:
+        raise Problem(f"{error.filename or 'The disk'} cannot be used: {error.strerror or error}.") from error
+
+
 def _print_file(found: "ReadFile") -> None:
-    _tell(f"commit {found.commit}, sha256 {found.sha256}")
+    tell(f"commit {found.commit}, sha256 {found.sha256}")
     print(found.path)
 
 
 def release_folder(source: str, *, version: str) -> Path:
     """The folder that is meant. Raises Problem when there is none."""
-    from dataset_card.folder import released_versions
     from dataset_card.manifest import MANIFEST
+    from dataset_card.versions import released_versions
     from pipelines.home import home
 
     if (Path(source) / MANIFEST).is_file():
@@ -116,7 +122,7 @@ def _visibility(*, private: bool, public: bool, gated: bool, pull_request: bool)
 
 
 def _warn_of_embedded(order: "Order") -> None:
-    from dataset_card.card import EMBEDDED_FAMILY
+    from dataset_card.card_recipe import EMBEDDED_FAMILY
     from dataset_card.manifest import ManifestError, read_manifest
 
     try:
@@ -124,7 +130,7 @@ def _warn_of_embedded(order: "Order") -> None:
     except ManifestError:
         return  # told by the publisher
     if order.visibility in ("public", "gated") and any(name.startswith(EMBEDDED_FAMILY) for name in names):
-        _tell("no language model wrote this release, and it will be open to others; its card says so too.")
+        tell("no language model wrote this release, and it will be open to others; its card says so too.")
 
 
 def _print_plan(planner: "Planner", plan: "Plan", order: "Order") -> None:
@@ -157,5 +163,6 @@ def _print_published(done: "Published", endpoint: str) -> None:
         print(f"{done.repo} already holds this release on main; run the command without --pull-request to add the tag.")
 
 
-def _tell(words: str) -> None:
+def tell(words: str) -> None:
+    """A line for the user that is no part of the result."""
     typer.echo(f"amemgym: {words}", err=True)

@@ -12,8 +12,9 @@ from typing import Any, cast
 from pipelines.embedded.bank import Topic, load_bank
 from pipelines.embedded.closings import closings
 from pipelines.embedded.judges import CANNOT_TELL
+from pipelines.embedded.mem0 import extract, is_extraction
 from pipelines.embedded.notes import MEMORY_WORK
-from pipelines.embedded.reader import evidence, plain_talk, read, stems
+from pipelines.embedded.reader import evidence, plain_talk, read, share, stems
 from pipelines.embedded.task import Task
 
 OPTION = re.compile(r"^\s*[\[(]?(?P<number>\d+)[\])]?[.:)]\s+(?P<text>\S.*)$", re.MULTILINE)
@@ -26,10 +27,12 @@ UNKNOWN = "That depends on details that I don't know yet, so tell me a little mo
 def reply(task: Task) -> str:
     """Answer the last message: options with a number, a state schema with a choice each, anything else with advice.
 
-    Memory work (`notes`) is the same assistant's.
+    Memory work (`notes`, `mem0`) is the same assistant's.
     """
     if task.name in MEMORY_WORK:
         return json.dumps(MEMORY_WORK[task.name](task), ensure_ascii=False)
+    if is_extraction(task):
+        return json.dumps(extract(task), ensure_ascii=False)
     last = task.user_texts[-1] if task.user_texts else ""
     schema = schema_in(last)
     if schema:
@@ -117,10 +120,8 @@ def _latest(name: str, task: Task) -> str | None:
 
 
 def _score(option: str, known: Mapping[str, str]) -> float:
-    total = 0.0
-    for name, value in known.items():
-        total += next(one.score for one in evidence(option, name=name, values=load_bank().values[name]) if one.value == value)
-    return round(total, 6)
+    """How likely the option was written for what is known: one that speaks of another value is worse than a vague one."""
+    return round(sum(share(option, name=name, value=value) for name, value in known.items()), 6)
 
 
 def topic_of(text: str) -> Topic | None:

@@ -1,13 +1,15 @@
 """Judges: they read a text and say what it lets one conclude. They see the text and the options, nothing else."""
 
+import math
 from collections.abc import Mapping
 
-from pipelines.embedded.reader import evidence, read
+from pipelines.embedded.reader import evidence, read, share
 from pipelines.embedded.task import Task
 
 CANNOT_TELL = "cannot_tell"
 NONE_FITS = 0
 BEST_AHEAD = 3.0  # log likelihood ratio between the best and the next situation
+SERVES = math.log(0.5)  # log share of every value: an answer that speaks of none has the share of a guess
 
 
 def check_exposure(task: Task) -> dict[str, str]:
@@ -29,6 +31,19 @@ def check_answer(task: Task) -> dict[str, int]:
     ranked = rank_situations(task.text("answer"), choices)
     clear = len(ranked) < 2 or ranked[0][0] - ranked[1][0] >= BEST_AHEAD
     return {"choice": int(ranked[0][1]) if clear or not may_pass else NONE_FITS}
+
+
+def choose_answer(task: Task) -> dict[str, int]:
+    """The number of the answer that serves a situation best, 0 where none stands out and 0 is allowed."""
+    situation: dict[str, str] = task.data("situation")
+    options: dict[str, str] = task.data("choices")
+    shares = {
+        number: [share(text, name=name, value=value) for name, value in situation.items()] for number, text in options.items()
+    }
+    best, *others = sorted(shares, key=lambda number: (-sum(shares[number]), options[number]))
+    serves = min(shares[best]) >= SERVES
+    clear = serves and (not others or sum(shares[best]) - sum(shares[others[0]]) >= BEST_AHEAD)
+    return {"choice": int(best) if clear or "choose 0" not in task.system else NONE_FITS}
 
 
 def rank_situations(text: str, choices: Mapping[str, Mapping[str, str]]) -> list[tuple[float, str]]:

@@ -7,6 +7,7 @@ from typing import Any
 from pipelines.embedded import (
     answers,
     assistant,
+    audit_judges,
     events,
     judges,
     questions,
@@ -33,6 +34,10 @@ WRITERS: dict[str, Callable[[Task], Any]] = {
     "answers/draft": answers.draft,
     "answers/refine": answers.refine,
     "answers/check": judges.check_answer,
+    "answers/choose": judges.choose_answer,
+    "audits/options_only": audit_judges.guess_blindly,
+    "audits/question_only": audit_judges.guess_blindly,
+    "audits/profile_only": audit_judges.guess_from_profile,
     "evaluation/follow_up": follow_up,
     PLAIN_CHAT: assistant.reply,
 }

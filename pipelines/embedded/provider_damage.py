@@ -26,7 +26,11 @@ def _wrong_number(task: Task, *, given: dict[str, Any], chance: Chance) -> dict[
     return {"choice": chance.chosen(others)} if others else None
 
 
-WRONG = {"session_queries/check_exposure": _wrong_values, "answers/check": _wrong_number}
+WRONG = {
+    "session_queries/check_exposure": _wrong_values,
+    "answers/check": _wrong_number,
+    "answers/choose": _wrong_number,
+}
 
 
 class Damage:

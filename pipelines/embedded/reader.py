@@ -98,6 +98,16 @@ def evidence(text: str, *, name: str, values: Sequence[str]) -> list[Evidence]:
     return sorted(found, key=lambda one: (-one.score, one.value))
 
 
+def share(text: str, *, name: str, value: str) -> float:
+    """The logarithm of the value's share in the evidence for all values that the variable has in the bank."""
+    bank = load_bank()
+    known = bank.values.get(bank.known_as(name, frozenset({value})) or "", (value,))
+    scores = {one.value: one.score for one in evidence(text, name=name, values=known)}
+    most = max(scores.values())
+    rest = math.log(sum(math.exp(score - most) for score in scores.values())) if len(scores) > 1 else 0.0
+    return scores[value] - most - rest
+
+
 def _weigh(words: frozenset[str], vocabulary: dict[str, float], value: str) -> Evidence:
     hits = [vocabulary[word] for word in words if word in vocabulary]
     return Evidence(value, sum(hits) + MISS * (len(words) - len(hits)), sum(hit > TELLING for hit in hits))

@@ -9,6 +9,7 @@ from pipelines.embedded.bank import Topic, Variable, load_bank
 from pipelines.embedded.events import topics_of
 from pipelines.embedded.lines import Meaning, best_line, never_mended
 from pipelines.embedded.query_text import Item, find_request, request_for, subject_of, vague_line, written
+from pipelines.embedded.reader import read
 from pipelines.embedded.task import Task
 from pipelines.embedded.wording import event_parts, first_person, said
 
@@ -57,9 +58,15 @@ def refine(task: Task) -> dict[str, str]:
     for _ in range(REWRITES):
         cues = [_line(name, exposed, topic, scene, unclear=unclear, avoid=text) for name in exposed]
         query = written(Item(topic, request, tuple(cues)), chance=chance)
-        if all(_meaning(name, value, scene.schema).told_by(query) for name, value in exposed.items()):
+        if _tells_just(exposed, query, scene):
             break
     return {"query": query}
+
+
+def _tells_just(exposed: Mapping[str, str], query: str, scene: Scene) -> bool:
+    """Whether the query tells what it should, and nothing about the schema's other variables."""
+    told = {name: read(query, name=name, values=values) for name, values in scene.schema.items()}
+    return told == {**dict.fromkeys(scene.schema), **exposed}
 
 
 def _scene(task: Task) -> Scene:

@@ -1,5 +1,6 @@
 """Writes the replies to `state_trajectory/*`: where the person stands at first, and what changes in a period."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from pipelines.embedded.task import Task
 
 ORDERED = frozenset({"monthly_spare_money", "daily_free_time"})  # concepts whose values form a scale
 MIDDLE_FIRST = 0.3
+RECONSIDERED = 20  # choices of variables, where the number of changed answers matters
 COMPANION = 0.25  # how often a change brings another one of the same part of life with it
 LIFE_AREAS = {
     "monthly_spare_money": "money",
@@ -77,11 +79,36 @@ def _changing(task: Task, offered: Mapping[str, list[str]], chance: Chance) -> l
     if not task.objection and wanted > 3:
         wanted += chance.chosen((-1, 0, 0, 0, 0, 1))
     counts: dict[str, int] = task.data("update_counts")
-    # After an objection the least changed variables are always a way out, because they leave most room for later.
-    ranked = sorted(chance.shuffled(list(offered)), key=lambda name: counts.get(name, 0))
+    drafts = [_ranked(task, offered, chance)]
+    if "questions" in task.blocks:
+        drafts.extend(chance.shuffled(drafts[0]) for _ in range(RECONSIDERED))
+    # After an objection: what it proposes, else the least changed variables, because they leave most room for later.
     if task.objection:
-        return ranked[:wanted]
-    return _with_companions(ranked, counts, wanted=wanted, chance=chance)
+        proposal = task.objection.partition("for instance")[2]
+        return [name for name in re.findall(r"'([^']+)'", proposal) if name in offered] or drafts[0][:wanted]
+    chosen = [_with_companions(draft, counts, wanted=wanted, chance=chance) for draft in drafts]
+    return min(chosen, key=lambda names: _missed(task, names))
+
+
+def _ranked(task: Task, offered: Mapping[str, list[str]], chance: Chance) -> list[str]:
+    """Variables on offer: as many as are due to change for the first time, then those that changed least."""
+    counts: dict[str, int] = task.data("update_counts")
+    ranked = sorted(chance.shuffled(list(offered)), key=lambda name: counts.get(name, 0))
+    if "due" not in task.blocks:
+        return ranked
+    due: dict[str, Any] = task.data("due")
+    first = [name for name in ranked if name in due["of"]][: due["at_least"]]
+    return [*first, *(name for name in ranked if name not in first)]
+
+
+def _missed(task: Task, names: Sequence[str]) -> int:
+    """How far the number of questions with a changing variable is from what is asked for."""
+    if "questions" not in task.blocks:
+        return 0
+    questions: dict[str, list[str]] = task.data("questions")
+    answers: dict[str, int] = task.data("answers")
+    count = sum(not set(names).isdisjoint(required) for required in questions.values())
+    return abs(2 * count - answers["at_least"] - answers["at_most"])
 
 
 def _with_companions(ranked: list[str], counts: Mapping[str, int], *, wanted: int, chance: Chance) -> list[str]:
@@ -106,10 +133,11 @@ def related(one: str, other: str) -> bool:
 
 
 def _step(name: str, values: list[str], task: Task, *, visited: list[dict[str, str]]) -> str:
-    """A value that no event has led to yet; on a scale the nearest."""
+    """A value that the variable has not had; on a scale the nearest. What it never had stands first."""
     current: dict[str, str] = task.data("current_state")
     before = [updates[name] for updates in visited if name in updates]
     fresh = [value for value in values if value not in before] or values
+    fresh = fresh[:1] if before else fresh
     scale = list(load_bank().values.get(name, ())) if name in ORDERED else []
     if current.get(name) in scale and all(value in scale for value in fresh):
         return min(fresh, key=lambda value: abs(scale.index(value) - scale.index(current[name])))

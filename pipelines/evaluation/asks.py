@@ -1,7 +1,7 @@
 """The evaluation's questions (App. C.5): how they are put, options in seeded order, and how answers are read, strictly."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Generic, Literal, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -13,6 +13,7 @@ from assets.records.answer import AnswerChoice
 from assets.records.episode import EpisodeQuestion
 from pipelines.evaluation.assistant import Question
 from pipelines.evaluation.dataset import UNKNOWN
+from pipelines.evaluation.spending import Spending, counting
 from prompts.catalogue import load_prompt
 from prompts.template import RenderedPrompt
 
@@ -43,16 +44,27 @@ class Ask(Generic[T]):
 
 @dataclass(frozen=True)
 class Outcome(Generic[T]):
-    """What was understood (None: nothing), the last reply word for word, how often was asked, and what was wrong."""
+    """What was understood (None: nothing), the last reply word for word, how often was asked, and what was wrong.
+
+    `spending` and `seconds` are those of all its calls; no seconds where they were not measured.
+    """
 
     value: T | None
     reply: str
     tries: int
     reason: str
+    spending: Spending = field(default_factory=Spending)
+    seconds: float | None = None
 
 
 async def put(ask: Ask[T], answer: Callable[[Question], Awaitable[str]]) -> Outcome[T]:
     """Ask; once more if the answer cannot be read; then give up, which is not the same as wrong."""
+    with counting() as count:
+        outcome = await _put(ask, answer)
+    return replace(outcome, spending=count.spending, seconds=count.measured)
+
+
+async def _put(ask: Ask[T], answer: Callable[[Question], Awaitable[str]]) -> Outcome[T]:
     first = await answer(ask.question)
     try:
         return Outcome(ask.read(first), first, 1, "")

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
-from assets.ports import CallLabels, LanguageModel, ModelReply, ModelRequest
+from assets.ports import CallLabels, Embedder, LanguageModel, ModelReply, ModelRequest
 from assets.records.usage import Usage
-from pipelines.evaluation.embeddings import Embedder
 from prompts.catalogue import load_prompt
 from prompts.template import Message
 

@@ -1,34 +1,36 @@
 """One evaluation from end to end: read and check, forecast, run or go on, score, write."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pipelines.evaluation.assistant import Tools
-from pipelines.evaluation.assistants.registry import find_spec, make_assistant
+from assets.records.recipe import Budget
+from pipelines.evaluation.assistants.registry import find_spec
 from pipelines.evaluation.dataset import Dataset, load_dataset
 from pipelines.evaluation.folder import FinishedRun, RunFolder, read_run
 from pipelines.evaluation.forecast import Forecast, forecast
-from pipelines.evaluation.models import ModelPorts, open_models
+from pipelines.evaluation.models import Models, open_models
+from pipelines.evaluation.page import run_page
 from pipelines.evaluation.plan import Options, Roles, manifest_of
 from pipelines.evaluation.problems import EvaluationError
 from pipelines.evaluation.records import RunManifest, Turn
 from pipelines.evaluation.report import run_report
-from pipelines.evaluation.run import Run, evaluate
+from pipelines.evaluation.run import evaluate
+from pipelines.evaluation.workplace import Run
 from pipelines.home import Home
 from pipelines.resources.call_cache import CacheMode
 
 
 @dataclass(frozen=True)
 class Order:
-    """What is asked for. `replayed`: run whose dialogues are replayed, by folder or id."""
+    """What is asked for. `replayed`: run whose dialogues are replayed, by folder or id. `budget`: over all tries."""
 
     dataset: str
     assistant: str
     options: Options
     users: int | None = None
     replayed: str = ""
+    budget: Budget = field(default_factory=Budget)
     users_at_once: int = 32
     cache: CacheMode = "use"
 
@@ -46,7 +48,7 @@ def runs_folder(place: Home) -> Path:
     return place.root / "runs"
 
 
-def carry_out(order: Order, *, place: Home, watch: Watch | None = None) -> FinishedRun:
+async def carry_out(order: Order, *, place: Home, watch: Watch | None = None) -> FinishedRun:
     """The finished run, which may have been finished before.
 
     Raises EvaluationError or EndpointError with one sentence; what was done is kept, and the same order goes on with it.
@@ -59,33 +61,35 @@ def carry_out(order: Order, *, place: Home, watch: Watch | None = None) -> Finis
         run = _prepare(order, dataset, options, models=models, place=place)
         if recorded is not None:
             run = replace(run, recorded=turns_by_user(recorded, dataset))
-        watch.begun(run.manifest, forecast(dataset, run.manifest.assistant, options))
+        size = forecast(dataset, run.manifest.assistant, options, roles=run.roles, prices=models.prices)
+        watch.begun(run.manifest, size)
         if run.folder.finished:
             return read_run(run.manifest.run_id, runs=runs_folder(place))
-        return _go(replace(run, report=watch.step))
+        return await _go(replace(run, report=watch.step))
 
 
-def _prepare(order: Order, dataset: Dataset, options: Options, *, models: ModelPorts, place: Home) -> Run:
+def _prepare(order: Order, dataset: Dataset, options: Options, *, models: Models, place: Home) -> Run:
     roles = Roles.of(options, embedded=models.embedded)
     manifest = manifest_of(dataset, find_spec(order.assistant), options, roles=roles)
-    tools = Tools(models.chat, models.embedder, roles.assistant, roles.embedding, options.seed + options.attempt)
-    make_assistant(manifest.assistant, tools)  # so that wrong settings show before the first call
-    return Run(
+    recipe = roles.recipe(manifest, budget=order.budget)
+    run = Run(
         manifest=manifest,
         dataset=dataset,
-        models=models,
-        tools=tools,
-        recipe=roles.recipe(options),
+        models=models.of(recipe),
+        roles=roles,
+        recipe=recipe,
         folder=RunFolder(runs_folder(place) / manifest.run_id),
         users_at_once=order.users_at_once,
     )
+    run.step("").assistant("dialogue")  # so that wrong settings show before the first call
+    return run
 
 
-def _go(run: Run) -> FinishedRun:
+async def _go(run: Run) -> FinishedRun:
     run.folder.begin(run.manifest)
     try:
-        finished = asyncio.run(evaluate(run))
-        run.folder.finish(finished, report=run_report(finished))
+        finished = await evaluate(run)
+        run.folder.finish(finished, report=run_report(finished), page=run_page(finished, run.dataset))
     finally:
         run.folder.close()
     return finished

@@ -1,31 +1,49 @@
 """Runs side by side over the same users: paired differences, and on- against off-policy with ranks (Table 2)."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.intervals import Paired, paired
 from pipelines.evaluation.metrics import METRICS
+from pipelines.evaluation.policies import PolicyRow, policy_rows
 from pipelines.evaluation.problems import EvaluationError
-from pipelines.evaluation.report import leaderboard, shown, table
+from pipelines.evaluation.report import leaderboard, ordered
 from pipelines.evaluation.results import tally_of
+from pipelines.evaluation.telling import figure, shown, table, words
 
+TOLD_APART_BY = ("mode", "model", "attempt", "seed", "users")
 COMPARED = ("overall", "memory", "write_failure", "read_failure", "utilization_failure")
 
 
-def comparison(runs: Sequence[FinishedRun]) -> str:
-    """The comparison in Markdown. Raises EvaluationError for runs that share no dataset or no users."""
-    users = common_users(runs)
-    parts = [
-        f"# {len(runs)} runs on {runs[0].manifest.dataset}",
-        leaderboard(runs),
-        f"## Differences over the same {len(users)} users",
-        "The p value comes from swapping whole users between two runs; for several comparisons mind their number. "
-        "Detectable is the smallest true difference that these users would show four times out of five.",
-        *(_pair(first, second, users=users) for first, second in combinations(runs, 2)),
-        *_policies(runs),
+@dataclass(frozen=True)
+class Pair:
+    """Two runs and the second's differences from the first."""
+
+    title: str
+    differences: tuple[Paired, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Runs, the users that all of them have, and what lies between them."""
+
+    runs: tuple[FinishedRun, ...]
+    users: tuple[str, ...]
+    pairs: tuple[Pair, ...]
+    policies: tuple[PolicyRow, ...]
+
+
+def compared(runs: Sequence[FinishedRun]) -> Comparison:
+    """Compare the runs. Raises EvaluationError for runs that share no dataset or no users."""
+    users, board, names = common_users(runs), ordered(runs), labels(runs)
+    # The worse run first, so that most differences are gains.
+    pairs = [
+        Pair(f"{names[first.manifest.run_id]} minus {names[second.manifest.run_id]}", differences(second, first, users=users))
+        for first, second in combinations(board, 2)
     ]
-    return "\n\n".join(parts) + "\n"
+    return Comparison(tuple(runs), users, tuple(pairs), tuple(policy_rows(runs, users=users)))
 
 
 def common_users(runs: Sequence[FinishedRun]) -> tuple[str, ...]:
@@ -39,51 +57,52 @@ def common_users(runs: Sequence[FinishedRun]) -> tuple[str, ...]:
     return users
 
 
-def differences(first: FinishedRun, second: FinishedRun, *, users: Sequence[str]) -> list[Paired]:
+def differences(first: FinishedRun, second: FinishedRun, *, users: Sequence[str]) -> tuple[Paired, ...]:
     """Second minus first, by every compared metric."""
     tallies = tally_of(first.answers, users=users), tally_of(second.answers, users=users)
-    return [paired(name, METRICS[name], tallies, seed=first.manifest.seed) for name in COMPARED]
+    return tuple(paired(name, METRICS[name], tallies, seed=first.manifest.seed) for name in COMPARED)
 
 
-def _pair(first: FinishedRun, second: FinishedRun, *, users: Sequence[str]) -> str:
-    rows = [
-        [one.metric.replace("_", " "), shown(one.difference), _number(one.p_value), _number(one.detectable)]
-        for one in differences(first, second, users=users)
-    ]
-    title = f"### {label(second)} minus {label(first)}"
-    return f"{title}\n\n{table(['metric', 'difference', 'p', 'detectable'], rows)}"
-
-
-def label(run: FinishedRun) -> str:
-    """The assistant, with what else tells its run from another one's."""
-    attempt = f", attempt {run.manifest.attempt}" if run.manifest.attempt else ""
-    return f"{run.manifest.assistant.name} ({run.manifest.mode}{attempt})"
-
-
-def _policies(runs: Sequence[FinishedRun]) -> list[str]:
-    """Memory on- and off-policy of every assistant that was run both ways, and how its rank changes."""
-    memory = {
-        mode: {run.manifest.assistant.name: run.results.metrics["memory"] for run in runs if run.manifest.mode == mode}
-        for mode in ("on-policy", "off-policy")
+def labels(runs: Sequence[FinishedRun]) -> dict[str, str]:
+    """The assistant of each run by the run's id, with whatever else tells it from the other runs."""
+    facts = {run.manifest.run_id: _facts(run) for run in runs}
+    telling = [place for place in range(len(TOLD_APART_BY)) if len({fact[place] for fact in facts.values()}) > 1]
+    return {
+        run.manifest.run_id: ", ".join([run.manifest.assistant.name, *(facts[run.manifest.run_id][place] for place in telling)])
+        for run in runs
     }
-    names = [name for name in memory["on-policy"] if name in memory["off-policy"]]
-    if not names:
+
+
+def _facts(run: FinishedRun) -> tuple[str, ...]:
+    manifest = run.manifest
+    model, users = manifest.assistant.settings.get("model"), len(manifest.users)
+    return (manifest.mode, str(model), f"attempt {manifest.attempt}", f"seed {manifest.seed}", f"{users} users")
+
+
+def comparison(found: Comparison) -> str:
+    """The comparison in Markdown."""
+    parts = [
+        f"# {len(found.runs)} runs on {found.runs[0].manifest.dataset}",
+        leaderboard(found.runs),
+        f"## Differences over the same {len(found.users)} users",
+        "The p value comes from swapping whole users between two runs; for several comparisons mind their number. "
+        "Detectable is the smallest true difference that these users would show four times out of five.",
+        *map(_told, found.pairs),
+        *_policies(found.policies),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _told(pair: Pair) -> str:
+    rows = [[words(one.metric), shown(one.difference), figure(one.p_value), figure(one.detectable)] for one in pair.differences]
+    return f"### {pair.title}\n\n{table(['metric', 'difference', 'p', 'detectable'], rows)}"
+
+
+def _policies(rows: Sequence[PolicyRow]) -> list[str]:
+    if not rows:
         return []
-    ranks = {
-        mode: sorted(names, key=lambda name, mode=mode: -(memory[mode][name].value or 0.0))
-        for mode in ("on-policy", "off-policy")
-    }
-    rows = [
-        [
-            name,
-            shown(memory["on-policy"][name]),
-            shown(memory["off-policy"][name]),
-            f"{ranks['on-policy'].index(name) - ranks['off-policy'].index(name):+d}",
-        ]
-        for name in ranks["on-policy"]
+    head = ["assistant", "on-policy", "off-policy", "off minus on", "ranks gained off-policy"]
+    lines = [
+        [row.name, shown(row.on), shown(row.off), shown(row.difference), shown(row.ranks_gained, digits=0)] for row in rows
     ]
-    return ["## Memory on- and off-policy", table(["assistant", "on-policy", "off-policy", "ranks gained off-policy"], rows)]
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
+    return ["## Memory on- and off-policy", table(head, lines)]

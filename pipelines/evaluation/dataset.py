@@ -1,6 +1,8 @@
-"""Episodes to evaluate on: a release folder, the latest release of a variant, or a `data.json` of the paper's shape."""
+"""Episodes to evaluate on: a release in a folder or on the Hub, a variant's latest, or a `data.json` of the paper's shape."""
 
+import sys
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,12 +52,17 @@ class Dataset:
 
 
 def load_dataset(place: str, *, releases: Path) -> Dataset:
-    """Read and check everything. Raises EvaluationError with one sentence; nothing has been asked of a model then."""
+    """Read and check everything. Raises EvaluationError with one sentence; nothing has been asked of a model then.
+
+    `place`: as in `amemgym evaluate`; `OWNER/NAME@TAG` is fetched from the Hub the first time, and is there from then on.
+    """
     path = Path(place)
     if path.suffix == ".json":
         dataset = _data_json(path)
     elif (path / MANIFEST).is_file():
         dataset = _release(path)
+    elif "@" in place:
+        dataset = _release(_fetched(place))
     else:
         dataset = _release(_latest(place, releases=releases))
     _check(dataset)
@@ -86,12 +93,23 @@ def _release(folder: Path) -> Dataset:
     )
 
 
+def _fetched(place: str) -> Path:
+    # Only releases on the Hub need its client, and Dagster, which is behind the checks there.
+    from dataset_card.hub import HubError
+    from pipelines.resources.hub_reader import release_reader
+
+    try:
+        return release_reader(notice=partial(print, file=sys.stderr)).read(place).folder
+    except HubError as error:
+        raise EvaluationError(str(error)) from error
+
+
 def _latest(variant: str, *, releases: Path) -> Path:
     found = [path.parent for path in (releases / variant).glob(f"*/{MANIFEST}")]
     if not found:
         raise EvaluationError(
-            f"{variant!r} is neither a data.json, nor a release folder, nor a variant with a release in {releases}; "
-            "make one with: amemgym generate demo"
+            f"{variant!r} is neither a data.json, nor a release folder, nor OWNER/NAME@TAG, nor a variant with a release in "
+            f"{releases}; make one with: amemgym generate demo"
         )
     return max(found, key=lambda folder: [int(part) for part in folder.name.split(".")])
 

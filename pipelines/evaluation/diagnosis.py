@@ -1,49 +1,77 @@
-"""Where a wrong answer was lost: written badly, read badly, or known and not used (section 3.3, Figure 3)."""
+"""Where a wrong answer was lost: written badly, read badly, or known and not used (section 3.3, Figure 3).
 
-from collections.abc import Sequence
+A probe with k choices is right by luck in 1 of k cases, so that what is not known passes for known, and a write failure for
+one of utilization. The shares correct this: a probe that is right counts 1, and one that is wrong -1 / (k - 1), which is on
+the average 1 for what is known and 0 for what is guessed. Products of such counts of different probes stand for "and". Single
+shares may be negative or above 1; their means estimate the rates without luck, and the three shares of an answer add up to 1.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import prod
 
 from assets.records.episode import Episode
 from pipelines.evaluation.interview import last_written
-from pipelines.evaluation.records import Answer, AskKind, Failure, Status
+from pipelines.evaluation.records import Answer, AskKind, Failure
 
-Probes = dict[tuple[int, str], Status]
+Probes = Mapping[tuple[int, str], Answer]
+Shares = dict[str, float]
 
 
 def diagnosed(episode: Episode, answers: Sequence[Answer]) -> list[Answer]:
     """One user's answers, the wrong ones to questions with their failures by either kind of state probe."""
     forced, free = _probes(answers, "state"), _probes(answers, "state_or_unknown")
-    return [
-        answer.model_copy(
-            update={
-                "failure": failure_of(episode, answer, forced),
-                "failure_if_unsure": failure_of(episode, answer, free) if free else "",
-            }
-        )
-        for answer in answers
-    ]
+    needed = {question.question_id: question.required_info for question in episode.questions}
+
+    def told(answer: Answer) -> Answer:
+        if answer.kind != "question" or answer.status != "wrong":
+            return answer
+        names = needed[answer.item]
+        failure = failure_of(episode, names, forced, period=answer.period)
+        unsure: Failure = failure_of(episode, names, free, period=answer.period) if free else ""
+        shares = {} if failure == "undiagnosed" else shares_of(episode, names, forced, period=answer.period)
+        return answer.model_copy(update={"failure": failure, "failure_if_unsure": unsure, **shares})
+
+    return [told(answer) for answer in answers]
 
 
-def failure_of(episode: Episode, answer: Answer, probes: Probes) -> Failure:
-    """The stage that failed; "" for what is not a wrong answer to a question.
+def failure_of(episode: Episode, names: Sequence[str], probes: Probes, *, period: int) -> Failure:
+    """The stage that lost a wrong answer which needs these variables.
 
     utilization: every needed value is known now. Otherwise the values not known now decide by their probes at the
     period in which they were last told: write, if one was not known even then, else read. undiagnosed: a probe that
     would decide is unscored.
     """
-    if answer.kind != "question" or answer.status != "wrong":
-        return ""
-    needed = next(q.required_info for q in episode.questions if q.question_id == answer.item)
-    now = {name: probes[answer.period, name] for name in needed}
+    now = {name: probes[period, name].status for name in names}
     if "unscored" in now.values():
         return "undiagnosed"
     lost = [name for name, status in now.items() if status != "right"]
     if not lost:
         return "utilization"
-    then = [probes[last_written(episode, name, period=answer.period), name] for name in lost]
+    then = [probes[last_written(episode, name, period=period), name].status for name in lost]
     if any(status in ("wrong", "unknown") for status in then):
         return "write"
     return "undiagnosed" if "unscored" in then else "read"
 
 
+def shares_of(episode: Episode, names: Sequence[str], probes: Probes, *, period: int) -> Shares:
+    """The shares of write, read and utilization in one wrong answer, corrected for guessed probes; they add up to 1.
+
+    A value that is known now was written, whatever its earlier probe says. An unscored earlier probe counts as wrong.
+    """
+    known, written = list[float](), list[float]()
+    for name in names:
+        told = last_written(episode, name, period=period)
+        now, then = _known(probes[period, name]), _known(probes[told, name])
+        known.append(now)
+        # Not written: neither known now nor then. In the period of the writing itself both are one probe.
+        written.append(now if told == period else 1 - (1 - now) * (1 - then))
+    utilization, kept = prod(known), prod(written)
+    return {"write_share": 1 - kept, "read_share": kept - utilization, "utilization_share": utilization}
+
+
+def _known(probe: Answer) -> float:
+    return 1.0 if probe.status == "right" else -1 / max(1, probe.options - 1)
+
+
 def _probes(answers: Sequence[Answer], kind: AskKind) -> Probes:
-    return {(answer.period, answer.item): answer.status for answer in answers if answer.kind == kind}
+    return {(answer.period, answer.item): answer for answer in answers if answer.kind == kind}

@@ -8,13 +8,12 @@ import asyncio
 import base64
 import struct
 from collections.abc import Sequence
-from typing import Protocol
 
 import httpx2
 import openai
 from pydantic import BaseModel, ValidationError
 
-from assets.ports import CallLabels, LanguageModel, ModelReply, ModelRequest
+from assets.ports import CallLabels, LanguageModel, ModelReply, ModelRequest, Vector
 from pipelines.resources.dialect import Dialect
 from pipelines.resources.endpoint import Endpoint
 from pipelines.resources.endpoint_settings import EndpointSettings
@@ -22,13 +21,6 @@ from pipelines.resources.errors import Diagnosis, Trouble
 from prompts.template import Message
 
 LARGEST_BATCH = 64
-Vector = tuple[float, ...]
-
-
-class Embedder(Protocol):
-    """Anything that embeds texts. Raises EndpointError like a LanguageModel."""
-
-    async def embed(self, texts: Sequence[str], *, model: str) -> list[Vector]: ...
 
 
 class _Item(BaseModel):
@@ -83,17 +75,17 @@ def _read(body: bytes, *, count: int) -> ModelReply | None:
 class ModelEmbedder:
     """Embeds through a LanguageModel that carries embeddings, such as a call cache before an EmbeddingEndpoint."""
 
-    def __init__(self, model: LanguageModel) -> None:
-        self._model = model
+    def __init__(self, model: LanguageModel, *, stage: str = "evaluation") -> None:
+        self._model, self._labels = model, CallLabels(stage=stage, prompt="embeddings")
 
     async def embed(self, texts: Sequence[str], *, model: str) -> list[Vector]:
         """One vector per text, in order."""
         batches = [texts[start : start + LARGEST_BATCH] for start in range(0, len(texts), LARGEST_BATCH)]
-        replies = [await self._model.complete(_request(batch, model=model)) for batch in batches]
+        replies = [await self._model.complete(_request(batch, model=model, labels=self._labels)) for batch in batches]
         return [unpacked(line) for reply in replies for line in reply.text.splitlines()]
 
 
-def _request(texts: Sequence[str], *, model: str) -> ModelRequest:
+def _request(texts: Sequence[str], *, model: str, labels: CallLabels) -> ModelRequest:
     return ModelRequest(
         model=model,
         # An empty text has no embedding; providers refuse it.
@@ -104,7 +96,7 @@ def _request(texts: Sequence[str], *, model: str) -> ModelRequest:
         json_schema=None,
         seed=0,
         sample=0,
-        labels=CallLabels(stage="evaluation", prompt="embeddings"),
+        labels=labels,
     )
 
 

@@ -11,13 +11,14 @@ from pydantic import ValidationError
 from assets.records.base import Record
 from assets.records.columnar import from_table
 from dataset_card.sinks import ParquetSink
+from pipelines.evaluation.latency import Latency
 from pipelines.evaluation.problems import EvaluationError
 from pipelines.evaluation.records import Answer, RunManifest, Turn
 from pipelines.evaluation.results import Results
 from pipelines.resources.keyed_store import KeyedStore
 
 R = TypeVar("R", bound=Record)
-MANIFEST, RESULTS, REPORT = "manifest.json", "results.json", "report.md"
+MANIFEST, RESULTS, LATENCY, REPORT, PAGE = "manifest.json", "results.json", "latency.json", "report.md", "report.html"
 
 
 class RunFolder:
@@ -46,11 +47,13 @@ class RunFolder:
         """Return when the step is on the disk."""
         await self._steps.put(key, record.model_dump_json().encode())
 
-    def finish(self, run: "FinishedRun", *, report: str) -> None:
-        """Write tables, report and, last, the results; checkpoints are not needed any more."""
+    def finish(self, run: "FinishedRun", *, report: str, page: str) -> None:
+        """Write tables, reports and, last, the results; checkpoints are not needed any more."""
         _write_table(self.path / "answers.parquet", run.answers, kind=Answer)
         _write_table(self.path / "turns.parquet", run.turns, kind=Turn)
         self._write(REPORT, report)
+        self._write(PAGE, page)
+        self._write(LATENCY, run.latency.model_dump_json(indent=2) + "\n")
         self._write(RESULTS, run.results.model_dump_json(indent=2) + "\n")
         self.close()
         for path in self.path.glob("steps.sqlite*"):
@@ -74,6 +77,7 @@ class FinishedRun:
     answers: Sequence[Answer]
     turns: Sequence[Turn]
     results: Results
+    latency: Latency
 
 
 def read_run(name: str, *, runs: Path) -> FinishedRun:
@@ -87,6 +91,7 @@ def read_run(name: str, *, runs: Path) -> FinishedRun:
             answers=_read_table(path / "answers.parquet", kind=Answer),
             turns=_read_table(path / "turns.parquet", kind=Turn),
             results=Results.model_validate_json((path / RESULTS).read_bytes()),
+            latency=Latency.model_validate_json((path / LATENCY).read_bytes()),
         )
     except (OSError, KeyError, ValidationError) as error:
         raise EvaluationError(f"The run {path} cannot be read ({type(error).__name__}); was it changed?") from error

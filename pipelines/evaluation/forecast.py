@@ -1,81 +1,97 @@
-"""How large a run is, in calls, before the first one is made."""
+"""How large a run is, in calls, tokens and money, before the first call is made."""
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from assets.records.episode import Episode
-from assets.tokens import count_tokens
+from assets.records.recipe import Budget
 from pipelines.evaluation.dataset import Dataset
-from pipelines.evaluation.plan import Options
+from pipelines.evaluation.extent import Extent, Part, Size, extent_of
+from pipelines.evaluation.plan import Options, Roles
 from pipelines.evaluation.records import AssistantSpec
+from pipelines.resources.prices import Prices, Tokens
 
-WRITES = {"awe": 2, "awi": 1}  # calls each time messages leave the short-term memory
-REPLY_TOKENS = 250  # a common length of an assistant's reply, for the size of the dialogue only
+WORDS: dict[Part, str] = {
+    "replies": "replies",
+    "memory_writes": "memory writes",
+    "simulated_user": "messages of the simulated user",
+    "checks": "checks of these",
+    "interview": "questions and states",
+    "baselines": "baselines",
+    "embeddings": "embeddings",
+}
+ROLES: dict[Part, str] = {"simulated_user": "user", "checks": "judge", "embeddings": "embedding"}
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """Calls of each kind, without re-asks.
+    """Calls without re-asks; tokens by common lengths, good to about a factor of two.
 
-    `dialogue_tokens`: length of the longest user's whole conversation, roughly. `steps`: what is kept when it is done.
+    `dialogue_tokens`: length of the longest user's whole conversation. `steps`: what is kept when it is done. `usd`: None
+    where nobody knows a price.
     """
 
-    replies: int
-    memory_writes: int
-    simulator: int
-    interview: int
-    baselines: int
-    embeddings: int
+    sizes: Mapping[Part, Size]
     dialogue_tokens: int
     steps: int
+    usd: float | None
 
     @property
     def calls(self) -> int:
         """Chat completions in all."""
-        return self.replies + self.memory_writes + self.simulator + self.interview + self.baselines
+        return sum(size.calls for part, size in self.sizes.items() if part != "embeddings")
+
+    @property
+    def tokens(self) -> int:
+        """Input and output tokens in all."""
+        return sum(size.input_tokens + size.output_tokens for size in self.sizes.values())
 
     @property
     def sentence(self) -> str:
         """The forecast for a reader."""
-        parts = {
-            "replies": self.replies,
-            "memory writes": self.memory_writes,
-            "simulated user and its checks": self.simulator,
-            "questions and states": self.interview,
-            "baselines": self.baselines,
-        }
-        told = ", ".join(f"{count:,} {what}" for what, count in parts.items() if count)
-        embeddings = f" and {self.embeddings:,} embedding calls" if self.embeddings else ""
+        told = ", ".join(f"{size.calls:,} {WORDS[part]}" for part, size in self.sizes.items() if size.calls)
+        sent, got = (sum(getattr(size, name) for size in self.sizes.values()) for name in ("input_tokens", "output_tokens"))
+        price = "at an unknown price" if self.usd is None else f"${self.usd:,.2f}"
         return (
-            f"{self.calls:,} model calls ({told}){embeddings}, fewer where replies are cached; "
-            f"a conversation grows to about {self.dialogue_tokens:,} tokens."
+            f"{self.calls:,} model calls ({told}), fewer where replies are cached; about {_millions(sent)} input and "
+            f"{_millions(got)} output tokens, {price}. A conversation grows to about {self.dialogue_tokens:,} tokens."
         )
 
+    def warning(self, budget: Budget) -> str:
+        """The sentence for a budget that will hardly do; "" for one that will."""
+        dear = budget.max_cost_usd is not None and self.usd is not None and self.usd > budget.max_cost_usd
+        long = budget.max_tokens is not None and self.tokens > budget.max_tokens
+        return "This is more than the budget: the run may pause before it is finished." if dear or long else ""
 
-def forecast(dataset: Dataset, spec: AssistantSpec, options: Options) -> Forecast:
+
+def forecast(dataset: Dataset, spec: AssistantSpec, options: Options, *, roles: Roles, prices: Prices) -> Forecast:
     """Count what the run will ask. Kinds of other packages are counted without their own memory's calls."""
-    rounds = {episode.user_id: _rounds(dataset, episode) for episode in dataset.episodes}
-    held = 0 if options.replayed_run else sum(rounds.values())
-    opened = 0 if options.replayed_run else sum(len(p.sessions) for e in dataset.episodes for p in e.periods)
-    freq, ns = int(spec.settings.get("freq") or 2), int(spec.settings.get("ns") or 0)
-    writes = sum(max(0, 2 * count - ns) // freq for count in rounds.values()) if spec.kind in ("rag", "awe", "awi") else 0
-    asks = sum(len(e.periods) * (len(e.questions) + 1 + options.unknown_probe) for e in dataset.episodes)
-    bounds = sum(len(set(q.golden)) + 2 for e in dataset.episodes for q in e.questions) if options.baselines else 0
+    extents = [extent_of(dataset, episode, spec, options) for episode in dataset.episodes]
+    sizes: dict[Part, Size] = {part: Size.sum(extent.sizes[part] for extent in extents) for part in WORDS}
     return Forecast(
-        replies=held,
-        memory_writes=writes * WRITES.get(spec.kind, 0),
-        simulator=2 * (held - opened),
-        interview=asks,
-        baselines=bounds,
-        embeddings=held + writes + 2 * asks if spec.kind in ("rag", "awe") else 0,
-        steps=sum(2 * len(episode.periods) + options.baselines for episode in dataset.episodes),
-        dialogue_tokens=max(_tokens(episode, rounds[episode.user_id]) for episode in dataset.episodes),
+        sizes=sizes,
+        dialogue_tokens=max(extent.dialogue_tokens for extent in extents),
+        steps=sum(map(_steps, extents)),
+        usd=_usd(sizes, spec, roles=roles, prices=prices),
     )
 
 
-def _rounds(dataset: Dataset, episode: Episode) -> int:
-    return sum(len(period.sessions) * dataset.rounds.of(index) for index, period in enumerate(episode.periods))
+def _steps(extent: Extent) -> int:
+    return 2 * extent.periods + bool(extent.sizes["baselines"].calls)
 
 
-def _tokens(episode: Episode, rounds: int) -> int:
-    queries = sum(count_tokens(session.query) for period in episode.periods for session in period.sessions)
-    return queries + rounds * REPLY_TOKENS
+def _usd(sizes: Mapping[Part, Size], spec: AssistantSpec, *, roles: Roles, prices: Prices) -> float | None:
+    own = {"assistant": spec.settings.get("model"), "embedding": spec.settings.get("embedding_model")}
+    used: Counter[str] = Counter()
+    for part, size in sizes.items():
+        role = ROLES.get(part, "assistant")
+        if size.calls:
+            price = prices.of(str(own.get(role) or getattr(roles, role)), Tokens(size.input_tokens, size.output_tokens))
+            if price.usd is None:
+                return None
+            used[role] += price.usd
+    return sum(used.values())
+
+
+def _millions(tokens: int) -> str:
+    return f"{tokens / 1e6:,.1f} M" if tokens >= 1e6 else f"{tokens / 1e3:,.0f} K"

@@ -1,77 +1,15 @@
-"""Sampling error over users: bootstrap intervals, and paired tests between two runs over the same users."""
+"""Paired tests between two runs over the same users."""
 
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from scipy import special
 
+from assets.intervals import CONFIDENCE, RESAMPLES, Array, Metric, Sample, Sums, Tallies, rounded, student
 from assets.records.base import Record
-from pipelines.evaluation.tallies import Array, Metric, Sums, Tallies
+from assets.records.estimate import Estimate
 
-RESAMPLES = 4000
 EXACT_USERS = 12
-CONFIDENCE = 0.95
 POWER = 0.8
-DIGITS = 6
-
-
-class Estimate(Record):
-    """A metric with its interval; None: it does not exist (nothing to divide by, or a single user)."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-
-
-@dataclass(frozen=True)
-class Sample:
-    """Summed counts: over all users, and over the users of each resample (resamples, periods)."""
-
-    users: int
-    total: Sums
-    drawn: Sums
-
-    @classmethod
-    def of(cls, tallies: Tallies, *, seed: int) -> "Sample":
-        """Draw users with replacement, as many as there are; the same users for the same seed."""
-        users = len(tallies.users)
-        chance = np.random.Generator(np.random.PCG64(seed))
-        weights = chance.multinomial(users, np.full(users, 1 / users), size=RESAMPLES).astype(float)
-        return cls(users, tallies.total(), tallies.sums(weights))
-
-    def estimates(self, metric: Metric) -> tuple[Estimate, ...]:
-        """The metric with its intervals; several where it has a value per period."""
-        values = np.atleast_1d(metric(self.total))
-        drawn = metric(self.drawn).reshape(RESAMPLES, -1)
-        return tuple(self._estimate(value, drawn[:, place]) for place, value in enumerate(values))
-
-    def estimate(self, metric: Metric) -> Estimate:
-        """The metric with its interval."""
-        return self.estimates(metric)[0]
-
-    def _estimate(self, value: float, drawn: Array) -> Estimate:
-        drawn = drawn[~np.isnan(drawn)]
-        if np.isnan(value) or self.users < 2 or not len(drawn):
-            return Estimate(value=rounded(value), low=None, high=None)
-        tail = tail_share(self.users)
-        low, high = np.quantile(drawn, [tail, 1 - tail])
-        return Estimate(value=rounded(value), low=rounded(low), high=rounded(high))
-
-
-def tail_share(users: int) -> float:
-    """The share to cut off at either end for a 95 % interval.
-
-    Percentile intervals are too short for few users: resampling underestimates the variance by (n - 1) / n and knows no
-    t distribution. The expanded percentile interval (Hesterberg 2015) mends both.
-    """
-    reach = np.sqrt(users / (users - 1)) * student((1 + CONFIDENCE) / 2, users - 1)
-    return float(special.ndtr(-reach))
-
-
-def student(share: float, freedom: int) -> float:
-    """The quantile of Student's t distribution (`scipy.stats` would take a second to import)."""
-    return float(special.stdtrit(freedom, share))
 
 
 class Paired(Record):
@@ -146,8 +84,3 @@ def _detectable(drawn: Array, *, users: int) -> float | None:
     error = float(np.std(drawn)) * float(np.sqrt(users / (users - 1)))
     reach = student((1 + CONFIDENCE) / 2, users - 1) + student(POWER, users - 1)
     return rounded(float(reach) * error)
-
-
-def rounded(value: float) -> float | None:
-    """The number to six digits, None for nan: the last bits differ between machines."""
-    return None if np.isnan(value) else round(float(value), DIGITS)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from assets.chance import Chance
@@ -26,7 +26,15 @@ class Interview:
     unknown_probe: bool
 
 
-async def interview(assistant: Assistant, asked: Interview) -> list[Answer]:
+@dataclass(frozen=True)
+class Told:
+    """Rows of one ask, with the model's seconds where they were measured and belong to a question."""
+
+    rows: list[Answer]
+    seconds: list[float | None] = field(default_factory=list[float | None])
+
+
+async def interview(assistant: Assistant, asked: Interview) -> Told:
     """The answers to every question, then the values of every variable; all asked at the same time."""
     probes = [False, True] if asked.unknown_probe else [False]
     parts = await together(
@@ -35,7 +43,7 @@ async def interview(assistant: Assistant, asked: Interview) -> list[Answer]:
             *(_ask_states(assistant, asked, may_not_know=may_not_know) for may_not_know in probes),
         ]
     )
-    return [answer for part in parts for answer in part]
+    return Told([row for part in parts for row in part.rows], [one for part in parts for one in part.seconds])
 
 
 async def together(work: Iterable[Awaitable[T]]) -> list[T]:
@@ -49,13 +57,13 @@ async def together(work: Iterable[Awaitable[T]]) -> list[T]:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _ask_question(assistant: Assistant, asked: Interview, question: EpisodeQuestion) -> list[Answer]:
+async def _ask_question(assistant: Assistant, asked: Interview, question: EpisodeQuestion) -> Told:
     options = shuffled_options(question, asked.seed, "question", asked.episode.user_id, asked.period)
     ask = choice_ask(question, options)
     outcome = await put(ask, assistant.answer)
     memories = await assistant.memories(ask.question.about)
     row = choice_answer(asked.episode, question, period=asked.period, kind="question", seen=Seen(options, outcome))
-    return [row.model_copy(update={"memories": tuple(memories)})]
+    return Told([row.model_copy(update={"memories": tuple(memories)})], [outcome.seconds])
 
 
 @dataclass(frozen=True)
@@ -84,10 +92,11 @@ def choice_answer(episode: Episode, question: EpisodeQuestion, *, period: int, k
         shown=1 + [option.choice_id for option in seen.options].index(golden),
         required=len(question.required_info),
         age=max(period - last_written(episode, name, period=period) for name in question.required_info),
+        **seen.outcome.spending.model_dump(),
     )
 
 
-async def _ask_states(assistant: Assistant, asked: Interview, *, may_not_know: bool) -> list[Answer]:
+async def _ask_states(assistant: Assistant, asked: Interview, *, may_not_know: bool) -> Told:
     kind: AskKind = "state_or_unknown" if may_not_know else "state"
     episode, period = asked.episode, asked.period
     choices = {
@@ -95,7 +104,7 @@ async def _ask_states(assistant: Assistant, asked: Interview, *, may_not_know: b
         for name, values in episode.state_schema.choices.items()
     }
     outcome = await put(states_ask(choices, may_not_know=may_not_know), assistant.answer)
-    return [_state_answer(asked, name, kind=kind, outcome=outcome) for name in choices]
+    return Told([_state_answer(asked, name, kind=kind, outcome=outcome) for name in choices])
 
 
 def _state_answer(asked: Interview, name: str, *, kind: AskKind, outcome: Outcome[dict[str, str]]) -> Answer:
@@ -115,6 +124,7 @@ def _state_answer(asked: Interview, name: str, *, kind: AskKind, outcome: Outcom
         shown=0,
         required=1,
         age=asked.period - last_written(asked.episode, name, period=asked.period),
+        **outcome.spending.model_dump(),
     )
 
 

@@ -5,17 +5,8 @@ A metric whose denominator is zero is nan: it does not exist, which is neither 0
 
 import numpy as np
 
-from pipelines.evaluation.tallies import Array, Metric, Sums
-
-
-def divided(above: Array, below: Array) -> Array:
-    """The quotient, nan where the denominator is zero."""
-    return np.divide(above, below, out=np.full(np.broadcast(above, below).shape, np.nan), where=below != 0)
-
-
-def share(above: str, below: str) -> Metric:
-    """Counts over all periods, one divided by the other."""
-    return lambda sums: divided(sums[above].sum(axis=-1), sums[below].sum(axis=-1))
+from assets.intervals import Array, Metric, Sums, divided, share
+from pipelines.evaluation.spending import NANO
 
 
 def each_period(above: str, below: str) -> Metric:
@@ -59,6 +50,12 @@ def recall(kind: str, *, fresh: bool = False, corrected: bool = False) -> Metric
     return metric
 
 
+def usd_per_1000_answers(sums: Sums) -> Array:
+    """Money for a thousand questions; nan where nobody knows the price of one of the calls."""
+    cost = divided(sums["question.nano_usd"].sum(axis=-1), sums["question.asked"].sum(axis=-1)) * 1000 / NANO
+    return np.where(sums["question.unpriced"].sum(axis=-1) > 0, np.nan, cost)
+
+
 METRICS: dict[str, Metric] = {
     "overall": share("question.right", "question.scored"),
     "overall_unscored_as_wrong": share("question.right", "question.asked"),
@@ -68,6 +65,9 @@ METRICS: dict[str, Metric] = {
     "read_failure": share("read", "question.scored"),
     "utilization_failure": share("utilization", "question.scored"),
     "undiagnosed": share("undiagnosed", "question.scored"),
+    "write_failure_corrected": share("write_corrected", "question.scored"),
+    "read_failure_corrected": share("read_corrected", "question.scored"),
+    "utilization_failure_corrected": share("utilization_corrected", "question.scored"),
     "write_failure_if_unsure": share("write_if_unsure", "question.scored"),
     "read_failure_if_unsure": share("read_if_unsure", "question.scored"),
     "utilization_failure_if_unsure": share("utilization_if_unsure", "question.scored"),
@@ -84,6 +84,11 @@ BASELINES: dict[str, Metric] = {
     "no_memory": share("no_memory.right", "no_memory.scored"),
     "constant": share("question.first_option", "question.asked"),
     "stale": share("question.stale", "question.asked"),
+}
+COSTS: dict[str, Metric] = {
+    "input_tokens_per_answer": share("question.input_tokens", "question.asked"),
+    "output_tokens_per_answer": share("question.output_tokens", "question.asked"),
+    "usd_per_1000_answers": usd_per_1000_answers,
 }
 SERIES: dict[str, Metric] = {
     "overall": each_period("question.right", "question.scored"),

@@ -1,40 +1,75 @@
-"""The models behind a run: chat and embeddings of one endpoint, every reply through the call cache."""
+"""The models behind a run: chat and embeddings of one endpoint, every call through cache, budget and ledger."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from assets.ports import LanguageModel
+from assets.records.recipe import Recipe
 from pipelines.embedded.bank import model_name
-from pipelines.evaluation.embeddings import Embedder, EmbeddingEndpoint, ModelEmbedder
+from pipelines.evaluation.embeddings import EmbeddingEndpoint
 from pipelines.home import Home
-from pipelines.resources.call_cache import CachedModel, CacheMode, open_replies
+from pipelines.resources.accounts import Accounts
+from pipelines.resources.call_cache import CacheMode, open_replies
 from pipelines.resources.embedded import embedded_settings
 from pipelines.resources.endpoint import Endpoint
 from pipelines.resources.endpoint_settings import EndpointSettings
+from pipelines.resources.ledger import Ledger, ledger_file
+from pipelines.resources.prices import Prices, read_prices
 
 
 @dataclass(frozen=True)
 class ModelPorts:
-    """`embedded`: the embedded model's name when it stands in for all, because no endpoint is configured."""
+    """The models of one run, both as LanguageModels (see `embeddings`), and what their calls cost.
+
+    `at_once`: calls that the endpoint is asked at the same time, at most.
+    """
 
     chat: LanguageModel
-    embedder: Embedder
+    embeddings: LanguageModel
+    prices: Prices
+    at_once: int
+
+
+@dataclass(frozen=True)
+class Models:
+    """An open endpoint. `embedded`: the embedded model's name when it stands in, because no endpoint is configured."""
+
+    chat: Accounts
+    embeddings: Accounts
     embedded: str | None
+
+    @property
+    def prices(self) -> Prices:
+        """The prices at this endpoint."""
+        return self.chat.prices
+
+    def of(self, recipe: Recipe) -> ModelPorts:
+        """The running loop's way to the models, booked under the recipe's variant and bound by its budget."""
+        return ModelPorts(
+            chat=self.chat.open_account(recipe, "chat"),
+            embeddings=self.embeddings.open_account(recipe, "embeddings"),
+            prices=self.prices,
+            at_once=self.chat.settings.max_in_flight,
+        )
 
 
 @contextmanager
-def open_models(place: Home, *, mode: CacheMode = "use") -> Generator[ModelPorts]:
-    """Open the call cache and the endpoint: the environment's, else the embedded model. In "replay" nothing is asked."""
+def open_models(place: Home, *, mode: CacheMode = "use") -> Generator[Models]:
+    """Open cache, ledger and endpoint: the environment's, else the embedded model. In "replay" nothing is asked."""
     place.root.mkdir(parents=True, exist_ok=True)
-    configured = EndpointSettings.from_environment()
+    configured, own_prices = EndpointSettings.from_environment(), read_prices()
     settings = configured or embedded_settings()
-    calls = open_replies(place.calls)
+    prices = Prices(own_prices, base_url=settings.place)
+    if configured:
+        prices.load()
+    calls, ledger = open_replies(place.calls), Ledger(ledger_file(place))
     try:
-        yield ModelPorts(
-            chat=CachedModel(Endpoint(settings), store=calls, mode=mode),
-            embedder=ModelEmbedder(CachedModel(EmbeddingEndpoint(settings), store=calls, mode=mode)),
+        yield Models(
+            chat=Accounts(Endpoint(settings), settings, calls, ledger, prices, mode),
+            embeddings=Accounts(EmbeddingEndpoint(settings), settings, calls, ledger, prices, mode),
             embedded=None if configured else model_name(),
         )
     finally:
         calls.close()
+        ledger.close()

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from importlib.metadata import version as installed_version
 from typing import Any
 
-from assets.records.recipe import Recipe
+from assets.records.recipe import Budget, Recipe
 from dataset_card.digests import canonical_digest
-from pipelines.evaluation.assistants.registry import kind_version
+from pipelines.evaluation.assistants.registry import EMBEDDING_KINDS, kind_version
 from pipelines.evaluation.dataset import Dataset
 from pipelines.evaluation.records import AssistantSpec, Mode, RunManifest
 from prompts.catalogue import load_prompt, prompt_names
@@ -55,20 +55,23 @@ class Roles:
         }
         return cls(**{role: name or embedded or PAPER_MODELS[role] for role, name in chosen.items()})
 
-    def recipe(self, options: Options) -> Recipe:
-        """The simulator's and its judge's models as a recipe, for asking with `assets.asking.ask`."""
+    def recipe(self, manifest: RunManifest, *, budget: Budget) -> Recipe:
+        """The simulator's and its judge's models as a recipe: for `assets.asking.ask`, and for the ledger.
+
+        The run's id is its variant, so that it has a budget and lines in the ledger of its own.
+        """
         models: dict[str, Any] = {
             "user_simulator": {"model": self.user},
             "judge": {"model": self.judge, "temperature": 0.0},
         }
-        fields: dict[str, Any] = {"models": models, "gates": {"max_reasks": 1}}
-        return Recipe(variant="evaluation", seed=options.seed, sample=options.attempt, **fields)
+        fields: dict[str, Any] = {"models": models, "gates": {"max_reasks": 1}, "budget": budget}
+        return Recipe(variant=manifest.run_id, num_users=1, seed=manifest.seed, sample=manifest.attempt, **fields)
 
 
 def manifest_of(dataset: Dataset, spec: AssistantSpec, options: Options, *, roles: Roles) -> RunManifest:
     """The run's manifest; equal plans have equal ids."""
     settings = {"model": roles.assistant, **spec.settings}
-    if spec.kind in ("rag", "awe"):
+    if spec.kind in EMBEDDING_KINDS:
         settings = {"embedding_model": roles.embedding, **settings}
     mode: Mode = "off-policy" if options.replayed_run else "on-policy"
     content: dict[str, Any] = {

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from assets.records.base import Record
-from assets.records.usage import Usage
+from pipelines.evaluation.spending import Toll
 
 AskKind = Literal["question", "state", "state_or_unknown", "upper_bound", "options_only", "no_memory"]
 Status = Literal["right", "wrong", "unknown", "unscored"]
@@ -36,7 +36,9 @@ class Answer(Record):
 
     `item`: question id or variable. `given`: choice id or value, "" when nothing could be read. `options`: how many
     could be chosen. `shown`: place of the right option, from 1. `age`: periods since the oldest needed value was told.
-    `failure`: for a wrong answer, the stage that lost it; `failure_if_unsure` the same by the probes that allow "unknown".
+    `failure`: for a wrong answer, the stage that lost it; `failure_if_unsure` the same by the probes that allow "unknown";
+    `write_share` and so on the same corrected for guessed probes, see `diagnosis`. `calls`, tokens and money are of the
+    whole ask, which the rows of one state probe share.
     """
 
     user_id: str
@@ -56,6 +58,13 @@ class Answer(Record):
     memories: tuple[str, ...] = ()
     failure: Failure = ""
     failure_if_unsure: Failure = ""
+    write_share: float = 0.0
+    read_share: float = 0.0
+    utilization_share: float = 0.0
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    nano_usd: int | None = 0
 
 
 class PeriodLived(Record):
@@ -63,16 +72,18 @@ class PeriodLived(Record):
 
     turns: tuple[Turn, ...]
     snapshot: str
-    usage: dict[str, Usage]
-    cut_calls: int = 0
+    toll: Toll
 
 
 class Asked(Record):
-    """A checkpoint: the answers of one interview, or of one user's baselines."""
+    """A checkpoint: the answers of one interview, or of one user's baselines.
 
-    answers: tuple[Answer, ...]
-    usage: dict[str, Usage]
-    cut_calls: int = 0
+    `seconds`: model time of each answer to a question, None where it was not measured.
+    """
+
+    answers: tuple[Answer, ...] = ()
+    seconds: tuple[float | None, ...] = ()
+    toll: Toll = Field(default_factory=Toll)
 
 
 class AssistantSpec(Record):

@@ -1,71 +1,48 @@
-"""A run, or several, told in Markdown: what was reached, where memories were lost, and how sure that is."""
+"""A run, or several, told in Markdown: what was reached, where memories were lost, what it took, and how sure that is."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
+from assets.records.estimate import Estimate
 from pipelines.evaluation.folder import FinishedRun
-from pipelines.evaluation.intervals import Estimate
 from pipelines.evaluation.results import Results
-
-MEANINGS = {
-    "overall": "questions answered rightly, of those with a readable answer (section 3.3)",
-    "overall_unscored_as_wrong": "the same with unreadable answers counted as wrong",
-    "memory": "between random (0) and the upper bound (1): mean of the periods' scores, the paper's way",
-    "memory_of_means": "the same of the means over all periods",
-    "write_failure": "wrong, and a needed value was not known even when it had just been told",
-    "read_failure": "wrong, and a needed value was known when told, but not any more",
-    "utilization_failure": "wrong, although every needed value is known",
-    "undiagnosed": "wrong, and the deciding state probe could not be read",
-    "write_failure_if_unsure": 'write failure by the probes that allow "don\'t know"',
-    "read_failure_if_unsure": "read failure by these probes",
-    "utilization_failure_if_unsure": "utilization failure by these probes",
-    "state_recall": "state probes answered rightly",
-    "state_recall_corrected": "the same, corrected for guessing (0: guessing, 1: all known)",
-    "state_recall_when_told_corrected": "the same at the end of the period in which the value was told",
-    "state_recall_if_unsure": 'state probes answered rightly where "don\'t know" is allowed',
-    "state_unknown": 'state probes answered with "don\'t know"',
-    "random": "a uniform guess, in closed form",
-    "upper_bound": "the same assistant with the true state laid open",
-    "options_only": "the same assistant with the options alone",
-    "no_memory": "the same assistant with question and options, without any conversation",
-    "constant": "always the first option shown",
-    "stale": "always the option that was right at the start",
-}
-LEADERBOARD = ("overall", "memory", "write_failure", "read_failure", "utilization_failure", "state_recall")
+from pipelines.evaluation.telling import BOARD, MEANINGS, baseline_words, figure, mode_words, shown, table, words
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table."""
-    lines = [head, ["---"] * len(head), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def shown(estimate: Estimate) -> str:
-    """The number with its 95 % interval, as in .412 [.350, .471]."""
-    if estimate.value is None:
-        return "-"
-    interval = "" if estimate.low is None or estimate.high is None else f" [{_short(estimate.low)}, {_short(estimate.high)}]"
-    return _short(estimate.value) + interval
-
-
-def _short(value: float) -> str:
-    text = f"{value:.3f}"
-    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+def ordered(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
+    """The best memory first."""
+    return sorted(runs, key=lambda run: -(run.results.metrics["memory"].value or 0.0))
 
 
 def leaderboard(runs: Sequence[FinishedRun]) -> str:
-    """One line for each run, the best memory first."""
-    ordered = sorted(runs, key=lambda run: -(run.results.metrics["memory"].value or 0.0))
-    rows = [
-        [
-            run.manifest.assistant.name,
-            run.manifest.mode,
-            *(shown(run.results.metrics[name]) for name in LEADERBOARD),
-            shown(run.results.baselines["upper_bound"]),
-            str(run.results.counts.get("question.unscored", 0)),
-        ]
-        for run in ordered
+    """One line for each run, the best memory first, and below them what needs no memory or has a perfect one."""
+    best, *_ = board = ordered(runs)
+    head = ["assistant", "mode", *map(words, BOARD), "upper bound", "tokens/answer", "$/1000 answers", "s/answer", "unscored"]
+    baselines = [
+        [told, "baseline", shown(best.results.baselines[name]), *[""] * (len(head) - 3)]
+        for name, told in baseline_words(best.manifest.assistant.name).items()
     ]
-    return table(["assistant", "mode", *map(_words, LEADERBOARD), "upper bound", "unscored"], rows)
+    return table(head, [*map(_line, board), *baselines])
+
+
+def _line(run: FinishedRun) -> list[str]:
+    results = run.results
+    return [
+        run.manifest.assistant.name,
+        run.manifest.mode,
+        *(shown(results.metrics[name]) for name in BOARD),
+        shown(results.baselines["upper_bound"]),
+        figure(results.costs["input_tokens_per_answer"].value, digits=0),
+        shown(results.costs["usd_per_1000_answers"], digits=4, missing="unknown"),
+        shown(run.latency.mean, digits=2, missing="unknown"),
+        str(results.counts.get("question.unscored", 0)),
+    ]
+
+
+def period_table(runs: Sequence[FinishedRun], name: str) -> str:
+    """One of the series, a line for each run and a column for each period."""
+    board = [(run.manifest.assistant.name, run.results.periods[name]) for run in ordered(runs)]
+    head = ["assistant", *map(str, range(max(len(series) for _, series in board)))]
+    return table(head, [[assistant, *(figure(one.value) for one in series)] for assistant, series in board])
 
 
 def run_report(run: FinishedRun) -> str:
@@ -74,9 +51,8 @@ def run_report(run: FinishedRun) -> str:
     settings = ", ".join(f"{name} {value}" for name, value in manifest.assistant.settings.items())
     parts = [
         f"# {manifest.assistant.name} on {manifest.dataset}",
-        f"Run `{manifest.run_id}`, {manifest.mode}"
-        + (f" with the dialogues of `{manifest.replayed_run}`" if manifest.replayed_run else "")
-        + f"; {len(manifest.users)} users; {settings}; user simulated by {manifest.simulator}.",
+        f"Run `{manifest.run_id}`, {mode_words(manifest)}; {len(manifest.users)} users; {settings}; user simulated by "
+        f"{manifest.simulator}.",
         "Brackets hold 95 % intervals over users (bootstrap, expanded percentile).",
         *_section("Scores", _estimates(results.metrics)),
         *_section("Baselines", _estimates(results.baselines)),
@@ -85,7 +61,7 @@ def run_report(run: FinishedRun) -> str:
         *_section("By age of the oldest needed value, in periods", _groups("age", results.by_age)),
         *_section("Simulated user", _fidelity(results)),
         *_section("Counts", table(["what", "count"], [[name, f"{count:,}"] for name, count in results.counts.items()])),
-        *_section("Usage", _usage(results)),
+        *_section("What it took", _spending(results)),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -95,13 +71,13 @@ def _section(title: str, content: str) -> tuple[str, str]:
 
 
 def _estimates(estimates: Mapping[str, Estimate]) -> str:
-    return table(["", "", "meaning"], [[_words(name), shown(one), MEANINGS[name]] for name, one in estimates.items()])
+    return table(["", "", "meaning"], [[words(name), shown(one), MEANINGS[name]] for name, one in estimates.items()])
 
 
 def _periods(results: Results) -> str:
     series = results.periods
     count = max(map(len, series.values()), default=0)
-    return table(["period", *map(_words, series)], [[str(p), *(shown(s[p]) for s in series.values())] for p in range(count)])
+    return table(["period", *map(words, series)], [[str(p), *(shown(s[p]) for s in series.values())] for p in range(count)])
 
 
 def _groups(name: str, groups: Mapping[str, Estimate]) -> str:
@@ -114,19 +90,22 @@ def _fidelity(results: Results) -> str:
         return "Every session consists of its opening query alone, so the simulated user said nothing of its own."
     kinds = ", ".join(f"{count} {kind}" for kind, count in found.breaches.items()) or "none"
     return (
-        f"Fidelity {_short(found.score)}: of {found.messages:,} messages after the opening ones, {found.kept_with_breach:,} "
+        f"Fidelity {figure(found.score)}: of {found.messages:,} messages after the opening ones, {found.kept_with_breach:,} "
         f"still tell a tracked value ({kinds}); {found.asked_again:,} were asked for again."
     )
 
 
-def _usage(results: Results) -> str:
-    rows = [[name, f"{u.calls:,}", f"{u.input_tokens:,}", f"{u.output_tokens:,}"] for name, u in results.usage.items()]
-    asked = results.counts.get("question.asked", 0)
-    used = results.usage.get("interview")
-    each = f"\n\nThe interview read {used.input_tokens / asked:,.0f} tokens for each question." if used and asked else ""
-    cut = f"\n\nIn {results.cut_calls:,} calls the oldest messages had no room in the context." if results.cut_calls else ""
-    return table(["purpose", "calls", "input tokens", "output tokens"], rows) + each + cut
+def _spending(results: Results) -> str:
+    rows = [
+        [name, f"{used.calls:,}", f"{used.input_tokens:,}", f"{used.output_tokens:,}", _dollars(used.usd)]
+        for name, used in results.spending.items()
+    ]
+    each = [[words(name), shown(one, digits=4, missing="unknown")] for name, one in results.costs.items()]
+    cut = f"In {results.cut_calls:,} calls the oldest messages had no room in the context." if results.cut_calls else ""
+    lost = f"{results.failed_writes:,} writes to the memory failed twice and were lost." if results.failed_writes else ""
+    parts = [table(["purpose", "calls", "input tokens", "output tokens", "cost"], rows), table(["each", ""], each), cut, lost]
+    return "\n\n".join(filter(None, parts))
 
 
-def _words(name: str) -> str:
-    return name.replace("_", " ")
+def _dollars(usd: float | None) -> str:
+    return "unknown" if usd is None else f"${usd:.4f}"

@@ -1,14 +1,15 @@
 """From rows to results: every metric with its interval, by period, by need and by age, and what the run used."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
+from assets.intervals import Sample, Tallies
 from assets.records.base import Record
-from assets.records.usage import Usage
-from pipelines.evaluation.intervals import Estimate, Sample
-from pipelines.evaluation.metrics import BASELINES, METRICS, SERIES
+from assets.records.estimate import Estimate
+from pipelines.evaluation.metrics import BASELINES, COSTS, METRICS, SERIES
 from pipelines.evaluation.records import Answer, RunManifest, Turn
-from pipelines.evaluation.tallies import Tallies, tally
+from pipelines.evaluation.spending import Spending, Toll
+from pipelines.evaluation.tallies import tally
 
 
 class Fidelity(Record):
@@ -33,16 +34,16 @@ class Results(Record):
     periods: dict[str, tuple[Estimate, ...]]
     by_required: dict[str, Estimate]
     by_age: dict[str, Estimate]
+    costs: dict[str, Estimate]
     counts: dict[str, int]
     fidelity: Fidelity
-    usage: dict[str, Usage]
+    spending: dict[str, Spending]
     cut_calls: int
+    failed_writes: int
 
 
-def score(
-    manifest: RunManifest, answers: Sequence[Answer], turns: Sequence[Turn], *, usage: Mapping[str, Usage], cut_calls: int
-) -> Results:
-    """All results of one run; a function of its rows and the seed."""
+def score(manifest: RunManifest, answers: Sequence[Answer], turns: Sequence[Turn], *, toll: Toll) -> Results:
+    """All results of one run; a function of its rows and the seed, and of the prices for what it took."""
     sample = sample_of(answers, manifest)
     questions = [answer for answer in answers if answer.kind == "question"]
 
@@ -56,10 +57,12 @@ def score(
         periods={name: sample.estimates(metric) for name, metric in SERIES.items()},
         by_required=by(lambda answer: answer.required),
         by_age=by(lambda answer: answer.age),
+        costs={name: sample.estimate(metric) for name, metric in COSTS.items()},
         counts=_counts(answers),
         fidelity=fidelity_of(turns),
-        usage=dict(sorted(usage.items())),
-        cut_calls=cut_calls,
+        spending=toll.spending,
+        cut_calls=toll.cut_calls,
+        failed_writes=toll.failed_writes,
     )
 
 

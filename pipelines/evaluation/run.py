@@ -7,48 +7,21 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
-from assets.metering import Meter, MeteredModel
-from assets.ports import CallLabels
 from assets.records.episode import Episode
-from assets.records.recipe import Recipe
-from assets.records.usage import Usage
-from pipelines.evaluation.assistant import Assistant, Tools
-from pipelines.evaluation.assistants.registry import make_assistant
 from pipelines.evaluation.baselines import ask_baselines
-from pipelines.evaluation.dataset import Dataset
 from pipelines.evaluation.diagnosis import diagnosed
 from pipelines.evaluation.dialogue import live_period, replay_period
-from pipelines.evaluation.folder import FinishedRun, RunFolder
+from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.interview import Interview, interview, together
-from pipelines.evaluation.models import ModelPorts
+from pipelines.evaluation.latency import latency_of
 from pipelines.evaluation.problems import EvaluationError
-from pipelines.evaluation.records import Answer, Asked, PeriodLived, RunManifest, Turn
+from pipelines.evaluation.records import Answer, Asked, PeriodLived, Turn
 from pipelines.evaluation.results import score
 from pipelines.evaluation.simulator import Scene
+from pipelines.evaluation.spending import Toll
+from pipelines.evaluation.workplace import Run
 
 S = TypeVar("S", PeriodLived, Asked)
-
-
-@dataclass(frozen=True)
-class Run:
-    """Everything that a run works with. `recorded`: the turns to replay, by user; None for on-policy."""
-
-    manifest: RunManifest
-    dataset: Dataset
-    models: ModelPorts
-    tools: Tools
-    recipe: Recipe
-    folder: RunFolder
-    recorded: dict[str, list[Turn]] | None = None
-    users_at_once: int = 32
-    report: Callable[[str], None] = field(default=lambda step: None)
-
-    def assistant(self, state: bytes = b"") -> Assistant:
-        """A new assistant that remembers what the snapshot holds."""
-        made = make_assistant(self.manifest.assistant, self.tools)
-        if state:
-            made.restore(state)
-        return made
 
 
 @dataclass
@@ -57,8 +30,8 @@ class Gathered:
 
     turns: list[Turn] = field(default_factory=list[Turn])
     answers: list[Answer] = field(default_factory=list[Answer])
-    usage: dict[str, Usage] = field(default_factory=dict[str, Usage])
-    cut_calls: int = 0
+    seconds: list[float | None] = field(default_factory=list[float | None])
+    toll: Toll = field(default_factory=Toll)
 
     def add(self, step: PeriodLived | Asked) -> None:
         """Take a step in."""
@@ -66,14 +39,8 @@ class Gathered:
             self.turns += step.turns
         else:
             self.answers += step.answers
-        add_usage(self.usage, step.usage)
-        self.cut_calls += step.cut_calls
-
-
-def add_usage(total: dict[str, Usage], more: dict[str, Usage]) -> None:
-    """Add usage up by purpose."""
-    for purpose, used in more.items():
-        total[purpose] = total.get(purpose, Usage()) + used
+            self.seconds += step.seconds
+        self.toll += step.toll
 
 
 async def evaluate(run: Run) -> FinishedRun:
@@ -85,13 +52,11 @@ async def evaluate(run: Run) -> FinishedRun:
             return await _user(run, episode)
 
     users = await together([one(episode) for episode in run.dataset.episodes])
-    usage: dict[str, Usage] = {}
-    for user in users:
-        add_usage(usage, user.usage)
     answers = [answer for user in users for answer in user.answers]
     turns = [turn for user in users for turn in user.turns]
-    results = score(run.manifest, answers, turns, usage=usage, cut_calls=sum(user.cut_calls for user in users))
-    return FinishedRun(run.manifest, answers, turns, results)
+    results = score(run.manifest, answers, turns, toll=sum((user.toll for user in users), Toll()))
+    latency = latency_of([user.seconds for user in users], seed=run.manifest.seed)
+    return FinishedRun(run.manifest, answers, turns, results, latency)
 
 
 async def _user(run: Run, episode: Episode) -> Gathered:
@@ -130,45 +95,39 @@ async def _step(run: Run, key: str, kind: type[S], work: Callable[[], Awaitable[
 
 
 async def _live(run: Run, episode: Episode, period: int, state: bytes) -> PeriodLived:
-    assistant, meter = run.assistant(state), Meter()
-    labels = CallLabels(stage="evaluation", user_id=episode.user_id)
-    scene = Scene(episode, run.recipe, run.dataset.language, MeteredModel(run.models.chat, labels, meter))
+    step = run.step(episode.user_id)
+    assistant = step.assistant("dialogue", state)
+    scene = Scene(episode, run.recipe, run.dataset.language, step.model("simulator"))
     if run.recorded is None:
         turns = await live_period(scene, assistant, period=period, rounds=run.dataset.rounds)
     else:
         turns = await replay_period(scene, assistant, run.recorded[episode.user_id], period=period)
-    return PeriodLived(
-        turns=tuple(turns),
-        snapshot=base64.b64encode(assistant.snapshot()).decode(),
-        usage={"dialogue": assistant.usage, "simulator": meter.usage},
-        cut_calls=getattr(assistant, "cut_calls", 0),
-    )
+    snapshot = base64.b64encode(assistant.snapshot()).decode()
+    return PeriodLived(turns=tuple(turns), snapshot=snapshot, toll=step.toll(assistant, "dialogue"))
 
 
 async def _interview(run: Run, episode: Episode, period: int, state: bytes) -> Asked:
     async def ask() -> Asked:
-        copy = run.assistant(state)
-        asked = Interview(episode, period, run.manifest.seed, run.manifest.unknown_probe)
-        answers = await interview(copy, asked)
+        step = run.step(episode.user_id)
+        copy = step.assistant("interview", state)
+        told = await interview(copy, Interview(episode, period, run.manifest.seed, run.manifest.unknown_probe))
         if copy.snapshot() != state:
             raise EvaluationError(
                 f"Assistant {run.manifest.assistant.name!r} remembers the questions that it was asked; its methods 'answer' "
                 "and 'memories' must leave what 'snapshot' returns as it was."
             )
-        return _asked(copy, answers, purpose="interview")
+        return Asked(answers=tuple(told.rows), seconds=tuple(told.seconds), toll=step.toll(copy, "interview"))
 
     return await _step(run, f"{episode.user_id}/{period}/asked", Asked, ask)
 
 
 async def _baselines(run: Run, episode: Episode) -> Asked:
     async def ask() -> Asked:
-        fresh = run.assistant()
-        return _asked(fresh, await ask_baselines(fresh, episode, seed=run.manifest.seed), purpose="baselines")
+        step = run.step(episode.user_id)
+        fresh = step.assistant("baselines")
+        answers = await ask_baselines(fresh, episode, seed=run.manifest.seed)
+        return Asked(answers=tuple(answers), toll=step.toll(fresh, "baselines"))
 
     if not run.manifest.baselines:
-        return Asked(answers=(), usage={})
+        return Asked()
     return await _step(run, f"{episode.user_id}/baselines", Asked, ask)
-
-
-def _asked(assistant: Assistant, answers: Sequence[Answer], *, purpose: str) -> Asked:
-    return Asked(answers=tuple(answers), usage={purpose: assistant.usage}, cut_calls=getattr(assistant, "cut_calls", 0))

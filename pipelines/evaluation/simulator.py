@@ -56,7 +56,7 @@ async def next_message(scene: Scene, session: Session, said: Sequence[Message], 
     prompt = _prompt(scene, session, said)
     messages = prompt.messages
     for attempt in range(1, MOST_TRIES + 1):
-        text = await _write(scene, prompt, messages)
+        text = await _write(scene, prompt, messages, attempt=attempt)
         breaches = await _breaches(scene, session, text, said=said, period=period) if text else ("empty",)
         if not breaches or attempt == MOST_TRIES:
             return Spoken(text or "Please go on.", attempt, breaches)
@@ -82,7 +82,7 @@ def transcript(said: Sequence[Message]) -> str:
     return "\n".join(f"{message.role}: {message.content}" for message in said)
 
 
-async def _write(scene: Scene, prompt: RenderedPrompt, messages: tuple[Message, ...]) -> str:
+async def _write(scene: Scene, prompt: RenderedPrompt, messages: tuple[Message, ...], *, attempt: int) -> str:
     spec = scene.recipe.models.user_simulator
     request = ModelRequest(
         model=spec.model,
@@ -93,7 +93,7 @@ async def _write(scene: Scene, prompt: RenderedPrompt, messages: tuple[Message, 
         json_schema=None,
         seed=scene.recipe.seed,
         sample=scene.recipe.sample,
-        labels=CallLabels(stage="evaluation", prompt=prompt.name, fingerprint=prompt.fingerprint),
+        labels=CallLabels(prompt=prompt.name, fingerprint=prompt.fingerprint, attempt=attempt - 1),
     )
     return (await scene.model.complete(request)).text.strip().strip('"').strip()
 

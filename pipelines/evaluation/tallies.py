@@ -1,33 +1,14 @@
 """Counts per user and period, from which every metric follows: so that users can be resampled at the speed of arrays."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from assets.intervals import Sums, Tallies
 from pipelines.evaluation.records import Answer
 
-Array = NDArray[np.float64]
-Sums = dict[str, Array]
 SCORED = ("right", "wrong", "unknown")
 STATE_KINDS = ("state", "state_or_unknown")
-
-
-@dataclass(frozen=True)
-class Tallies:
-    """Counts by name, each of shape (users, periods)."""
-
-    users: tuple[str, ...]
-    counts: Sums
-
-    def sums(self, weights: Array) -> Sums:
-        """Counts over users taken so many times each: weights (..., users) give sums (..., periods)."""
-        return {name: weights @ count for name, count in self.counts.items()}
-
-    def total(self) -> Sums:
-        """Counts over all users, each once."""
-        return self.sums(np.ones(len(self.users)))
 
 
 def tally(answers: Sequence[Answer], *, users: Sequence[str], periods: int) -> Tallies:
@@ -58,6 +39,21 @@ def _counts(answer: Answer) -> Iterator[tuple[str, float]]:
         for suffix, failure in (("", answer.failure), ("_if_unsure", answer.failure_if_unsure)):
             if failure:
                 yield f"{failure}{suffix}", 1.0
+        yield from _corrected(answer)
+        yield from _taken(answer)
+
+
+def _corrected(answer: Answer) -> Iterator[tuple[str, float]]:
+    yield "write_corrected", answer.write_share
+    yield "read_corrected", answer.read_share
+    yield "utilization_corrected", answer.utilization_share
+
+
+def _taken(answer: Answer) -> Iterator[tuple[str, float]]:
+    yield "question.input_tokens", float(answer.input_tokens)
+    yield "question.output_tokens", float(answer.output_tokens)
+    yield "question.nano_usd", float(answer.nano_usd or 0)
+    yield "question.unpriced", float(answer.nano_usd is None)
 
 
 def _add_stale(counts: Sums, answers: Iterable[Answer], rows: dict[str, int]) -> None:
@@ -74,8 +70,9 @@ def _names() -> tuple[str, ...]:
     each = [f"{kind}.{what}" for kind in kinds for what in ("asked", "scored", "right", "unknown", "chance")]
     fresh = [f"{kind}.fresh_{what}" for kind in STATE_KINDS for what in ("scored", "right", "chance")]
     lost = [f"{name}{suffix}" for name in ("write", "read", "utilization", "undiagnosed") for suffix in ("", "_if_unsure")]
-    return (*each, *fresh, *lost, "question.first_option", "question.stale")
+    corrected = [f"{name}_corrected" for name in ("write", "read", "utilization")]
+    taken = [f"question.{what}" for what in ("input_tokens", "output_tokens", "nano_usd", "unpriced")]
+    return (*each, *fresh, *lost, *corrected, *taken, "question.first_option", "question.stale")
 
 
 NAMES = _names()
-Metric = Callable[[Sums], Array]

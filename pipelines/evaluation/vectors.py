@@ -7,9 +7,11 @@ from functools import cache
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
-from pipelines.evaluation.embeddings import Vector, packed, unpacked
+from assets.ports import Vector
+from pipelines.evaluation.embeddings import packed, unpacked
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class VectorIndex:
             return []
         likeness = f"array_cosine_similarity(vector, ?::FLOAT[{len(vector)}])"
         query = f"SELECT number, told, text FROM memories ORDER BY round({likeness}, 6) DESC, number LIMIT ?"
-        return [Memory(*row) for row in self._db.execute(query, [list(vector), limit]).fetchall()]
+        return [Memory(*row) for row in self._db.execute(query, [np.array(vector, np.float32), limit]).fetchall()]
 
     def dump(self) -> dict[str, object]:
         """Everything, in order of numbers, and the next number."""

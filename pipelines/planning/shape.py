@@ -4,8 +4,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from assets.records.audit_policy import AuditPolicy
 from assets.records.base import Record
-from assets.records.recipe import GatePolicy, Recipe
+from assets.records.gate_policy import GatePolicy
+from assets.records.recipe import Recipe
 from prompts.catalogue import load_prompt
 
 
@@ -21,6 +23,7 @@ class Shape(Record):
     max_changes_per_state: int
     min_variants_per_question: int
     gates: GatePolicy
+    audit: AuditPolicy = AuditPolicy()
 
     @classmethod
     def of(cls, recipe: Recipe) -> "Shape":
@@ -70,6 +73,14 @@ def _per_answer_vote(shape: Shape) -> float:
     return _per_question(shape) * shape.gates.votes_needed
 
 
+def _per_choice_vote(shape: Shape) -> float:
+    return _per_answer_vote(shape) * shape.gates.reverse
+
+
+def _per_guess(shape: Shape) -> float:
+    return _per_question(shape) * shape.audit.guesses * shape.audit.enabled
+
+
 HABITS = {
     "user_profiles/complete": Habit(_once),
     "questions/draft": Habit(_once),
@@ -84,7 +95,11 @@ HABITS = {
     "session_queries/refine": Habit(_per_session, always=False),
     "answers/draft": Habit(_per_question),
     "answers/check": Habit(_per_answer_vote),
+    "answers/choose": Habit(_per_choice_vote, always=False),
     "answers/refine": Habit(_per_question, always=False),
+    "audits/options_only": Habit(_per_guess, always=False),
+    "audits/question_only": Habit(_per_guess, always=False),
+    "audits/profile_only": Habit(_per_guess, always=False),
 }
 ALWAYS = frozenset(name for name, habit in HABITS.items() if habit.always)
 

@@ -36,3 +36,11 @@ class ReleaseFolder(dg.ConfigurableResource[Path]):
     def create_resource(self, context: dg.InitResourceContext) -> Path:
         """The folder of this installation."""
         return home().releases
+
+
+class ReportFolder(dg.ConfigurableResource[Path]):
+    """Where pages of quality reports are written."""
+
+    def create_resource(self, context: dg.InitResourceContext) -> Path:
+        """The folder of this installation."""
+        return home().reports

@@ -14,7 +14,7 @@ from pipelines.resources.batch import BatchedModel
 from pipelines.resources.batch_book import BatchBook, batch_file
 from pipelines.resources.batch_hall import BatchPlan
 from pipelines.resources.batch_run import Watch
-from pipelines.resources.call_cache import CachedModel, open_replies
+from pipelines.resources.call_cache import CachedModel, CacheMode, open_replies
 from pipelines.resources.embedded import embedded_settings
 from pipelines.resources.endpoint import Endpoint
 from pipelines.resources.endpoint_settings import EndpointSettings
@@ -31,10 +31,11 @@ def open_workshop(
     users_at_once: int = 32,
     report: Callable[[StageProgress], None] | None = None,
     watch: Watch | None = None,
+    mode: CacheMode = "use",
 ) -> Generator[Workshop, None, None]:
     """Open the stores and the model for one run. The endpoint is the environment's, else the embedded model.
 
-    `report` is told how the stages get on, `watch` how batch jobs do.
+    `report` is told how the stages get on, `watch` how batch jobs do; in mode `replay` no endpoint is asked.
     """
     place.root.mkdir(parents=True, exist_ok=True)
     configured, own_prices = EndpointSettings.from_environment(), read_prices()
@@ -45,17 +46,17 @@ def open_workshop(
     calls, work, ledger = open_replies(place.calls), SqliteWork(place.work), Ledger(ledger_file(place))
     jobs = BatchBook(batch_file(place), place=settings.place)
     road = BatchedModel(BatchPlan(endpoint, settings, jobs, watch=watch), cache=calls)
-    embeddings = Accounts(EmbeddingEndpoint(settings), settings, calls, ledger, prices)
+    embeddings = Accounts(EmbeddingEndpoint(settings), settings, calls, ledger, prices, mode)
     try:
         yield Workshop(
-            model=CachedModel(road, store=calls, mode="use"),
+            model=CachedModel(road, store=calls, mode=mode),
             snapshots=ParquetSnapshots(place.snapshots),
             stages=STAGES,
             work=work,
             users_at_once=users_at_once,
             report=report,
             embedded_model=None if configured else model_name(),
-            open_account=Accounts(road, settings, calls, ledger, prices).open_account,
+            open_account=Accounts(road, settings, calls, ledger, prices, mode).open_account,
             open_embedder=lambda recipe, unit: ModelEmbedder(embeddings.open_account(recipe, unit), stage="quality_report"),
         )
     finally:

@@ -12,11 +12,12 @@ from assets.answers import write_answers
 from assets.ports import ModelRequest
 from assets.records.answer import AnswerSet
 from assets.records.failure import UserFailed
-from assets.records.recipe import GatePolicy
+from assets.records.gate_policy import GatePolicy
 from assets.variants import lived, variants_of
 from tests import scenario
 from tests.scenario import CHOICES, DIET, GOAL
 from tests.support import (
+    PLAIN_GATES,
     START,
     Answer,
     Reply,
@@ -30,12 +31,12 @@ from tests.support import (
     trajectory_of,
 )
 
-DRAFT, CHECK, REFINE = "answers/draft", "answers/check", "answers/refine"
+DRAFT, CHECK, REFINE, CHOOSE = "answers/draft", "answers/check", "answers/refine", "answers/choose"
 FIRST_QUESTION = scenario.schema().questions[0]
 
 
 def written(script: Script | None = None, *, minimum: int = 2, **gates: int | bool) -> tuple[AnswerSet, ScriptedModel]:
-    policy = GatePolicy.model_validate({"max_refinements": 1, "max_redrafts": 1, "max_reasks": 1, **gates})
+    policy = GatePolicy.model_validate({**PLAIN_GATES, **gates})
     model = ScriptedModel(script or {})
     recipe = scenario.recipe(gates=policy, min_variants_per_question=minimum)
     return run(write_answers(scenario.schema(), scenario.trajectory(), recipe=recipe, model=model)), model
@@ -183,6 +184,55 @@ def test_answers_that_become_equal_by_refining_give_the_user_up() -> None:
 
     with pytest.raises(UserFailed, match="Two answers of question q02 have become equal"):
         written({CHECK: [check], REFINE: [refine]})
+
+
+def test_an_informed_judge_must_choose_each_answer_for_its_own_variant() -> None:
+    record, model = written(reverse=True, votes=2, votes_needed=2)
+    votes = [vote for vote in record.gate_records if vote.gate == "choice"]
+    assert len(votes) == len(model.asked(CHOOSE)) == 2 * sum(len(answers.choices) for answers in record.questions)
+    assert all(vote.accepted and vote.reading == vote.target == json.loads(vote.text) for vote in votes)
+    for request in model.asked(CHOOSE):
+        assert material(request, "situation") in [json.loads(answer) for answer in material(request, "choices").values()]
+    orders = [tuple(material(request, "choices").values()) for request in model.asked(CHOOSE)]
+    assert len(set(orders)) > 2
+
+
+def test_an_answer_that_is_not_chosen_is_refined_recovered_and_then_chosen() -> None:
+    def choose(request: ModelRequest) -> object:
+        return {"choice": 0} if material(request, "situation") == LAST and request.sample == 0 else honest(request)
+
+    record, model = written({CHOOSE: [choose]}, reverse=True)
+    (refining,) = model.asked(REFINE)
+    assert (material(refining, "matched_state"), material(refining, "chosen")) == (LAST, "none")
+    votes = [(vote.gate, vote.refinement, vote.accepted) for vote in record.gate_records if vote.item_id == "q02-v3"]
+    assert votes == [("recovery", 0, True), ("choice", 0, False), ("recovery", 1, True), ("choice", 1, True)]
+    assert len(model.asked(CHOOSE)) == 6
+
+
+def test_refining_is_told_which_answer_was_chosen_over_it() -> None:
+    other = {name: scenario.STATES[0][name] for name in scenario.schema().questions[1].required_info}
+
+    def choose(request: ModelRequest) -> object:
+        wrong = material(request, "situation") == LAST and request.sample == 0
+        return chosen(other, request) if wrong else honest(request)
+
+    _, model = written({CHOOSE: [choose]}, reverse=True)
+    (refining,) = model.asked(REFINE)
+    assert material(refining, "chosen") == other
+
+
+def chosen(state: dict[str, str], request: ModelRequest) -> object:
+    return {"choice": next(int(number) for number, text in material(request, "choices").items() if json.loads(text) == state)}
+
+
+def test_an_answer_that_is_never_chosen_gives_the_user_up_with_the_votes_of_both_gates() -> None:
+    def choose(request: ModelRequest) -> object:
+        return {"choice": 0} if material(request, "situation") == LAST else honest(request)
+
+    with pytest.raises(UserFailed, match="No draft of q02-v3 passed the choice gate in 8 readings") as failed:
+        written({CHOOSE: [choose]}, reverse=True)
+    votes = [(vote.gate, vote.draft, vote.refinement) for vote in failed.value.gate_records]
+    assert votes == [(gate, d, r) for d in (0, 1) for r in (0, 1) for gate in ("recovery", "choice")]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import pytest
 
 from assets.episodes import join_episode
 from assets.records.answer import AnswerSet
+from assets.records.audit import UserAudit
 from assets.records.episode import Episode
 from assets.records.failure import UserFailed
 from assets.records.session import PeriodSessions, SessionSet
@@ -16,11 +17,12 @@ SESSIONS = SessionSet(
     gate_records=(),
 )
 ANSWERS = AnswerSet(user_id=scenario.USER_ID, questions=scenario.answers(), gate_records=())
+AUDIT = UserAudit(user_id=scenario.USER_ID)
 
 
 def joined(*, sessions: SessionSet = SESSIONS, answers: AnswerSet = ANSWERS) -> tuple[Episode, ScriptedModel]:
     model, parts = ScriptedModel(), (scenario.profile(), scenario.schema(), scenario.trajectory())
-    return run(join_episode(*parts, sessions, answers, recipe=scenario.recipe(), model=model)), model
+    return run(join_episode(*parts, sessions, answers, AUDIT, recipe=scenario.recipe(), model=model)), model
 
 
 def test_the_examples_parts_make_the_examples_episode_without_a_call() -> None:

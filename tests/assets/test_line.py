@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from assets.answers import ANSWERS
+from assets.audits import AUDITS
 from assets.episodes import EPISODES
 from assets.events import EVENTS
 from assets.line import StageResult
@@ -39,7 +40,7 @@ from tests.support import (
     workshop,
 )
 
-ALL = (USER_PROFILES, QUESTIONS, STATE_SCHEMA, STATE_TRAJECTORY, EVENTS, SESSION_QUERIES, ANSWERS, EPISODES)
+ALL = (USER_PROFILES, QUESTIONS, STATE_SCHEMA, STATE_TRAJECTORY, EVENTS, SESSION_QUERIES, ANSWERS, AUDITS, EPISODES)
 PROFILE, QUESTION = "user_profiles/complete", "questions/draft"
 
 

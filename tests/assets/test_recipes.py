@@ -37,7 +37,7 @@ def test_an_unknown_variant_is_told_with_those_there_are() -> None:
         ({"num_users": "many"}, r"num_users is 'many': "),
         ({"seed.x": 1}, r"'seed\.x' cannot be set: 'seed' is not a group of fields"),
         ({"language": "tlh"}, r"language is 'tlh': "),
-        ({"gates.votes_needed": 4}, r"gates\.votes_needed is 4, but gates\.votes is only 1\."),
+        ({"gates.votes_needed": 4}, r"gates\.votes_needed is 4, but gates\.votes is only 2\."),
         ({"pool.strategy": "stratified"}, r"pool\.columns names the strata"),
         ({"pool.columns": ["sex"]}, r"pool\.columns names the strata"),
         ({"pool.strategy": "sql"}, r"pool\.query holds the SQL"),

@@ -8,12 +8,12 @@ import pytest
 from assets.ports import ModelRequest
 from assets.records.event import Event, EventSet, PeriodEvents
 from assets.records.failure import UserFailed
-from assets.records.recipe import GatePolicy
+from assets.records.gate_policy import GatePolicy
 from assets.records.session import SessionSet
 from assets.session_queries import write_sessions
 from tests import scenario
 from tests.scenario import DIET, EVENINGS, GOAL
-from tests.support import Answer, Reply, Script, ScriptedModel, honest, material, run
+from tests.support import PLAIN_GATES, Answer, Reply, Script, ScriptedModel, honest, material, run
 
 INITIAL, UPDATE = "session_queries/initial", "session_queries/update"
 CHECK, REFINE = "session_queries/check_exposure", "session_queries/refine"
@@ -28,9 +28,7 @@ EVENTS = EventSet(
 
 
 def written(script: Script | None = None, **gates: int | bool) -> tuple[SessionSet, ScriptedModel]:
-    recipe = scenario.recipe(
-        gates=GatePolicy.model_validate({"max_refinements": 1, "max_redrafts": 1, "max_reasks": 1, **gates})
-    )
+    recipe = scenario.recipe(gates=GatePolicy.model_validate({**PLAIN_GATES, **gates}))
     model = ScriptedModel({INITIAL: [queries(FIRST)], **(script or {})})
     made = write_sessions(scenario.profile(), scenario.schema(), scenario.trajectory(), EVENTS, recipe=recipe, model=model)
     return run(made), model
@@ -152,7 +150,7 @@ def test_a_judge_must_answer_with_a_listed_value() -> None:
 
 
 def test_where_judges_must_choose_they_cannot_pass() -> None:
-    _, model = written(cannot_tell=False)
+    _, model = written(cannot_tell=False, unexposed=0)
     offered = [
         value for request in model.asked(CHECK) for values in material(request, "state_choices").values() for value in values
     ]
@@ -172,3 +170,46 @@ def test_each_vote_sees_the_choices_in_another_order() -> None:
     assert len(set(orders)) > 1
     assert {frozenset(order) for order in orders} == {frozenset([*scenario.CHOICES[EVENINGS], "cannot_tell"])}
     assert len({request.sample for request in model.asked(CHECK)}) == 6
+
+
+def leaking(request: ModelRequest) -> object:
+    """Takes the diet, too, from the query about the evenings."""
+    leaks = list(material(request, "query")) == [EVENINGS]
+    return {**told(request), DIET: "vegetarian"} if leaks else told(request)
+
+
+def told(request: ModelRequest) -> dict[str, Any]:
+    truth = material(request, "query")
+    return {name: truth.get(name, values[-1]) for name, values in material(request, "state_choices").items()}
+
+
+def test_a_query_is_probed_for_variables_that_it_must_not_tell() -> None:
+    record, model = written({INITIAL: [queries(part(GOAL), part(DIET, EVENINGS))]}, unexposed=1)
+    assert [(vote.accepted, list(vote.target.values()).count("")) for vote in record.gate_records] == [(True, 1)] * 4
+    assert {len(material(request, "state_choices")) for request in model.asked(CHECK)} == {2, 3}
+
+
+def test_every_vote_on_a_query_probes_the_same_variables_in_another_order() -> None:
+    record, model = written({INITIAL: [queries(part(GOAL), part(DIET, EVENINGS))]}, unexposed=1, votes=4, votes_needed=4)
+    for item in {vote.item_id for vote in record.gate_records}:
+        assert len({frozenset(vote.target) for vote in record.gate_records if vote.item_id == item}) == 1
+    orders = [tuple(material(request, "state_choices")) for request in model.asked(CHECK)]
+    assert len(set(orders)) > len({frozenset(order) for order in orders})
+
+
+def test_a_query_that_tells_more_than_it_should_is_refined_with_what_leaked() -> None:
+    def check(request: ModelRequest) -> object:
+        return leaking(request) if request.sample == 0 else told(request)
+
+    record, model = written({CHECK: [check]}, unexposed=3)
+    (refining,) = model.asked(REFINE)
+    assert material(refining, "leaked") == {DIET: "vegetarian"}
+    assert material(refining, "reading") == material(refining, "exposed_states") == {EVENINGS: "Tue | Thu"}
+    assert set(material(refining, "state_choices")) == {EVENINGS, DIET}
+    votes = [(vote.reading[DIET], vote.accepted) for vote in record.gate_records if vote.item_id == "s02-01"]
+    assert votes == [("vegetarian", False), ("", True)]
+
+
+def test_a_query_that_keeps_telling_more_gives_the_user_up() -> None:
+    with pytest.raises(UserFailed, match="No draft of s02-01 passed the exposure gate"):
+        written({CHECK: [leaking]}, unexposed=3)

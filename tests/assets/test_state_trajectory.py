@@ -14,10 +14,12 @@ from pydantic import ValidationError
 
 from assets.ports import ModelRequest
 from assets.records.failure import UserFailed
-from assets.records.recipe import GatePolicy, Recipe
+from assets.records.gate_policy import GatePolicy
+from assets.records.recipe import Recipe
 from assets.records.schema import StateSchema
 from assets.records.trajectory import StateTrajectory
 from assets.state_trajectory import evolve_state, period_dates
+from assets.trajectory_quality import golden_change_share
 from tests import scenario
 from tests.scenario import CHOICES, DIET, EVENINGS, GOAL
 from tests.support import Reply, Script, ScriptedModel, material, run, schema_of, small_recipe, update
@@ -125,10 +127,74 @@ def test_a_choice_of_variables_that_would_starve_later_periods_is_sent_back_with
     replies: list[Reply] = [moved(a="y", b="y"), moved(a="x", b="x"), moved(a="x", c="y"), moved(b="x", c="x")]
     trajectory, model = evolved({UPDATE: replies}, recipe=recipe, schema=schema_of({name: ["x", "y"] for name in "abc"}))
     assert model.objections(UPDATE) == [
-        "That answer cannot be used. Later periods would lack variables that may still change; choose among ['c', 'a'] instead."
-        "\nAnswer again with the complete, corrected JSON object."
+        "That answer cannot be used. Later periods would lack variables that may still change; for instance, change ['c', 'a'] "
+        "instead.\nAnswer again with the complete, corrected JSON object."
     ]
     assert [len(period.updates) for period in trajectory.periods] == [0, 2, 2, 2]
+
+
+def test_a_value_left_in_the_last_two_periods_is_held_back_and_one_never_had_stands_first() -> None:
+    schema = schema_of({"a": ["x", "y", "z"], "b": ["x", "y", "z"]})
+    replies: list[Reply] = [moved(a="y"), moved(b="y"), moved(a="z"), moved(b="z"), moved(a="x")]
+    recipe = small_recipe(num_periods=5, max_changes_per_state=5)
+    _, model = evolved({UPDATE: replies}, recipe=recipe, schema=schema)
+    offered = [material(request, "state_schema") for request in model.asked(UPDATE)]
+    assert [one["a"] for one in offered] == [["y", "z"], ["z"], ["z"], ["x"], ["x"]]
+    assert [one["b"] for one in offered] == [["y", "z"], ["y", "z"], ["z"], ["z"], ["x"]]
+
+
+def test_with_two_values_the_way_back_stays_open() -> None:
+    _, model = evolved(
+        {UPDATE: [moved(a="y", b="y"), moved(a="x")]},
+        recipe=small_recipe(num_periods=2),
+        schema=schema_of({"a": ["x", "y"], "b": ["x", "y"]}),
+    )
+    assert material(model.asked(UPDATE)[1], "state_schema")["a"] == ["x"]
+
+
+def test_variables_that_have_never_changed_are_named_when_time_runs_short() -> None:
+    recipe = small_recipe(num_periods=2, num_changes_per_period=1, max_changes_per_state=2)
+    schema = schema_of({name: ["x", "y", "z"] for name in "ab"})
+    trajectory, model = evolved({UPDATE: [moved(a="y"), moved(a="z"), moved(b="y")]}, recipe=recipe, schema=schema)
+    first, second, _ = model.asked(UPDATE)
+    assert [material(request, "due")["of"] for request in (first, second)] == [["a", "b"], ["b"]]
+    assert material(second, "due")["at_least"] == 1
+    assert "Of ['b'], which have never changed, at least 1 must change now; for instance" in model.objections(UPDATE)[0]
+    assert trajectory.periods[2].updates[0].variable == "b"
+
+
+QUESTIONS = schema_of({name: ["x", "y", "z"] for name in "abcdefgh"})
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5, 0.75])
+def test_the_share_of_changed_answers_comes_near_to_the_recipes(share: float) -> None:
+    recipe = small_recipe(
+        num_questions=4,
+        num_periods=8,
+        num_changes_per_period=2,
+        max_changes_per_state=4,
+        golden_changes=share,
+        gates=GatePolicy(max_reasks=3),
+    )
+    chance = random.Random(0)
+    trajectory, model = evolved({UPDATE: [partial(erratic, chance=chance)]}, recipe=recipe, schema=QUESTIONS)
+    required = [question.required_info for question in QUESTIONS.questions]
+    assert abs(golden_change_share(trajectory.periods, required) - share) <= 0.07
+    assert material(model.asked(UPDATE)[0], "questions") == {
+        f"q{number:02d}": list(required[number - 1]) for number in range(1, 5)
+    }
+
+
+def test_a_wanted_share_is_not_insisted_on() -> None:
+    recipe = small_recipe(num_questions=4, num_periods=1, num_changes_per_period=2, golden_changes=1.0)
+    trajectory, model = evolved({UPDATE: [moved(a="y")]}, recipe=recipe, schema=QUESTIONS)
+    assert "1 questions have a variable that changes; " in model.objections(UPDATE)[0]
+    assert [update.variable for update in trajectory.periods[1].updates] == ["a"]
+
+
+def test_without_a_wanted_share_questions_are_not_shown() -> None:
+    _, model = evolved({INITIAL: [FIRST], UPDATE: STORY})
+    assert "<questions>" not in model.asked(UPDATE)[0].messages[1].content
 
 
 def test_a_user_whose_updates_stay_illegal_is_given_up() -> None:
@@ -141,10 +207,10 @@ def erratic(request: ModelRequest, chance: random.Random) -> object:
     offered, objection = material(request, "state_schema"), request.messages[-1].content
     names = list(offered)
     bounds = re.search(r"at least (\d+) and at most (\d+) change", objection)
-    among = re.search(r"choose among (\[.*?\]) instead", objection)
+    instance = re.search(r"for instance, change (\[.*?\]) instead", objection)
     count = chance.randint(int(bounds[1]), int(bounds[2])) if bounds else chance.randint(0, len(names))
-    if among:
-        names = re.findall(r"'(\w+)'", among[1])
+    if instance:
+        names = re.findall(r"'(\w+)'", instance[1])
         count = len(names)
     chosen = chance.sample(names, count)
     return moved(**{name: chance.choice(offered[name]) for name in chosen})

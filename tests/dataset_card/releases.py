@@ -5,8 +5,22 @@ from typing import Any
 
 import duckdb
 
+from assets.audit_rates import GateErrorRate
+from assets.records.estimate import Estimate
+from assets.records.report import (
+    CoverageLine,
+    GateLine,
+    Motion,
+    PlaceLine,
+    QualityReport,
+    RuleLine,
+    Spread,
+    Verdict,
+    WallLine,
+)
 from dataset_card.contents import ReleaseContent
-from dataset_card.manifest import Usage
+from dataset_card.folder import write_release
+from dataset_card.manifest import CARD, Usage
 from tests import scenario
 
 
@@ -34,3 +48,51 @@ def queried(sql: str) -> list[tuple[Any, ...]]:
 def all_bytes(folder: Path) -> dict[str, bytes]:
     """Relative path to content, of every file."""
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def readme(root: Path, **changes: Any) -> str:
+    """The card of a release with this content."""
+    return (write_release(content(**changes), root=root).folder / CARD).read_text(encoding="utf-8")
+
+
+def report(**changes: Any) -> QualityReport:
+    """A report with a line of everything that the card shows."""
+    gate = {"items": 11, "readings": 22, "passed_at_once": 7, "passed_after_refining": 3, "passed_after_redrafting": 1}
+    share = Estimate(value=0.05, low=0.01, high=0.125)
+    fields: dict[str, Any] = {
+        "variant": "demo",
+        "users_wanted": 1,
+        "counts": {"users": 1},
+        "lengths": {"options": Spread(unit="options", least=2, mean=2, most=2)},
+        "turns_per_user": 3.0,
+        "golden_changes": 0.75,
+        "replaced": {},
+        "gates": [GateLine(gate="exposure", **gate)],
+        "gate_errors": [
+            GateErrorRate(gate="exposure", error="false_accept", kind="", decoys=40, errors=2, readings=44, share=share)
+        ],
+        "rules": [RuleLine(stage="episodes", rule="r", truth="Values | stay", blocking=True, users=1, violations=0)],
+        "wall": [
+            _wall("longest", "taking the longest option", (0.6, None, None), verdict="crossed"),
+            _wall("initial", "saying what was true at first", (0.5, 0.4, 0.625), verdict="told"),
+        ],
+        "ceiling": Estimate(value=0.95, low=0.9, high=1.0),
+        "motion": Motion(
+            choice_shares=((0.5, 0.25, 0.25), (0.25, 0.5, 0.25)),
+            choices_reached=0.6,
+            evenness=0.5,
+            changes={"1": 3},
+            returns=0.0,
+            golden_changes=(0.75,),
+        ),
+        "places": [PlaceLine(place=place, options=4, right=0.25 * place, right_length=9, other_length=8) for place in (1, 2)],
+        "coverage": [CoverageLine(column="sex", distance=0.25, by_chance=0.4, groups=())],
+    }
+    return QualityReport.model_validate({**fields, **changes})
+
+
+def _wall(cue: str, meaning: str, share: tuple[float | None, ...], *, verdict: Verdict) -> WallLine:
+    value, low, high = share
+    limit = 1.0 if verdict == "told" else 0.45
+    accuracy = Estimate(value=value, low=low, high=high)
+    return WallLine(cue=cue, meaning=meaning, items=4, accuracy=accuracy, random=0.4, luck=0.5, limit=limit, verdict=verdict)

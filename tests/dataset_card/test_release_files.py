@@ -10,7 +10,7 @@ import yaml
 from assets.records.columnar import from_table
 from assets.records.episode import Episode
 from assets.records.recipe import Recipe
-from dataset_card.card import shared_recipe
+from dataset_card.card_recipe import shared_recipe
 from dataset_card.folder import Release
 from dataset_card.manifest import read_manifest
 from dataset_card.reference import data_json, read_data_json

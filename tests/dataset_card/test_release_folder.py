@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from assets.records.episode import Episode
+from assets.records.rows import TABLES
 from dataset_card.contents import ReleaseError
-from dataset_card.folder import Release, ReleaseConflict, released_versions, write_release
+from dataset_card.folder import Release, ReleaseConflict, write_release
 from dataset_card.manifest import MANIFEST
-from dataset_card.rows import TABLES
 from dataset_card.verify import verify_release
+from dataset_card.versions import released_versions
 from tests import scenario
 from tests.dataset_card.releases import all_bytes, content
 
@@ -23,8 +24,11 @@ PROJECT = Path(__file__).parents[2]
 FILES = {
     "LICENSE",
     "README.md",
+    "demo/croissant.json",
     "demo/data.json",
     "demo/test-00000-of-00001.parquet",
+    "figures/course.png",
+    "figures/lengths.png",
     "manifest.json",
     "recipe.yaml",
     *(f"tables/demo/{name}.parquet" for name in TABLES),

@@ -1,8 +1,37 @@
 """What `verify_release` tells about a folder that is not as it was released."""
 
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from dataset_card.digests import file_digest
 from dataset_card.folder import Release
-from dataset_card.manifest import MANIFEST
-from dataset_card.verify import verify_release
+from dataset_card.manifest import MANIFEST, Manifest, ManifestBody, ManifestFile
+from dataset_card.verify import examine_release, verify_release
+
+
+def rewrite(release: Release, files: Sequence[ManifestFile]) -> None:
+    """A manifest that agrees with itself and lists these files."""
+    facts = release.manifest.model_dump(exclude={"version", "digest", "data_digest", "files"})
+    body = ManifestBody(files=tuple(files), **facts)
+    (release.folder / MANIFEST).write_bytes(Manifest.of(body, version=release.version).to_bytes())
+
+
+def accept(release: Release, name: str, content: bytes) -> None:
+    """Replace a file, and have the manifest say so."""
+    path: Path = release.folder / name
+    path.write_bytes(content)
+    now = {"bytes": len(content), "sha256": file_digest(path)}
+    rewrite(release, [file.model_copy(update=now) if file.path == name else file for file in release.manifest.files])
+
+
+def without_configuration(release: Release, name: str) -> bytes:
+    """The card, its header without one configuration."""
+    card = (release.folder / "README.md").read_text(encoding="utf-8")
+    start = card.index(f"- config_name: {name}\n")
+    end = min(place for place in (card.find("- config_name", start + 1), card.find("\n---\n", start) + 1) if place > 0)
+    return (card[:start] + card[end:]).encode()
 
 
 def test_verify_finds_what_differs_is_missing_or_is_extra(release: Release) -> None:
@@ -31,9 +60,7 @@ def test_verify_finds_rows_that_the_manifest_misstates(release: Release) -> None
         file.model_copy(update={"rows": 7}) if file.path in {"demo/data.json", "tables/demo/users.parquet"} else file
         for file in release.manifest.files
     )
-    body = release.manifest.model_copy(update={"files": files})
-    changed = body.model_copy(update={"digest": body.release_digest()})
-    (release.folder / MANIFEST).write_bytes(changed.to_bytes())
+    rewrite(release, files)
     assert verify_release(release.folder) == [
         "demo/data.json has 2 rows, but the manifest says 7.",
         "tables/demo/users.parquet has 2 rows, but the manifest says 7.",
@@ -46,3 +73,49 @@ def test_verify_tells_a_broken_or_missing_manifest(release: Release) -> None:
     assert verify_release(release.folder) == ["manifest.json is wrong at the whole: its digest is not that of its content."]
     manifest.unlink()
     assert verify_release(release.folder) == ["manifest.json cannot be read: No such file or directory."]
+
+
+def test_a_whole_release_passes_the_long_examination(release: Release) -> None:
+    assert examine_release(release.folder) == []
+
+
+def test_a_table_without_a_configuration_is_told(release: Release) -> None:
+    accept(release, "README.md", without_configuration(release, "demo_questions"))
+    assert verify_release(release.folder) == []
+    assert examine_release(release.folder) == [
+        "tables/demo/questions.parquet has rows, but no configuration in README.md.",
+    ]
+
+
+def test_a_pattern_that_matches_nothing_is_told(release: Release) -> None:
+    card = (release.folder / "README.md").read_bytes()
+    accept(release, "README.md", card.replace(b"tables/demo/users.parquet", b"tables/demo/user.parquet", 1))
+    assert examine_release(release.folder)[0] == (
+        "The configuration 'demo_users' in README.md asks for 'tables/demo/user.parquet', which matches no file."
+    )
+
+
+def test_other_rows_under_the_right_sha256_are_told(release: Release) -> None:
+    users = "tables/demo/users.parquet"
+    files = [
+        file.model_copy(update={"logical_digest": "0" * 64}) if file.path == users else file for file in release.manifest.files
+    ]
+    rewrite(release, files)
+    assert verify_release(release.folder) == []
+    (problem,) = examine_release(release.folder)
+    assert problem.startswith(f"{users} has rows with the digest ")
+
+
+@pytest.mark.parametrize("name", ["tables/demo/users.parquet", "demo/data.json"])
+def test_a_file_that_nobody_can_read_is_told_in_one_sentence(release: Release, name: str) -> None:
+    accept(release, name, b"PAR1, they said")
+    assert examine_release(release.folder) == [f"{name} cannot be read, but the manifest says 2."]
+
+
+def test_what_the_library_of_readers_cannot_load_is_told(release: Release) -> None:
+    """Two files of one configuration with different columns: each can be read, together they cannot."""
+    card = (release.folder / "README.md").read_bytes()
+    accept(release, "README.md", card.replace(b"path: tables/demo/users.parquet", b"path: tables/demo/*s.parquet", 1))
+    (problem,) = examine_release(release.folder)
+    assert problem.startswith("The configuration 'demo_users' in README.md cannot be loaded: ")
+    assert "\n" not in problem

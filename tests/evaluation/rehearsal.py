@@ -10,22 +10,29 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from assets.ports import EndpointError, ModelReply, ModelRequest
+from assets.ports import EndpointError, LanguageModel, ModelReply, ModelRequest, Vector
 from assets.records.episode import Episode
+from assets.records.recipe import Budget
 from pipelines.evaluation.assistant import Tools
 from pipelines.evaluation.dataset import UNKNOWN, Dataset, Rounds
-from pipelines.evaluation.embeddings import Vector
+from pipelines.evaluation.embeddings import packed
 from pipelines.evaluation.folder import FinishedRun, RunFolder
 from pipelines.evaluation.models import ModelPorts
+from pipelines.evaluation.page import run_page
 from pipelines.evaluation.plan import Options, Roles, manifest_of
 from pipelines.evaluation.records import AssistantSpec
 from pipelines.evaluation.report import run_report
-from pipelines.evaluation.run import Run, evaluate
+from pipelines.evaluation.run import evaluate
+from pipelines.evaluation.workplace import Run
+from pipelines.resources.prices import OwnPrice, Prices
 from tests.scenario import episode as scenario_episode
 from tests.scenario import varied
 from tests.support import run
 
 ROUNDS = Rounds(initial=1, update=2)
+ROLES = Roles("test-model", "test-embedding", "test-user", "test-judge")
+# A dollar per million tokens read, two per million written; embeddings cost nothing.
+PRICES = Prices({"test-model": OwnPrice(input=1, output=2), "test-embedding": OwnPrice(input=0, output=0)})
 OBJECT = re.compile(r"\{[^{}]*\{[^{}]*\}[^{}]*\}|\{[^{}]*\}")
 
 
@@ -149,24 +156,32 @@ class LetterEmbedder:
         return [(1.0, *(float(text.lower().count(chr(97 + place))) for place in range(26))) for text in texts]
 
 
-def tools(model: RehearsalModel) -> Tools:
+class LetterVectors:
+    """The same as a LanguageModel that carries embeddings."""
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """A vector for each message."""
+        found = await LetterEmbedder().embed([message.content for message in request.messages], model=request.model)
+        return ModelReply(text="\n".join(map(packed, found)), finish="stop", input_tokens=5, output_tokens=0)
+
+
+def tools(model: LanguageModel) -> Tools:
     """What an assistant gets."""
     return Tools(model, LetterEmbedder(), "test-model", "test-embedding", 7)
 
 
 def run_of(
-    folder: Path, model: RehearsalModel, *, data: Dataset | None = None, spec: AssistantSpec | None = None, **changes: Any
+    folder: Path, model: LanguageModel, *, data: Dataset | None = None, spec: AssistantSpec | None = None, **changes: Any
 ) -> Run:
     """A run in the folder; options by keyword."""
     data, options = data or dataset(), Options(seed=7, **changes)
-    roles = Roles("test-model", "test-embedding", "test-user", "test-judge")
-    manifest = manifest_of(data, spec or AssistantSpec(name="llm", kind="llm"), options, roles=roles)
+    manifest = manifest_of(data, spec or AssistantSpec(name="llm", kind="llm"), options, roles=ROLES)
     return Run(
         manifest=manifest,
         dataset=data,
-        models=ModelPorts(chat=model, embedder=LetterEmbedder(), embedded=None),
-        tools=tools(model),
-        recipe=roles.recipe(options),
+        models=ModelPorts(chat=model, embeddings=LetterVectors(), prices=PRICES, at_once=64),
+        roles=ROLES,
+        recipe=ROLES.recipe(manifest, budget=Budget()),
         folder=RunFolder(folder / manifest.run_id),
     )
 
@@ -175,5 +190,5 @@ def finish(work: Run) -> FinishedRun:
     """Carry it out and write it."""
     work.folder.begin(work.manifest)
     finished = run(evaluate(work))
-    work.folder.finish(finished, report=run_report(finished))
+    work.folder.finish(finished, report=run_report(finished), page=run_page(finished, work.dataset))
     return finished

@@ -1,8 +1,12 @@
 """A wrong answer is a write, read or utilization failure by the state probes, as section 3.3 defines it."""
 
+import random
+from collections.abc import Callable
+from statistics import fmean
+
 import pytest
 
-from pipelines.evaluation.diagnosis import diagnosed
+from pipelines.evaluation.diagnosis import diagnosed, shares_of
 from pipelines.evaluation.interview import last_written
 from pipelines.evaluation.records import Answer, AskKind, Failure, Status
 from tests.evaluation.rehearsal import episode
@@ -61,6 +65,56 @@ def test_values_are_last_written_where_the_user_told_them() -> None:
 )
 def test_the_probes_decide_what_failed(now: tuple[Status, Status], then: tuple[Status, Status], expected: Failure) -> None:
     assert failure(dict(zip((DIET, GOAL), now, strict=True)), dict(zip((DIET, GOAL), then, strict=True))) == expected
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "expected"),
+    [
+        # Both known: all of it is utilization, whatever the earlier probes say.
+        (("right", "right"), ("wrong", "wrong"), (0, 0, 1)),
+        # Diet not known now, known then: a guess among three is right in one of three cases.
+        (("wrong", "right"), ("right", "right"), (0, 1.5, -0.5)),
+        (("wrong", "right"), ("wrong", "right"), (2.25, -0.75, -0.5)),
+    ],
+)
+def test_shares_take_luck_out_of_the_probes_and_add_up_to_one(
+    now: tuple[Status, Status], then: tuple[Status, Status], expected: tuple[float, float, float]
+) -> None:
+    rows = [answer("q01", "wrong", kind="question")]
+    rows += [answer(name, status) for name, status in zip((DIET, GOAL), now, strict=True)]
+    rows += [answer(name, status, period=1) for name, status in zip((DIET, GOAL), then, strict=True)]
+    found = diagnosed(EPISODE, rows)[0]
+
+    assert (found.write_share, found.read_share, found.utilization_share) == pytest.approx(expected)
+    assert sum(expected) == 1
+
+
+def test_shares_of_an_assistant_that_guesses_every_probe_average_to_write_failures() -> None:
+    chance = random.Random(7)
+    shares = [
+        shares_of(EPISODE, (DIET, GOAL), guessed(chance, knows=lambda name, period: False), period=2) for _ in range(4000)
+    ]
+
+    assert fmean(one["write_share"] for one in shares) == pytest.approx(1, abs=0.06)
+    assert fmean(one["utilization_share"] for one in shares) == pytest.approx(0, abs=0.06)
+
+
+def test_shares_of_an_assistant_that_forgets_average_to_read_failures() -> None:
+    chance = random.Random(7)
+    shares = [
+        shares_of(EPISODE, (DIET, GOAL), guessed(chance, knows=lambda name, period: period == 1), period=2) for _ in range(4000)
+    ]
+
+    assert fmean(one["read_share"] for one in shares) == pytest.approx(1, abs=0.06)
+
+
+def guessed(chance: random.Random, *, knows: Callable[[str, int], bool]) -> dict[tuple[int, str], Answer]:
+    """Probes of an assistant that guesses among three choices what it does not know."""
+    return {
+        (period, name): answer(name, "right" if knows(name, period) or chance.random() < 1 / 3 else "wrong", period=period)
+        for period in (1, 2)
+        for name in (DIET, GOAL)
+    }
 
 
 def test_right_and_unscored_answers_have_no_failure() -> None:

@@ -91,3 +91,35 @@ def test_the_runner_knows_nothing_of_dagster() -> None:
     code = "import sys, pipelines.cli.evaluate; sys.exit('dagster' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[2]).returncode == 0
+
+
+def test_a_leaderboard_ranks_all_runs_and_an_off_policy_run_shows_what_it_changes(data: Path) -> None:
+    said("evaluate", data, "--assistant", "llm", "--assistant", "awi")
+    led = next((data.parent / "home" / "runs").glob("data.json-llm-*")).name
+    said("evaluate", data, "--assistant", "llm", "--assistant", "awi", "--replay", led)
+    runs = sorted(path.name for path in (data.parent / "home" / "runs").iterdir())
+    compared = said("compare", *runs)
+    board = said("leaderboard", "--dataset", "data.json")
+
+    assert "| assistant | on-policy | off-policy | off minus on | ranks gained off-policy |" in compared
+    assert board.count("| off-policy |") == board.count("| on-policy |") == 2
+    assert "| random | baseline |" in board
+    # The board of the first two, of the two off-policy, and of all four by either command.
+    assert len(list((data.parent / "home" / "boards").glob("*.html"))) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--max-tokens", "500"], r"max_tokens .*these are --max-cost and --max-tokens"),
+        (["--max-cost", "0"], "A budget of 0 lets no call through"),
+    ],
+)
+def test_a_budget_pauses_a_run_with_a_sentence_that_names_the_options(data: Path, words: list[str], sentence: str) -> None:
+    with pytest.raises(Problem, match=sentence):
+        CliRunner().invoke(app, ["evaluate", str(data), "--assistant", "llm", *words], catch_exceptions=False)
+
+
+def test_a_leaderboard_of_nothing_says_so(data: Path) -> None:
+    with pytest.raises(Problem, match="no finished run"):
+        said("leaderboard")

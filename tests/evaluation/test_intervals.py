@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from pipelines.evaluation.intervals import Sample, paired
-from pipelines.evaluation.metrics import share
-from pipelines.evaluation.tallies import Tallies
+from assets.intervals import Sample, Tallies, share
+from pipelines.evaluation.intervals import paired
 
 OVERALL = share("right", "scored")
 

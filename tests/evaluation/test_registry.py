@@ -12,7 +12,7 @@ import pytest
 from pipelines.evaluation.assistants.registry import configurations, find_spec, kind_version, make_assistant
 from pipelines.evaluation.problems import EvaluationError
 from pipelines.evaluation.records import AssistantSpec
-from tests.evaluation.rehearsal import RehearsalModel, tools
+from tests.evaluation.rehearsal import RehearsalModel, finish, run_of, tools
 from tests.support import run
 
 AGENT = {
@@ -96,6 +96,12 @@ def test_unknown_names_kinds_and_settings_are_told_with_what_there_is() -> None:
         make_assistant(AssistantSpec(name="x", kind="llm", settings={"topk": 3}), tools(RehearsalModel()))
 
 
+@pytest.mark.parametrize("kind", ["mem0", "mem0-graph"])
+def test_mem0_without_its_library_is_one_sentence_that_says_how_to_install_it(kind: str) -> None:
+    with pytest.raises(EvaluationError, match=r"needs the package mem0ai; install it with: .*pip install -e '\.\[mem0\]'"):
+        make_assistant(find_spec(kind), tools(RehearsalModel()))
+
+
 @pytest.fixture
 def diary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The README's example, installed as a package with its entry point."""
@@ -123,3 +129,11 @@ def test_the_readmes_example_plugs_in_by_its_entry_point() -> None:
 
     assert "I drink tea." in copy.snapshot().decode()
     assert kind_version("diary") == "diary 1.2.3"
+
+
+@pytest.mark.usefixtures("diary")
+def test_the_readmes_example_is_evaluated_from_end_to_end(tmp_path: Path) -> None:
+    finished = finish(run_of(tmp_path, RehearsalModel(), spec=find_spec("diary")))
+
+    assert finished.manifest.assistant_version == "diary 1.2.3"
+    assert finished.results.metrics["overall"].value == 1.0

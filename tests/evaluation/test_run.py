@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 
 from assets.ports import ModelRequest
-from assets.records.usage import Usage
 from pipelines.evaluation.assistants import registry
 from pipelines.evaluation.assistants.native import NativeAssistant
 from pipelines.evaluation.forecast import forecast
 from pipelines.evaluation.plan import Options
 from pipelines.evaluation.problems import EvaluationError
 from pipelines.evaluation.records import AssistantSpec
-from tests.evaluation.rehearsal import RehearsalModel, dataset, finish, run_of
+from tests.evaluation.rehearsal import PRICES, ROLES, RehearsalModel, dataset, finish, run_of
 
 KINDS = ("llm", "rag", "awe", "awi")
 
@@ -53,15 +52,17 @@ def test_the_forecast_is_what_the_run_asks(tmp_path: Path, kind: str) -> None:
     model = RehearsalModel()
     work = run_of(tmp_path, model, spec=spec(kind))
     finish(work)
-    told = forecast(work.dataset, work.manifest.assistant, Options())
+    told = forecast(work.dataset, work.manifest.assistant, Options(), roles=ROLES, prices=PRICES)
+    sizes = told.sizes
     memory = [
         r for r in model.requests if "facts" in r.labels.prompt or "memories" in r.labels.prompt or "notes" in r.labels.prompt
     ]
 
-    assert len(model.asked("chat")) == told.replies
-    assert len(model.asked("evaluation/follow_up")) + len(model.asked("evaluation/check_turn")) == told.simulator
-    assert len(model.requests) - len(memory) == told.calls - told.memory_writes
-    assert len(memory) <= told.memory_writes
+    assert len(model.asked("chat")) == sizes["replies"].calls
+    assert len(model.asked("evaluation/follow_up")) == sizes["simulated_user"].calls
+    assert len(model.asked("evaluation/check_turn")) == sizes["checks"].calls
+    assert len(model.requests) - len(memory) == told.calls - sizes["memory_writes"].calls
+    assert len(memory) <= sizes["memory_writes"].calls
 
 
 def test_neither_how_many_users_live_at_once_nor_their_order_changes_an_answer(tmp_path: Path) -> None:
@@ -125,12 +126,15 @@ def test_the_time_told_is_the_episodes_and_each_session_opens_with_its_query(tmp
     assert [turn.round for turn in finished.turns] == [0, 0, 0, 1, 0, 1]
 
 
-def test_usage_tells_what_dialogues_questions_and_the_simulated_user_took(tmp_path: Path) -> None:
+def test_spending_tells_what_dialogues_questions_and_the_simulated_user_took(tmp_path: Path) -> None:
     model = RehearsalModel()
-    usage = finish(run_of(tmp_path, model)).results.usage
+    spending = finish(run_of(tmp_path, model)).results.spending
 
-    assert sum((used for used in usage.values()), Usage()).calls == len(model.requests)
-    assert usage["dialogue"].calls == len(model.asked("chat"))
+    assert sum(used.calls for used in spending.values()) == len(model.requests)
+    assert spending["dialogue"].calls == len(model.asked("chat"))
+    # The price list knows the assistant's model (10 tokens read and 2 written a call), and not the simulated user's.
+    assert spending["dialogue"].usd == pytest.approx(spending["dialogue"].calls * 14e-6)
+    assert spending["simulator"].usd is None
 
 
 def test_the_manifest_names_all_prompts_and_no_key(tmp_path: Path) -> None:

@@ -2,8 +2,11 @@
 
 import multiprocessing
 import os
+import random
 import signal
+import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
@@ -12,6 +15,7 @@ import pytest
 
 from dataset_card.hub import Hub, HubError
 from dataset_card.hub_record import ReleaseRecords
+from dataset_card.hub_rule import PublishRefused
 from tests.hub.child import publish_in_child
 from tests.hub.faults import Fault
 from tests.hub.shelf import a_release, assert_holds, commits, held_files, published, tags
@@ -24,7 +28,7 @@ WRITES = ("create", "validate-yaml", "preupload", "batch", "put", "verify", "com
 def processes() -> ForkServerContext:
     """Children that have imported everything already, so that a killed publisher costs little."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.hub.child"])
+    context.set_forkserver_preload(["tests.hub.child", "datasets"])
     return context
 
 
@@ -38,7 +42,7 @@ def test_a_publisher_killed_at_any_step_leaves_nothing_half_done(
     kill = lambda: os.kill(child.pid or 0, signal.SIGKILL)  # noqa: E731
     fake.faults.add(Fault(route, "before" if moment == "before" else "after", act=kill))
     child.start()
-    child.join(20)
+    child.join(60)
     assert child.exitcode == -signal.SIGKILL
     if repo in fake.repos:
         assert len(held_files(fake, repo)) == 1 or assert_holds(fake, repo, release, revision="main") is None
@@ -46,6 +50,50 @@ def test_a_publisher_killed_at_any_step_leaves_nothing_half_done(
     published(hub, release, repo=repo, visibility="public", records=ReleaseRecords(tmp_path / "releases.json"))
     assert_holds(fake, repo, release)
     assert (commits(fake, repo), len(tags(fake, repo)), fake.repos[repo].private) == (1, 1, False)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_publisher_killed_at_any_moment_leaves_the_old_or_the_new_release(
+    fake: FakeHub, hub: Hub, repo: str, tmp_path: Path, processes: ForkServerContext, seed: int
+) -> None:
+    old, new = a_release(), a_release(version="1.0.0", users=1)
+    published(hub, old, repo=repo)
+    at_first = held_files(fake, repo)
+    fake.asked.clear()
+    child = processes.Process(target=publish_in_child, args=(str(new.folder), repo, str(tmp_path)))
+    child.start()
+    deadly = random.Random(seed).randint(1, 40)
+    while child.is_alive() and len(fake.asked) < deadly:
+        time.sleep(0.0005)
+    child.kill()
+    child.join(60)
+    is_new = held_files(fake, repo) != at_first
+    assert_holds(fake, repo, new if is_new else old, revision="main")
+    assert "demo-v1.0.0" not in tags(fake, repo) or assert_holds(fake, repo, new) is None
+    published(hub, new, repo=repo, records=ReleaseRecords(tmp_path / "releases.json"))
+    assert_holds(fake, repo, old)
+    assert_holds(fake, repo, new)
+    assert (commits(fake, repo), len(tags(fake, repo))) == (2, 2)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_two_publishers_in_a_storm_end_with_whole_releases(fake: FakeHub, hub: Hub, repo: str, seed: int) -> None:
+    """The same release, or two versions, or two variants, at once, while requests fail."""
+    old, chance = a_release(), random.Random(seed)
+    pair = chance.choice([(old, old), (old, a_release(version="1.0.0", users=1)), (old, a_release(variant="extra"))])
+    fake.make(repo)
+    for route in chance.choices([*WRITES, "info", "refs", "tree"], k=4):
+        fake.faults.add(Fault(route, chance.choice(["status", "drop", "lost"]), times=chance.randint(1, 3)))
+    with ThreadPoolExecutor(2) as threads:
+        tries = [threads.submit(published, hub, release, repo=repo) for release in pair]
+    assert all(isinstance(one.exception(), HubError | None) for one in tries)
+    fake.faults.clear()
+    for release in pair:
+        with suppress(PublishRefused):  # the earlier of two versions came too late
+            published(hub, release, repo=repo)
+            assert_holds(fake, repo, release)
+    assert_holds(fake, repo, pair[1], revision="main")
+    assert len(tags(fake, repo)) <= commits(fake, repo) <= len({release.digest for release in pair})
 
 
 def test_two_publishers_of_the_same_release_make_one_commit_and_one_tag(fake: FakeHub, hub: Hub, repo: str) -> None:
@@ -70,13 +118,13 @@ def test_publishers_of_several_variants_at_once_all_end_up_in_the_repository(fak
 def test_of_two_versions_at_once_the_later_wins_and_the_earlier_is_right_or_absent(
     fake: FakeHub, hub: Hub, repo: str, attempt: int
 ) -> None:
-    old, new = a_release(), a_release(version="0.2.0", users=1)
+    old, new = a_release(), a_release(version="1.0.0", users=1)
     fake.make(repo)
     publish = partial(published, hub, repo=repo)
     with ThreadPoolExecutor(2) as threads:
         tries = [threads.submit(publish, release) for release in ((old, new) if attempt % 2 else (new, old))]
     refusals = [str(error) for error in (one.exception() for one in tries) if error]
-    assert all("has demo 0.2.0, which is newer than 0.1.0" in refusal for refusal in refusals)
+    assert all("has demo 1.0.0, which is newer than 0.1.0" in refusal for refusal in refusals)
     assert_holds(fake, repo, new)
     assert_holds(fake, repo, new, revision="main")
     if "demo-v0.1.0" in tags(fake, repo):

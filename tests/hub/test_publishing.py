@@ -7,9 +7,10 @@ import yaml
 
 from dataset_card.hub import Hub, HubDenied, HubError
 from dataset_card.hub_check import UnfitRelease
-from dataset_card.hub_plan import Order, PublishRefused, TagConflict
+from dataset_card.hub_plan import Order, TagConflict
 from dataset_card.hub_publish import Publisher
 from dataset_card.hub_record import ReleaseRecords
+from dataset_card.hub_rule import PublishRefused
 from tests.hub.shelf import a_release, assert_holds, commits, held_files, published, tags
 from tests.hub.state import READER, FakeHub
 
@@ -69,7 +70,7 @@ def test_files_that_a_version_no_longer_has_are_deleted_and_those_of_others_kept
     git = fake.repos[repo].git
     strangers = {"tables/demo/old.parquet": b"", "paper.pdf": b"%PDF", "demonstration/notes.txt": b"mine"}
     git.commit("refs/heads/main", base=git.resolve("main"), adds=strangers, deletes=(), message="by hand")
-    published(hub, a_release(version="0.1.1", users=1), repo=repo)
+    published(hub, a_release(version="1.0.0", users=1), repo=repo)
     held = held_files(fake, repo)
     assert "tables/demo/old.parquet" not in held
     assert (held["paper.pdf"], held["demonstration/notes.txt"]) == (b"%PDF", b"mine")
@@ -133,9 +134,9 @@ def test_a_record_tells_repository_tag_commit_and_digest(fake: FakeHub, hub: Hub
 def test_a_dry_run_tells_the_change_and_writes_nothing(fake: FakeHub, hub: Hub, repo: str) -> None:
     published(hub, a_release(), repo=repo)
     before, fake.asked = (fake.repos[repo].git.refs(), held_files(fake, repo)), []
-    later = a_release(version="0.1.1", users=1)
+    later = a_release(version="1.0.0", users=1)
     planner, plan = Publisher(hub).preview(Order(later.folder, repo, visibility="public"))
-    assert planner.release.tag == "demo-v0.1.1"
+    assert planner.release.tag == "demo-v1.0.0"
     assert "demo/manifest.json" in {file.path for file in plan.change.adds}
     assert (plan.tagged, plan.change.deletes, plan.change.new) == (None, [], frozenset())
     assert (fake.repos[repo].git.refs(), held_files(fake, repo)) == before
@@ -154,7 +155,7 @@ def test_a_repository_is_opened_last_and_closed_first(fake: FakeHub, hub: Hub, r
     assert not fake.repos[repo].private
     assert fake.asked.index("settings") > fake.asked.index("tag")
     fake.asked.clear()
-    published(hub, a_release(version="0.1.1", users=1), repo=repo, visibility="private")
+    published(hub, a_release(version="1.0.0", users=1), repo=repo, visibility="private")
     assert fake.repos[repo].private
     assert fake.asked.index("settings") < fake.asked.index("commit")
 

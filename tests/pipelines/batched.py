@@ -24,6 +24,9 @@ from pipelines.resources.snapshots import ParquetSnapshots
 from tests.pipelines.scripted_server import a_request, settings_for
 from tests.support import MemoryWork, materialized, small_recipe
 
+# Gates and audit that ask little: these tests are about how calls are made, not how many.
+GATES = {"votes": 1, "votes_needed": 1, "unexposed": 0, "reverse": False}
+AUDIT = {"decoys": 1, "pairs": 1, "guesses": 0}
 QUICK = BatchSettings(quiet=0.15, first_look=0.05, longest_look=0.2)
 
 
@@ -52,7 +55,7 @@ def recipe(transport: Transport) -> Recipe:
     """Two users, two questions, one period."""
     spec = {"model": model_name(), "transport": transport}
     models = {"writer": spec, "judge": spec, "user_simulator": spec}
-    return small_recipe(num_questions=2, num_choices_per_state=3, models=models, gates={})
+    return small_recipe(num_questions=2, num_choices_per_state=3, models=models, gates=GATES, audit=AUDIT)
 
 
 def jobs_at(url: str) -> list[dict[str, Any]]:

@@ -61,6 +61,9 @@ def update(**changes: object) -> Any:
         "period": {"step": 1, "steps": 10, "from": "2020-10-01", "to": "2021-01-01"},
         "num_changes": 3,
         "max_changes_per_state": 3,
+        "due": None,
+        "questions": None,
+        "answers": None,
     }
     objection = str(changes.pop("objection", ""))
     return ask("state_trajectory/update", {**values, **changes}, objection=objection)
@@ -177,6 +180,35 @@ def test_an_objection_to_an_update_leads_to_the_least_changed_variables() -> Non
     counts = {**dict.fromkeys(SCHEMA, 2), "home_type": 0, "physical_condition": 1}
     reply = update(update_counts=counts, num_changes=2, objection="3 variables change; let at least 2 and at most 2 change.")
     assert set(reply["updated"]) == {"home_type", "physical_condition"}
+
+
+def test_variables_that_are_due_change_first() -> None:
+    counts = {**dict.fromkeys(SCHEMA, 0), "home_type": 1}
+    reply = update(update_counts=counts, num_changes=3, due={"of": ["home_type", "physical_condition"], "at_least": 2})
+    assert {"home_type", "physical_condition"} <= set(reply["updated"])
+
+
+def test_updates_touch_about_as_many_questions_as_asked() -> None:
+    names = list(SCHEMA)
+    questions = {"q01": names[:2], "q02": names[1:3], "q03": names[2:4], "q04": names[:1]}
+    for wanted in (1, 2, 4):
+        reply = update(num_changes=2, questions=questions, answers={"at_least": wanted, "at_most": wanted})
+        touched = [name for name, required in questions.items() if set(required) & set(reply["updated"])]
+        assert len(touched) == wanted
+
+
+def test_an_objection_with_a_proposal_is_followed() -> None:
+    reply = update(
+        objection="1 questions do; 2 to 3 should; for instance, change ['home_type', 'usual_running_surface'] instead."
+    )
+    assert set(reply["updated"]) == {"home_type", "usual_running_surface"}
+
+
+def test_a_value_never_had_is_taken_before_an_earlier_one() -> None:
+    earlier = {"home_type": STATE["home_type"]}
+    offered = {"home_type": ["house_with_large_yard", "small_apartment"]}
+    reply = update(state_schema=offered, prior_updates=[earlier], num_changes=1)
+    assert reply["updated"] == {"home_type": "house_with_large_yard"}
 
 
 def events(changed: Sequence[str], *, objection: str = "", seed: int = 1) -> Any:

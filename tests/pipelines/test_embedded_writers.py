@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pipelines.embedded.bank import load_bank
 from pipelines.embedded.reader import read
 from tests.pipelines.test_embedded_schema import COMMON, SCHEMA, STATE, ask, events, readings
 
@@ -62,7 +63,13 @@ def test_most_drafts_are_read_as_meant_but_not_all_and_refining_mends_most_of_th
         exposed = query["exposed_states"]
         reading = {name: value or "could not tell" for name, value in readings(query["query"], list(exposed)).items()}
         choices = {name: SCHEMA[name] for name in exposed}
-        values = {"query": query["query"], "exposed_states": exposed, "state_choices": choices, "reading": reading}
+        values = {
+            "query": query["query"],
+            "exposed_states": exposed,
+            "state_choices": choices,
+            "reading": reading,
+            "leaked": {},
+        }
         text = ask("session_queries/refine", {**values, "language": "English"})["query"]
         mended += judge(text, list(exposed)) == exposed
     assert mended / len(missed) > 0.7
@@ -118,9 +125,47 @@ def test_a_refined_answer_is_recovered() -> None:
     vague = "Watch your plants closely, and do what suits the place where you live."
     assert recovered(vague) == 0
     assert recovered(vague, cannot_tell=False) in range(1, len(VARIANTS) + 1)
-    values = {"question": QUESTION, "matched_state": VARIANTS[0], "other_states": others, "answer": vague, "reading": {}}
+    values = {
+        "question": QUESTION,
+        "matched_state": VARIANTS[0],
+        "other_states": others,
+        "answer": vague,
+        "reading": {},
+        "chosen": "none",
+    }
     refined_ones = [ask("answers/refine", {**values, "language": "English"}, seed=seed)["answer"] for seed in range(20)]
     assert sum(recovered(text) == 1 for text in refined_ones) >= 14
+
+
+def chosen(situation: Mapping[str, str], texts: Sequence[str], *, cannot_tell: bool = True) -> int:
+    choices = {str(index + 1): text for index, text in enumerate(texts)}
+    values = {"question": QUESTION, "situation": situation, "choices": choices, "cannot_tell": cannot_tell}
+    return ask("answers/choose", values)["choice"]
+
+
+def test_an_informed_judge_chooses_most_answers_for_their_own_situation_and_none_for_another() -> None:
+    drafted = list(answers(1).values())
+    picks = [chosen(variant, drafted) for variant in VARIANTS]
+    assert all(pick in (0, index + 1) for index, pick in enumerate(picks))
+    assert picks.count(0) <= 3
+
+
+def test_an_informed_judge_passes_only_where_it_may() -> None:
+    twice = [answers(1)["variant_1"]] * 2
+    assert chosen(VARIANTS[0], twice) == 0
+    assert chosen(VARIANTS[0], twice, cannot_tell=False) in (1, 2)
+
+
+def test_a_query_that_leaked_is_refined_without_the_leak() -> None:
+    exposed = {"vegetable_growing_trouble": STATE["vegetable_growing_trouble"]}
+    choices = {name: SCHEMA[name] for name in ("vegetable_growing_trouble", "home_type")}
+    leak = load_bank().homes["home_type"][0].variable("home_type")
+    assert leak is not None
+    query = f"My soil is dust by noon. {leak.choices['shared_house'].cues[0]} Which crops cope best?"
+    values = {"query": query, "exposed_states": exposed, "state_choices": choices, "reading": exposed, "language": "English"}
+    for seed in range(10):
+        text = ask("session_queries/refine", {**values, "leaked": {"home_type": "shared_house"}}, seed=seed)["query"]
+        assert read(text, name="home_type", values=SCHEMA["home_type"]) is None
 
 
 def test_a_variable_that_the_bank_does_not_know_is_served_all_the_same() -> None:

@@ -87,19 +87,16 @@ def test_the_shipped_defaults_are_measured_on_the_shipped_recipes() -> None:
 def test_users_that_are_all_alike_leave_no_doubt() -> None:
     told = forecast(one_model(num_users=3), basis(*[user(2)] * 4), terms=TERMS)
     assert [each.name for each in told] == [*STAGES, "small"]
-    assert (whole(told).calls.low, whole(told).calls.mid, whole(told).calls.high) == (
-        84,
-        84,
-        84,
-    )  # 3 users, 14 prompts, 2 calls
+    calls = 3 * 2 * len(HABITS)  # users, calls of each prompt
+    assert (whole(told).calls.low, whole(told).calls.mid, whole(told).calls.high) == (calls, calls, calls)
     cost = whole(told).cost_usd
     assert cost is not None
-    assert cost.mid == pytest.approx(84 * (1000 * 1 + 100 * 10) / 1e6)
+    assert cost.mid == pytest.approx(calls * (1000 * 1 + 100 * 10) / 1e6)
 
 
 def test_time_is_bounded_by_slots_and_by_the_longest_chain() -> None:
     many = forecast(one_model(num_users=1000), basis(user(1)), terms=Terms(TERMS.prices, 10, 1000))
-    assert whole(many).seconds.mid == pytest.approx(1000 * 14 * 0.5 / 10)
+    assert whole(many).seconds.mid == pytest.approx(1000 * len(HABITS) * 0.5 / 10)
     single = forecast(one_model(num_users=1), basis(user(5)), terms=TERMS)
     trajectory = next(each for each in single if each.name == "state_trajectory")
     assert trajectory.seconds.mid == pytest.approx(0.5 + 5 * 0.5)  # the updates wait for each other, the rest goes at once
@@ -110,9 +107,9 @@ def test_time_is_bounded_by_slots_and_by_the_longest_chain() -> None:
 def test_the_interval_holds_what_is_expected_or_lies_close_to_it(calls: list[int]) -> None:
     told = whole(forecast(one_model(), basis(*map(user, calls)), terms=TERMS)).calls
     assert told.low <= told.high
-    assert 14 * 2 * min(calls) <= told.low
-    assert told.high <= 14 * 2 * max(calls)
-    assert 14 * 2 * min(calls) <= told.mid <= 14 * 2 * max(calls)
+    assert len(HABITS) * 2 * min(calls) <= told.low
+    assert told.high <= len(HABITS) * 2 * max(calls)
+    assert len(HABITS) * 2 * min(calls) <= told.mid <= len(HABITS) * 2 * max(calls)
 
 
 def test_more_observed_users_give_a_narrower_interval() -> None:
@@ -130,7 +127,7 @@ def test_the_same_basis_gives_the_same_forecast() -> None:
 def test_an_unknown_price_leaves_the_cost_open_and_the_tokens_known() -> None:
     told = whole(forecast(one_model("made-up"), basis(user(1)), terms=TERMS))
     assert told.cost_usd is None
-    assert told.input_tokens.mid == 2 * 14 * 1000
+    assert told.input_tokens.mid == 2 * len(HABITS) * 1000
 
 
 def test_calls_in_batch_jobs_are_counted_at_half_price() -> None:
@@ -149,8 +146,10 @@ def test_calls_of_the_defaults_grow_with_the_recipes_counts() -> None:
     assert nearest[0] == "base"
     longer = defaults.user(base.model_copy(update={"num_periods": 12}))
     assert longer["state_trajectory/update"].calls == pytest.approx(defaults.user(base)["state_trajectory/update"].calls * 1.2)
-    voted = defaults.user(base.model_copy(update={"gates": base.gates.model_copy(update={"votes_needed": 2})}))
-    assert voted["answers/check"].calls == pytest.approx(2 * defaults.user(base)["answers/check"].calls)
+    plain = base.gates.model_copy(update={"votes_needed": 1, "reverse": False})
+    once = defaults.user(base.model_copy(update={"gates": plain}))
+    assert once["answers/check"].calls == pytest.approx(defaults.user(base)["answers/check"].calls / 2)
+    assert once["answers/choose"].calls == 0
 
 
 def test_without_a_ledger_the_defaults_are_used_and_widened() -> None:

@@ -29,7 +29,7 @@ GENERATION = [name for name in prompt_names() if not name.startswith("evaluation
 
 
 def test_every_prompt_stands_in_the_folder_of_its_stage() -> None:
-    assert len(GENERATION) == 14
+    assert len(GENERATION) == 18
     assert {name.partition("/")[0] for name in prompt_names()} <= {*get_args(StageName), "evaluation"}
 
 
@@ -50,7 +50,7 @@ def test_a_prompts_system_part_ends_with_the_standing_rule(name: str) -> None:
     assert system.content.endswith(f"\n{STANDING_RULE}")
 
 
-@pytest.mark.parametrize("name", ["session_queries/check_exposure", "answers/check"])
+@pytest.mark.parametrize("name", ["session_queries/check_exposure", "answers/check", "answers/choose"])
 def test_a_judge_without_the_option_to_pass_is_told_to_take_the_closest(name: str) -> None:
     given = values(name, mark="x")
     with_option, without = (load_prompt(name).render(**{**given, "cannot_tell": cannot}) for cannot in ("cannot_tell", ""))

@@ -1,16 +1,14 @@
 """What RAG, AWE and AWI share: a short-term memory whose oldest messages are written to a long-term one."""
 
 import json
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
 from pydantic import Field
 
-from assets.records.usage import Usage
-from pipelines.evaluation.assistant import Question
-from pipelines.evaluation.assistants.chat import ChatSettings, Voice, message_of
+from pipelines.evaluation.assistants.chat import ChatAssistant, ChatSettings, Voice, message_of
 from pipelines.evaluation.vectors import dumped
 from prompts.catalogue import load_prompt
 from prompts.template import Message
@@ -39,12 +37,12 @@ class Line:
         return f"{self.role}: {' '.join(self.content.split())}"
 
 
-class BufferedAssistant(ABC):
+class BufferedAssistant(ChatAssistant):
     """Writes `freq` messages as soon as `ns` others are newer; answers with what it recalls and the short-term memory."""
 
     def __init__(self, settings: BufferSettings, voice: Voice) -> None:
+        super().__init__(voice)
         self._settings = settings
-        self._voice = voice
         self._recent: list[Line] = []
         self.failed_writes = 0
 
@@ -64,20 +62,6 @@ class BufferedAssistant(ABC):
     def keep(self, content: Any) -> None:
         """Take over such a long-term memory."""
 
-    @property
-    def usage(self) -> Usage:
-        return self._voice.usage
-
-    @property
-    def cut_calls(self) -> int:
-        """Calls that left out the oldest messages."""
-        return self._voice.cut_calls
-
-    async def respond(self, message: str, *, at: datetime) -> str:
-        reply = await self._say(message, about=message)
-        await self.observe(message, reply, at=at)
-        return reply
-
     async def observe(self, message: str, reply: str, *, at: datetime) -> None:
         when = at.isoformat(sep=" ")
         self._recent += [Line("user", message, when), Line("assistant", reply, when)]
@@ -85,9 +69,6 @@ class BufferedAssistant(ABC):
         while len(self._recent) >= freq + self._settings.ns:
             due, self._recent = self._recent[:freq], self._recent[freq:]
             await self.write(due)
-
-    async def answer(self, question: Question) -> str:
-        return await self._say(question.text, about=question.about, question=question)
 
     def snapshot(self) -> bytes:
         return dumped({"recent": [asdict(line) for line in self._recent], "kept": self.kept()})
@@ -97,10 +78,10 @@ class BufferedAssistant(ABC):
         self._recent = [Line(**line) for line in content["recent"]]
         self.keep(content["kept"])
 
-    async def _say(self, message: str, *, about: str, question: Question | None = None) -> str:
+    async def messages(self, text: str, *, about: str) -> list[Message]:
         found = await self.memories(about)
-        prompt = load_prompt("evaluation/remember").render(memories="\n".join(found) or NOTHING, message=message)
+        prompt = load_prompt("evaluation/remember").render(memories="\n".join(found) or NOTHING, message=text)
         head, last = prompt.messages
         # Rendering strips a message; the user's own words go out as they came.
         recent = [message_of(line.role, line.content) for line in self._recent]
-        return await self._voice.say([head, *recent, Message(last.role, message)], question=question)
+        return [head, *recent, Message(last.role, text)]

@@ -1,6 +1,9 @@
 """What the built-in assistants share: a metered model, settings, and a context that never overflows."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from datetime import datetime
+from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -92,14 +95,50 @@ class Voice:
         return reply.text
 
 
+class ChatAssistant(ABC):
+    """Says what its voice makes of the messages that it lays before it, and observes what was said."""
+
+    def __init__(self, voice: Voice) -> None:
+        self._voice = voice
+
+    @abstractmethod
+    async def messages(self, text: str, *, about: str) -> list[Message]:
+        """What the model gets to see for a message of the user, which comes last."""
+
+    @abstractmethod
+    async def observe(self, message: str, reply: str, *, at: datetime) -> None:
+        """Remember both."""
+
+    @property
+    def usage(self) -> Usage:
+        return self._voice.usage
+
+    @property
+    def cut_calls(self) -> int:
+        """Calls that left out the oldest messages."""
+        return self._voice.cut_calls
+
+    async def respond(self, message: str, *, at: datetime) -> str:
+        reply = await self._voice.say(await self.messages(message, about=message))
+        await self.observe(message, reply, at=at)
+        return reply
+
+    async def answer(self, question: Question) -> str:
+        return await self._voice.say(await self.messages(question.text, about=question.about), question=question)
+
+
+# A conversation is laid before the model again and again.
+tokens_of = lru_cache(maxsize=50_000)(count_tokens)
+
+
 def fit(messages: Sequence[Message], *, room: int) -> tuple[Message, ...]:
     """The messages without the oldest ones that do not fit; instructions and the last message always stay."""
     head = [message for message in messages[:1] if message.role == "system"]
     tail, last = messages[len(head) : -1], messages[-1]
-    left = room - sum(count_tokens(message.content) for message in (*head, last))
+    left = room - sum(tokens_of(message.content) for message in (*head, last))
     kept = len(tail)
     for message in reversed(tail):
-        left -= count_tokens(message.content)
+        left -= tokens_of(message.content)
         if left < 0:
             break
         kept -= 1

@@ -6,12 +6,12 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from assets.asking import Ask, ask
+from assets.ports import Vector
 from assets.records.base import Text
 from assets.records.failure import UserFailed
 from pipelines.evaluation.assistant import Settings, Tools
 from pipelines.evaluation.assistants.buffered import BufferedAssistant, BufferSettings, Line
 from pipelines.evaluation.assistants.chat import Voice, checked
-from pipelines.evaluation.embeddings import Vector
 from pipelines.evaluation.vectors import Memory, VectorIndex, database
 from prompts.catalogue import load_prompt
 

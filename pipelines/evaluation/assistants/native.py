@@ -3,39 +3,24 @@
 import json
 from datetime import datetime
 
-from assets.records.usage import Usage
-from pipelines.evaluation.assistant import Question, Settings, Tools
-from pipelines.evaluation.assistants.chat import ChatSettings, Voice, checked, message_of
+from pipelines.evaluation.assistant import Settings, Tools
+from pipelines.evaluation.assistants.chat import ChatAssistant, ChatSettings, Voice, checked, message_of
 from pipelines.evaluation.vectors import dumped
 from prompts.template import Message
 
 
-class NativeAssistant:
+class NativeAssistant(ChatAssistant):
     """Keeps every message; sees the newest ones that fit."""
 
     def __init__(self, settings: Settings, tools: Tools) -> None:
-        self._voice = Voice(checked(settings, ChatSettings), tools)
+        super().__init__(Voice(checked(settings, ChatSettings), tools))
         self._history: list[Message] = []
 
-    @property
-    def usage(self) -> Usage:
-        return self._voice.usage
-
-    @property
-    def cut_calls(self) -> int:
-        """Calls that left out the oldest messages."""
-        return self._voice.cut_calls
-
-    async def respond(self, message: str, *, at: datetime) -> str:
-        reply = await self._voice.say([*self._history, Message("user", message)])
-        await self.observe(message, reply, at=at)
-        return reply
+    async def messages(self, text: str, *, about: str) -> list[Message]:
+        return [*self._history, Message("user", text)]
 
     async def observe(self, message: str, reply: str, *, at: datetime) -> None:
         self._history += [Message("user", message), Message("assistant", reply)]
-
-    async def answer(self, question: Question) -> str:
-        return await self._voice.say([*self._history, Message("user", question.text)], question=question)
 
     async def memories(self, question: str) -> list[str]:
         return []

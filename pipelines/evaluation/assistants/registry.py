@@ -11,13 +11,23 @@ from pydantic import ValidationError
 
 from pipelines.evaluation.assistant import Assistant, Maker, Tools
 from pipelines.evaluation.assistants.indexed import AweAssistant, RagAssistant
+from pipelines.evaluation.assistants.mem0 import Mem0Assistant, Mem0GraphAssistant
+from pipelines.evaluation.assistants.mem0_library import library_version
 from pipelines.evaluation.assistants.native import NativeAssistant
 from pipelines.evaluation.assistants.notes import AwiAssistant
 from pipelines.evaluation.problems import EvaluationError
 from pipelines.evaluation.records import AssistantSpec
 
 GROUP = "amemgym.assistants"
-BUILT_IN: dict[str, Maker] = {"llm": NativeAssistant, "rag": RagAssistant, "awe": AweAssistant, "awi": AwiAssistant}
+BUILT_IN: dict[str, Maker] = {
+    "llm": NativeAssistant,
+    "rag": RagAssistant,
+    "awe": AweAssistant,
+    "awi": AwiAssistant,
+    "mem0": Mem0Assistant,
+    "mem0-graph": Mem0GraphAssistant,
+}
+EMBEDDING_KINDS = ("rag", "awe", "mem0", "mem0-graph")
 CONFIGURATIONS = Path(__file__).parent / "configurations.yaml"
 REFERENCE_KINDS = {"native": "llm", "rag": "rag", "awe": "awe", "awi": "awi"}
 REFERENCE_SETTINGS = {
@@ -59,7 +69,9 @@ def make_assistant(spec: AssistantSpec, tools: Tools) -> Assistant:
 
 
 def kind_version(kind: str) -> str:
-    """Name and version of the package that brings the kind; it is part of a run's identity."""
+    """Names and versions of the packages that bring the kind; they are part of a run's identity."""
+    if kind in ("mem0", "mem0-graph"):
+        return library_version()
     point = _plugged_in().get(kind)
     return f"{point.dist.name} {point.dist.version}" if point is not None and point.dist is not None else "built in"
 

@@ -8,8 +8,8 @@ import pytest
 
 from assets.records.base import Record
 from assets.records.columnar import arrow_schema, from_table, to_table
-from dataset_card.rows import TABLES, SessionRow, TableName
-from dataset_card.tables import failure_row, gate_record_row, table_rows
+from assets.records.rows import TABLES, SessionRow, TableName
+from assets.tables import failure_row, gate_record_rows, table_rows
 from tests import scenario
 
 KEYS: dict[TableName, tuple[str, ...]] = {
@@ -26,11 +26,13 @@ KEYS: dict[TableName, tuple[str, ...]] = {
 
 
 def rows() -> dict[TableName, Sequence[Record]]:
-    votes = [
-        gate_record_row(record, user_id=scenario.USER_ID, number=number, released=True)
-        for number, record in enumerate(scenario.gate_records())
-    ]
-    return {**table_rows(scenario.episode()), "gate_records": votes, "failures": [failure_row(scenario.failure())]}
+    votes = [(scenario.USER_ID, record) for record in scenario.gate_records()]
+    failures = [scenario.failure()]
+    return {
+        **table_rows(scenario.episode()),
+        "gate_records": list(gate_record_rows(votes, failures, released={scenario.USER_ID})),
+        "failures": [failure_row(failure) for failure in failures],
+    }
 
 
 def test_every_table_has_its_rows() -> None:
@@ -42,7 +44,7 @@ def test_every_table_has_its_rows() -> None:
         "sessions": 4,
         "questions": 2,
         "answer_choices": 6,
-        "gate_records": 2,
+        "gate_records": 3,
         "failures": 1,
     }
 
@@ -78,3 +80,12 @@ def test_a_state_row_tells_what_a_period_changed() -> None:
 def test_the_merged_variable_keeps_its_origins() -> None:
     variables: Any = table_rows(scenario.episode())["state_variables"]
     assert [row.merged_from for row in variables if row.variable == scenario.GOAL] == [("running_goal", "fitness target")]
+
+
+def test_votes_are_numbered_by_user_and_say_whether_the_user_is_released() -> None:
+    votes: Any = rows()["gate_records"]
+    assert [(row.user_id, row.number, row.released) for row in votes] == [
+        (scenario.USER_ID, 0, True),
+        (scenario.USER_ID, 1, True),
+        (scenario.failure().user_id, 0, False),
+    ]

@@ -118,6 +118,7 @@ class GateRecordRow(Record):
     draft: int
     refinement: int
     vote: int
+    judge: str
     text: str
     target: dict[str, str]
     reading: dict[str, str]

@@ -1,12 +1,14 @@
 """From records to the rows of the release's flat tables, one episode at a time."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
 
 from assets.records.base import Record
 from assets.records.episode import Episode
 from assets.records.failure import Failure
 from assets.records.gate import GateRecord
-from dataset_card.rows import (
+from assets.records.rows import (
     AnswerChoiceRow,
     FailureRow,
     GateRecordRow,
@@ -18,6 +20,7 @@ from dataset_card.rows import (
     TableName,
     UserRow,
 )
+from assets.shared_names import shared_model
 
 
 def table_rows(episode: Episode) -> dict[TableName, Sequence[Record]]:
@@ -126,9 +129,17 @@ def answer_choice_rows(episode: Episode) -> list[AnswerChoiceRow]:
     ]
 
 
-def gate_record_row(record: GateRecord, *, user_id: str, number: int, released: bool) -> GateRecordRow:
-    """One vote as a row."""
-    return GateRecordRow(user_id=user_id, number=number, released=released, **record.model_dump())
+def gate_record_rows(
+    records: Iterable[tuple[str, GateRecord]], failures: Sequence[Failure], *, released: Collection[str]
+) -> Iterator[GateRecordRow]:
+    """The votes as rows, those of finished users first; `records` are pairs of user id and vote."""
+    numbers: Counter[str] = Counter()
+    carried = ((failure.user_id, record) for failure in failures for record in failure.gate_records)
+    for votes in (records, carried):
+        for user_id, record in votes:
+            fields: dict[str, Any] = {**record.model_dump(), "judge": shared_model(record.judge)}
+            yield GateRecordRow(user_id=user_id, number=numbers[user_id], released=user_id in released, **fields)
+            numbers[user_id] += 1
 
 
 def failure_row(failure: Failure) -> FailureRow:

@@ -1,0 +1,72 @@
+"""The recipe as a release tells it: without what is nobody else's business, and as rows of a table."""
+
+from typing import Any, cast
+
+from assets.records.recipe import Budget, Models, ModelSpec, PoolSpec, Recipe
+from assets.shared_names import file_name, shared_model
+
+EMBEDDED_FAMILY = "amemgym-embedded"
+
+
+def shared_recipe(recipe: Recipe) -> Recipe:
+    """The recipe as it may be shared: of the pool's paths, and of models that are local files, only the names.
+
+    What changes no row (budget, transport) is left at its default, so that it changes no byte of a release either.
+    """
+    pool = recipe.pool.model_copy(update={"paths": tuple(file_name(path) for path in recipe.pool.paths)})
+    models = {role: _shared_spec(spec) for role, spec in recipe.models}
+    embeddings = shared_model(recipe.diversity.embedding_model or "") or None
+    diversity = recipe.diversity.model_copy(update={"embedding_model": embeddings})
+    given = {"pool": pool, "models": recipe.models.model_copy(update=models), "diversity": diversity, "budget": Budget()}
+    return recipe.model_copy(update=given)
+
+
+def recipe_rows(recipe: Recipe) -> dict[str, str]:
+    """Fields as dotted names and text; empty ones are left out."""
+    return dict(_flat("", recipe.model_dump(mode="json")))
+
+
+def model_names(recipe: Recipe) -> dict[str, str]:
+    """Role to model, for the two roles that make rows and the one that plays the user; a panel of judges with commas."""
+    judges = {"judge": ", ".join(recipe.models.judge.panel)}
+    return {role: judges.get(role) or getattr(recipe.models, role).model for role in Models.model_fields}
+
+
+def embedded_model(recipe: Recipe) -> str | None:
+    """The embedded model's name when it wrote or judged any of the rows, else None."""
+    names = (recipe.models.writer.model, *recipe.models.judge.panel)
+    return next((name for name in names if name.startswith(EMBEDDED_FAMILY)), None)
+
+
+def pool_terms(pool: PoolSpec) -> str:
+    """Where the personas come from and on which terms, in sentences."""
+    if not pool.paths:
+        return "The personas are from the project's own pool of invented people, which is in the public domain (CC0 1.0)."
+    names = ", ".join(f"`{file_name(path)}`" for path in pool.paths)
+    source = f"{_plain(pool.attribution)} ({names})" if pool.attribution else names
+    license_text = (
+        f"Its license is {_plain(pool.license)}; keep to it and name the source when you share this data."
+        if pool.license
+        else "The recipe does not name the pool's license (`pool.license`): settle it before you share this data."
+    )
+    return f"The personas are from a pool of the maker's choice: {source}. {license_text}"
+
+
+def _shared_spec(spec: ModelSpec) -> ModelSpec:
+    update: dict[str, Any] = {"model": shared_model(spec.model), "transport": "live"}
+    if "further" in type(spec).model_fields:
+        update["further"] = tuple(shared_model(name) for name in getattr(spec, "further", ()))
+    return spec.model_copy(update=update)
+
+
+def _plain(text: str) -> str:
+    """One line that a page shows as text."""
+    return " ".join(text.split()).replace("<", "&lt;").rstrip(".")
+
+
+def _flat(name: str, value: object) -> list[tuple[str, str]]:
+    if isinstance(value, dict):
+        inner = cast(dict[str, object], value)
+        return [row for key, item in inner.items() for row in _flat(f"{name}.{key}".lstrip("."), item)]
+    text = ", ".join(str(item) for item in cast(list[object], value)) if isinstance(value, list) else str(value)
+    return [] if value is None or not text else [(name, text)]

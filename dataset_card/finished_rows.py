@@ -1,0 +1,63 @@
+"""A variant's finished users read back a few at a time, so that a release of many needs no more memory than one of few."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from assets.answers import ANSWERS
+from assets.episodes import EPISODES
+from assets.ports import SnapshotRef, SnapshotStore
+from assets.records.base import StageName, UserRecord
+from assets.records.episode import Episode
+from assets.records.failure import Failure
+from assets.records.gate import GateRecord
+from assets.session_queries import SESSION_QUERIES
+
+USERS_AT_A_TIME = 50
+
+
+class Votes(UserRecord):
+    """What the gates saw of a user: the one column that a release needs of the gated stages."""
+
+    gate_records: tuple[GateRecord, ...]
+
+
+@dataclass(frozen=True)
+class FinishedRows:
+    """Snapshots of the finished users. `refs` maps stage to unit to snapshot, with episodes and the gated stages.
+
+    The iterators raise SnapshotError, which is an OSError, for a snapshot that cannot be read.
+    """
+
+    snapshots: SnapshotStore
+    refs: Mapping[str, Mapping[str, SnapshotRef]]
+
+    def episodes(self) -> Iterator[Episode]:
+        """All of them, by unit and place in the sample."""
+        for ref, positions in self._portions():
+            yield from self.snapshots.read(ref, EPISODES.name, record=Episode, positions=positions).values()
+
+    def gate_records(self) -> Iterator[tuple[str, GateRecord]]:
+        """User by user in the same order, first the votes on session queries; those of failed users can be among them."""
+        for ref, positions in self._portions():
+            seen = [self._votes(stage, unit=ref.unit, positions=positions) for stage in (SESSION_QUERIES.name, ANSWERS.name)]
+            for position in positions:
+                found = [votes[position] for votes in seen if position in votes]
+                yield from ((one.user_id, record) for one in found for record in one.gate_records)
+
+    def failures(self) -> list[Failure]:
+        """The users who were replaced, by unit."""
+        return [failure for _, ref in sorted(self.refs[EPISODES.name].items()) for failure in ref.failures]
+
+    def _portions(self) -> Iterator[tuple[SnapshotRef, range]]:
+        for _, ref in sorted(self.refs[EPISODES.name].items()):
+            for part in ref.parts:
+                if part.stage == EPISODES.name:
+                    for first in range(part.first, part.last + 1, USERS_AT_A_TIME):
+                        yield ref, range(first, min(first + USERS_AT_A_TIME, part.last + 1))
+
+    def _votes(self, stage: StageName, *, unit: str, positions: range) -> dict[int, Votes]:
+        """From the stage's own snapshot, and from later ones that carry the rows of replacements."""
+        votes: dict[int, Votes] = {}
+        for units in self.refs.values():
+            votes.update(self.snapshots.read(units[unit], stage, record=Votes, positions=positions))
+        return votes

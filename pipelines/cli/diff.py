@@ -1,0 +1,109 @@
+"""`amemgym diff`: what changed from one release to another."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pipelines.cli.problems import Problem
+from pipelines.cli.publish import EndpointOption, hub_problems, release_folder, tell
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dataset_card.diff_records import ReleaseDiff
+
+EXAMPLES = 100
+SHOWN_CELLS = 6
+CELL_LIMIT = 200
+WHERE = "A folder, VARIANT, VARIANT@VERSION, or OWNER/NAME@TAG."
+
+
+def diff(
+    before: Annotated[str, typer.Argument(metavar="BEFORE", help=f"The earlier release. {WHERE}")],
+    after: Annotated[str, typer.Argument(metavar="AFTER", help=f"The later release. {WHERE}")],
+    page: Annotated[str, typer.Option(metavar="FILE", help="Write a web page with the changed rows.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole record as JSON.")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print the card's section.")] = False,
+    examples: Annotated[int, typer.Option(min=1, help="Changed rows to show of each table.")] = EXAMPLES,
+    endpoint: EndpointOption = "",
+) -> None:
+    """Tell what changed from one release to another: users, questions, answers, keys, words, figures, settings."""
+    from dataset_card.changes import changes_section
+    from dataset_card.diff import DiffError, compare, read_side
+    from dataset_card.diff_page import diff_page
+
+    with hub_problems():
+        sides = [read_side(source_folder(source, endpoint=endpoint)) for source in (before, after)]
+        try:
+            found = compare(sides[0], sides[1], examples=examples)
+        except DiffError as error:
+            raise Problem(str(error)) from error
+        if page:
+            Path(page).write_text(diff_page(found), encoding="utf-8")
+            tell(f"wrote {page}")
+    if as_json:
+        print(found.model_dump_json(indent=2))
+    elif as_markdown:
+        print(changes_section(found), end="")
+    else:
+        _print(found)
+
+
+def source_folder(source: str, *, endpoint: str) -> Path:
+    """The folder of a release that is here, or that is fetched; every file is checked. Raises HubError or Problem."""
+    from dataset_card.hub_read import ON_THE_HUB
+    from pipelines.resources.hub_reader import release_reader
+
+    place: str | Path = source
+    if not ON_THE_HUB.fullmatch(source):
+        variant, at, version = source.partition("@")
+        place = release_folder(variant if at else source, version=version)
+    return release_reader(endpoint=endpoint or None, notice=tell).read(place).folder
+
+
+def _print(found: "ReleaseDiff") -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    from dataset_card.changes import figure_text
+
+    console = Console()
+    if found.level == "same":
+        console.print(f"{found.before.name} and {found.after.name} are the same release.", highlight=False)
+        return
+    verdict = f"From {found.before.name} to {found.after.name}: a new {found.level} number, because {found.reason}."
+    console.print(Text(verdict))
+    counts = ("before", "after", "added", "removed", "relabelled", "reworded")
+    rows = [[one.table, *(f"{getattr(one, name):,}" for name in counts)] for one in found.tables]
+    _print_table(console, ("table", "before", "now", "new", "gone", "other labels", "other words"), rows)
+    figures = [[one.figure, figure_text(one.before), figure_text(one.after)] for one in (*found.statistics, *found.quality)]
+    _print_table(console, ("figure", "before", "now"), figures)
+    settings = [[one.name, one.before, one.after] for one in found.settings]
+    _print_table(console, ("how it was made", "before", "now"), settings, numbers=False)
+    cells = [
+        [f"{table.table}\n{', '.join(map(str, row.key.values()))}", cell.column, cell.before, cell.after]
+        for table in found.tables
+        for row in table.examples
+        for cell in row.cells
+    ]
+    _print_table(console, ("row", "column", "before", "now"), cells[:SHOWN_CELLS], numbers=False)
+    if len(cells) > SHOWN_CELLS:
+        console.print(
+            f"{len(cells) - SHOWN_CELLS} more changed values: --page FILE shows them, --json prints them.", highlight=False
+        )
+
+
+def _print_table(console: "Console", names: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = True) -> None:
+    """Nothing for no rows. Numbers stand to the right."""
+    from rich.table import Table
+    from rich.text import Text
+
+    if rows:
+        table = Table(show_lines=not numbers)
+        for number, name in enumerate(names):
+            table.add_column(name, justify="right" if number and numbers else "left")
+        for row in rows:
+            table.add_row(*(Text(cell if len(cell) <= CELL_LIMIT else f"{cell[: CELL_LIMIT - 3]}...") for cell in row))
+        console.print(table)

@@ -1,0 +1,127 @@
+"""The library mem0ai, opened so that it reports to nobody, writes no file and asks no model of its own."""
+
+import importlib
+import importlib.util
+import logging
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from copy import copy
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from pipelines.evaluation.problems import EvaluationError
+
+# What decides the results of a run with Mem0, where it is installed.
+DECISIVE = ("mem0ai", "qdrant-client", "fastembed", "spacy", "en_core_web_sm")
+USER = "user"
+LAST_MESSAGES = 10  # which Mem0 shows beside new ones
+NOT_INSTALLED = "it needs the package mem0ai; install it with: .venv/bin/pip install -e '.[mem0]'"
+NO_SPACY = (
+    "Mem0 2 links entities to memories by spaCy, which is not installed; install it with: "
+    ".venv/bin/pip install 'mem0ai[nlp]' and .venv/bin/python -m spacy download en_core_web_sm"
+)
+NO_MODEL = (
+    "spaCy is installed without its model, which Mem0 would download in the middle of the run; get it with: "
+    ".venv/bin/python -m spacy download en_core_web_sm"
+)
+
+
+def installed(package: str) -> str:
+    """Name and version of the package, or "" without it."""
+    try:
+        return f"{package} {version(package)}"
+    except PackageNotFoundError:
+        return ""
+
+
+def library_version() -> str:
+    """The packages that decide what Mem0 does, with their versions."""
+    return ", ".join(filter(None, map(installed, DECISIVE)))
+
+
+def check_library(*, linked: bool) -> None:
+    """Import Mem0. Raises EvaluationError when it, or what it needs for links between entities, is not there."""
+    _library()
+    spacy = importlib.util.find_spec("spacy") is not None
+    if linked and not spacy:
+        raise EvaluationError(NO_SPACY)
+    if spacy and not installed("en_core_web_sm"):
+        raise EvaluationError(NO_MODEL)
+
+
+def open_memory(models: Any, *, dimensions: int, linked: bool) -> Any:
+    """An empty `mem0.Memory` in main memory. `models` stands for its language model and its embedder.
+
+    `linked`: whether entities are linked to memories.
+    """
+    memory = copy(_template())
+    memory.llm = memory.embedding_model = models
+    memory.db = LastMessages()
+    memory.vector_store = _store("memories", dimensions)
+    memory._entity_store = _store("entities", dimensions) if linked else NoEntities()
+    return memory
+
+
+class LastMessages:
+    """Mem0's message history. Its own is ordered by the machine's clock; this one by what came first."""
+
+    def __init__(self) -> None:
+        self.messages: list[dict[str, str]] = []
+
+    def get_last_messages(self, session_scope: str, limit: int = LAST_MESSAGES) -> list[dict[str, str]]:
+        """The newest messages, the oldest of them first."""
+        return self.messages[-limit:]
+
+    def save_messages(self, messages: Sequence[Mapping[str, str]], session_scope: str) -> None:
+        """Keep these, and forget those that are never shown again."""
+        self.messages = [*self.messages, *map(dict, messages)][-LAST_MESSAGES:]
+
+    def batch_add_history(self, records: Sequence[Mapping[str, Any]]) -> None:
+        """How memories changed is never asked for."""
+
+
+class NoEntities:
+    """In place of Mem0's store of entities: links nothing."""
+
+    def search_batch(self, *, queries: Sequence[str], vectors_list: object, top_k: int, filters: object) -> list[Any]:
+        return [[] for _ in queries]
+
+    def search(self, *, query: str, vectors: object, top_k: int, filters: object) -> list[Any]:
+        return []
+
+    def insert(self, *, vectors: object, ids: object, payloads: object) -> None:
+        """Keep nothing."""
+
+    # The last, because it hides the type from whatever follows.
+    def list(self, *, filters: object, top_k: int) -> list[Any]:
+        return []
+
+
+@cache
+def _library() -> Any:
+    # It reads these when it is imported, and writes an identity for its telemetry into the folder.
+    os.environ["MEM0_TELEMETRY"] = "False"
+    for optional in ("mem0.utils.spacy_models", "mem0.vector_stores.qdrant"):
+        logging.getLogger(optional).setLevel(logging.ERROR)  # else it tells of parts that are not installed, again and again
+    with tempfile.TemporaryDirectory(prefix="mem0-") as folder:
+        os.environ["MEM0_DIR"] = folder
+        try:
+            return importlib.import_module("mem0")
+        except ModuleNotFoundError as error:
+            raise EvaluationError(NOT_INSTALLED) from error
+
+
+@cache
+def _template() -> Any:
+    """Making a Memory takes a tenth of a second, nearly all of it for HTTP clients that are never used; so it is made once."""
+    client = {"provider": "openai", "config": {"model": "unused", "api_key": "unused"}}
+    store = {"provider": "qdrant", "config": {"path": ":memory:", "embedding_model_dims": 1}}
+    settings = {"llm": client, "embedder": client, "vector_store": store, "history_db_path": ":memory:"}
+    return _library().Memory.from_config(settings)
+
+
+def _store(name: str, dimensions: int) -> Any:
+    stores = importlib.import_module("mem0.utils.factory").VectorStoreFactory
+    return stores.create("qdrant", {"collection_name": name, "embedding_model_dims": dimensions, "path": ":memory:"})

@@ -1,0 +1,53 @@
+"use strict";
+// Everything that is shown goes through textContent; no text of a run is ever parsed as markup.
+const read = (name) => JSON.parse(document.getElementById(name).textContent);
+const SVG = "http://www.w3.org/2000/svg";
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (typeof value === "function") node.addEventListener(name, value);
+    else node.setAttribute(name, value === true ? "" : String(value));
+  }
+  node.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return node;
+}
+const el = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
+const svg = (tag, attributes = {}, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
+const words = (name) => name.replaceAll("_", " ");
+const count = (number) => number.toLocaleString("en");
+
+function figure(value, digits = 3) {
+  if (value === null || value === undefined) return "-";
+  const text = Math.abs(value) >= 100 ? Math.round(value).toLocaleString("en") : value.toFixed(digits);
+  return text.replace(/^(-?)0\./, "$1.");
+}
+function shown(estimate, digits = 3, missing = "-") {
+  if (!estimate || estimate.value === null) return missing;
+  const interval = estimate.low === null ? "" : ` [${figure(estimate.low, digits)}, ${figure(estimate.high, digits)}]`;
+  return figure(estimate.value, digits) + interval;
+}
+
+function table(head, rows, caption) {
+  return el("div", { class: "scroll" }, el("table", {},
+    caption ? el("caption", {}, caption) : null,
+    el("thead", {}, el("tr", {}, head.map((name) => el("th", { scope: "col" }, name)))),
+    el("tbody", {}, rows.map((row) => el("tr", {}, row.map((cell, place) =>
+      place ? el("td", { class: typeof cell === "string" && cell.length < 32 ? "tight" : null }, cell) : el("th", { scope: "row" }, cell)))))));
+}
+
+function section(id, title, ...content) {
+  document.getElementById("sections").append(el("a", { href: `#${id}` }, title));
+  const made = el("section", { id, "aria-labelledby": `${id}-title` }, el("h2", { id: `${id}-title` }, title), ...content);
+  document.getElementById("main").append(made);
+  return made;
+}
+
+function choice(name, title, values, onChange) {
+  const options = values.map(([value, text]) => el("option", { value }, text));
+  return el("label", {}, title, el("select", { name, change: onChange }, options));
+}
+
+function facts(pairs) {
+  return el("dl", {}, pairs.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
+}

@@ -1,0 +1,50 @@
+// Several runs: leaderboard, heat map, failures, ages, differences.
+const FAILURES = ["write_failure", "read_failure", "utilization_failure"];
+const points = (list) => list.map((estimate, place) => [place, estimate]);
+const grouped = (groups) => Object.entries(groups).map(([value, estimate]) => [Number(value), estimate]);
+
+function boardTable(data) {
+  const head = ["assistant", "mode", "memory", "", "overall", ...data.columns.map(words), "upper bound", "tokens/answer", "$/1000 answers", "seconds/answer", "unscored", "lost writes"];
+  const rows = data.runs.map((run) => [
+    run.page ? el("a", { href: run.page }, run.label) : run.label, run.mode,
+    shown(run.metrics.memory), whisker(run.metrics.memory), shown(run.metrics.overall),
+    ...data.columns.map((name) => shown(run.metrics[name])), shown(run.baselines.upper_bound),
+    figure(run.tokens, 0), shown(run.costs.usd_per_1000_answers, 4, "unknown"), shown(run.seconds, 2, "unknown"), count(run.unscored), count(run.failed_writes),
+  ]);
+  const baselines = data.baselines.map((one) => [one.label, "baseline", "", "", shown(one.estimate)]);
+  return table(head, [...rows, ...baselines.map((row) => [...row, ...Array(head.length - row.length).fill("")])],
+    "The best memory first. Brackets hold 95 % intervals over users.");
+}
+
+function periodSection(data) {
+  const names = Object.keys(data.runs[0].periods);
+  const holder = el("div", {});
+  const draw = (name) => {
+    const longest = Math.max(...data.runs.map((run) => run.periods[name].length));
+    holder.replaceChildren(
+      heatMap(data.runs.map((run) => ({ label: run.label, values: run.periods[name] })), [...Array(longest).keys()], { corner: "period", caption: `${words(name)} at the end of each period` }),
+      lineChart(data.runs.map((run) => ({ label: run.label, points: points(run.periods[name]) })), { x: "period", y: words(name), top: FAILURES.includes(name) ? undefined : 1 }));
+  };
+  draw("memory");
+  return [el("form", {}, choice("metric", "Shown", ["memory", ...names.filter((name) => name !== "memory")].map((name) => [name, words(name)]), (event) => draw(event.target.value))), holder];
+}
+
+function boardPage(data) {
+  section("leaderboard", "Leaderboard", boardTable(data));
+  section("periods", "By period", ...periodSection(data));
+  section("failures", "Failures over the periods", FAILURES.map((name) => el("div", {}, el("h3", {}, words(name)),
+    lineChart(data.runs.map((run) => ({ label: run.label, points: points(run.periods[name]) })), { x: "period", y: words(name) }))));
+  section("age", "By age of the needed value", el("p", { class: "soft" }, "Share of right answers by periods since the oldest value that the question needs was told."),
+    lineChart(data.runs.map((run) => ({ label: run.label, points: grouped(run.by_age) })), { x: "periods since told", y: "overall", top: 1 }));
+  section("required", "By number of needed values",
+    table(["assistant", ...Object.keys(data.runs[0].by_required)], data.runs.map((run) => [run.label, ...Object.values(run.by_required).map((one) => shown(one))])));
+  if (data.policies.length) {
+    section("policies", "On- and off-policy", table(["assistant", "on-policy memory", "off-policy memory", "off minus on", "ranks gained off-policy"],
+      data.policies.map((row) => [row.name, shown(row.on), shown(row.off), shown(row.difference), shown(row.ranks_gained, 0)])));
+  }
+  if (data.pairs.length) {
+    section("differences", "Differences", el("p", { class: "soft" }, `Over the same ${count(data.users)} users. The p value comes from swapping whole users between two runs; for several comparisons mind their number. Detectable is the smallest true difference that these users would show four times out of five.`),
+      data.pairs.map((pair) => el("details", {}, el("summary", {}, pair.title), table(["metric", "difference", "p", "detectable"],
+        pair.differences.map((one) => [words(one.metric), shown(one.difference), figure(one.p_value), figure(one.detectable)])))));
+  }
+}

@@ -1,0 +1,135 @@
+// Every answer, with its options, memories and dialogue. A user's texts are parsed when they are first asked for.
+const MOST_ROWS = 200;
+const opened = new Map();
+const FIELDS = ["period", "kind", "item", "expected", "given", "status", "reason", "reply", "tries", "age", "failure", "memories"];
+let PAGE = null;
+
+function life(id) {
+  if (!opened.has(id)) {
+    const place = PAGE.users.findIndex((user) => user.id === id);
+    const told = read(`user-${place}`);
+    const text = (number) => told.texts[number];
+    told.answers = told.rows.map((row) => {
+      const answer = Object.fromEntries(FIELDS.map((name, column) => [name, row[column]]));
+      return { ...answer, user: id, expected: text(answer.expected), given: text(answer.given), reply: text(answer.reply), reason: text(answer.reason), memories: answer.memories.map(text) };
+    });
+    opened.set(id, told);
+  }
+  return opened.get(id);
+}
+
+const form = () => document.getElementById("filters");
+const field = (name) => form().elements.namedItem(name);
+const wanted = () => Object.fromEntries(new FormData(form()));
+
+function browse(filters) {
+  for (const [name, value] of Object.entries({ item: "", words: "", ...filters })) field(name).value = value;
+  showList();
+  document.getElementById("browse").scrollIntoView();
+  document.querySelector(".list button")?.focus({ preventScroll: true });
+}
+
+function matches(answer, filters) {
+  const needle = filters.words.trim().toLowerCase();
+  return ["period", "kind", "item", "status", "failure"].every((name) => filters[name] === "" || String(answer[name]) === filters[name])
+    && (!needle || [asked(answer), answer.reply, answer.given, ...answer.memories].some((text) => text.toLowerCase().includes(needle)));
+}
+
+function asked(answer) {
+  const question = life(answer.user).questions.find((one) => one.id === answer.item);
+  return question ? question.query : words(answer.item);
+}
+
+function showList({ link = true } = {}) {
+  const filters = wanted();
+  const users = filters.user ? [filters.user] : PAGE.users.map((user) => user.id);
+  const found = users.flatMap((id) => life(id).answers.filter((answer) => matches(answer, filters)));
+  const body = el("tbody", {});
+  const more = el("button", { type: "button", class: "plain", click: () => add() }, "Show more");
+  let shownRows = 0;
+  const add = () => {
+    body.append(...found.slice(shownRows, shownRows + MOST_ROWS).map(listRow));
+    shownRows = Math.min(found.length, shownRows + MOST_ROWS);
+    more.hidden = shownRows >= found.length;
+  };
+  add();
+  document.getElementById("found").textContent = `${count(found.length)} answers`;
+  document.getElementById("list").replaceChildren(
+    el("table", {}, el("thead", {}, el("tr", {}, ["user", "period", "asked", "outcome"].map((name) => el("th", { scope: "col" }, name)))), body), more);
+  if (link) location.replace(`#${new URLSearchParams(Object.entries(filters).filter(([, value]) => value))}`);
+  if (found.length) showDetail(found[0], body.firstElementChild);
+  else document.getElementById("detail").replaceChildren(el("p", { class: "soft" }, "No answer fits these filters."));
+}
+
+function listRow(answer) {
+  const row = el("tr", {}, el("td", {}, PAGE.users.find((user) => user.id === answer.user).name), el("td", {}, answer.period),
+    el("td", {}, el("button", { type: "button", click: () => showDetail(answer, row) }, asked(answer))),
+    el("td", {}, el("span", { class: answer.status }, answer.status), answer.failure ? ` (${answer.failure})` : ""));
+  return row;
+}
+
+function showDetail(answer, row) {
+  document.querySelectorAll(".list tr[aria-current]").forEach((one) => one.removeAttribute("aria-current"));
+  row.setAttribute("aria-current", "true");
+  const told = life(answer.user), question = told.questions.find((one) => one.id === answer.item);
+  const state = told.periods[answer.period].state;
+  document.getElementById("detail").replaceChildren(
+    el("h3", {}, asked(answer)),
+    facts([["asked", `${PAGE.users.find((user) => user.id === answer.user).name}, end of period ${answer.period}, ${words(answer.kind)}`],
+      ["outcome", el("span", { class: answer.status }, answer.status)],
+      ...(answer.failure ? [["lost by", answer.failure]] : []),
+      ...(question ? question.required.map((name) => [words(name), state[name]]) : [["right", answer.expected], ["given", answer.given || "-"]]),
+      ["age", `${answer.age} periods since told`], ["tries", String(answer.tries)], ...(answer.reason ? [["not read", answer.reason]] : [])]),
+    question ? optionList(question, answer) : "",
+    el("details", {}, el("summary", {}, "Reply, word for word"), el("div", { class: "text" }, answer.reply)),
+    answer.memories.length ? el("details", { open: true }, el("summary", {}, `${answer.memories.length} memories laid beside it`), el("ul", {}, answer.memories.map((line) => el("li", { class: "text" }, line)))) : "",
+    conversation(told, answer.period));
+}
+
+function optionList(question, answer) {
+  return el("ol", { class: "options" }, question.options.map((option) => el("li", {}, option.text,
+    option.id === answer.expected ? el("span", { class: "mark" }, "right") : null,
+    option.id === answer.given && answer.given !== answer.expected ? el("span", { class: "mark given" }, "given") : null,
+    el("div", { class: "who" }, option.state.map(words).join(", ")))));
+}
+
+function conversation(told, period) {
+  const holder = el("div", {});
+  const draw = (chosen) => holder.replaceChildren(...told.periods[chosen].sessions.flatMap((session) => sessionTurns(session)));
+  const select = choice("dialogue", "Dialogue of period", told.periods.map((one, place) => [place, `${place} (to ${one.end})`]), (event) => draw(Number(event.target.value)));
+  select.lastElementChild.value = String(period);
+  draw(period);
+  return el("details", {}, el("summary", {}, "Dialogue"), select, holder);
+}
+
+function sessionTurns(session) {
+  const exposed = Object.entries(session.exposed).map(([name, value]) => `${words(name)}: ${words(value)}`).join("; ");
+  return [el("h3", {}, session.at), el("p", { class: "soft" }, session.event ? `${session.event} Tells ${exposed}.` : `Tells ${exposed}.`),
+    ...session.turns.flatMap((turn) => [
+      el("div", { class: "turn user" }, el("div", { class: "who" }, turn.breaches.length ? `user, gives away: ${turn.breaches.join(", ")}` : "user"), el("div", { class: "text" }, turn.message)),
+      el("div", { class: "turn assistant" }, el("div", { class: "who" }, "assistant"), el("div", { class: "text" }, turn.reply))])];
+}
+
+function startBrowsing(data) {
+  PAGE = data;
+  const values = (list, all) => [["", all], ...list.map((value) => [value, words(String(value))])];
+  const change = () => showList();
+  section("browse", "Every answer",
+    el("form", { id: "filters", submit: (event) => event.preventDefault() },
+      choice("user", "User", [["", "all users"], ...data.users.map((user) => [user.id, user.name])], change),
+      choice("period", "Period", values([...Array(data.results.periods.overall.length).keys()], "all periods"), change),
+      choice("kind", "Asked", values(data.kinds, "everything"), change),
+      choice("item", "Question or variable", values(data.items, "all"), change),
+      choice("status", "Outcome", values(["right", "wrong", "unknown", "unscored"], "any"), change),
+      choice("failure", "Lost by", values(["write", "read", "utilization", "undiagnosed"], "any or nothing"), change),
+      el("label", {}, "Words", el("input", { name: "words", type: "search", change }))),
+    el("p", { id: "found", class: "soft", role: "status" }),
+    el("div", { class: "browse" }, el("div", { id: "list", class: "list" }), el("div", { id: "detail", class: "detail" })));
+  const linked = new URLSearchParams(location.hash.slice(1));
+  field("kind").value = linked.get("kind") ?? "question";
+  for (const [name, value] of linked) if (field(name)) field(name).value = value;
+  if (!linked.has("user") && !linked.has("period")) field("user").value = data.users[0].id;
+  const jump = location.hash.includes("=");
+  showList({ link: false });
+  if (jump) document.getElementById("browse").scrollIntoView();
+}

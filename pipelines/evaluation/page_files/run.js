@@ -1,0 +1,48 @@
+// One run: its scores, then every answer, memory and message.
+function scoreTable(estimates, meanings) {
+  return table(["", "", "", "meaning"], Object.entries(estimates).map(([name, one]) => [words(name), shown(one), whisker(one), meanings[name] ?? ""]));
+}
+
+function periodTable(data) {
+  const names = Object.keys(data.results.periods);
+  const columns = [...Array(data.results.periods.overall.length).keys()];
+  const pick = (row, period) => browse({ user: "", period: String(period), kind: "question", status: row.label === "overall" ? "" : "wrong", failure: FAILURES.includes(row.name) ? row.name.replace("_failure", "") : "" });
+  return heatMap(names.map((name) => ({ name, label: words(name), values: data.results.periods[name] })), columns,
+    { corner: "period", caption: "At the end of each period; a cell opens its answers below.", pick });
+}
+
+function userTable(data) {
+  const rows = data.users.map((user) => ({ label: user.name, id: user.id, values: user.overall.map((value) => ({ value, low: null, high: null })) }));
+  return heatMap(rows, [...Array(data.results.periods.overall.length).keys()],
+    { corner: "period", caption: "Share of right answers of each user; a cell opens its answers below.", pick: (row, period) => browse({ user: row.id, period: String(period), kind: "question", status: "", failure: "" }) });
+}
+
+function spendingTable(data) {
+  const rows = Object.entries(data.results.spending).map(([name, used]) => [name, count(used.calls), count(used.input_tokens), count(used.output_tokens),
+    used.nano_usd === null ? "unknown" : `$${(used.nano_usd / 1e9).toFixed(4)}`]);
+  const costs = Object.entries(data.results.costs).map(([name, one]) => [words(name), shown(one, 4, "unknown")]);
+  const cut = data.results.cut_calls ? el("p", {}, `In ${count(data.results.cut_calls)} calls the oldest messages had no room in the context.`) : null;
+  const lost = data.results.failed_writes ? el("p", {}, `${count(data.results.failed_writes)} writes to the memory failed twice and were lost.`) : null;
+  return [table(["purpose", "calls", "input tokens", "output tokens", "cost"], rows), table(["for each answer", ""], costs), cut, lost];
+}
+
+function fidelityText(found) {
+  if (found.score === null) return "Every session consists of its opening query alone, so the simulated user said nothing of its own.";
+  const kinds = Object.entries(found.breaches).map(([name, number]) => `${number} ${name}`).join(", ") || "none";
+  return `Fidelity ${figure(found.score)}: of ${count(found.messages)} messages after the opening ones, ${count(found.kept_with_breach)} still tell a tracked value (${kinds}); ${count(found.asked_again)} were asked for again.`;
+}
+
+function runPage(data) {
+  const results = data.results;
+  section("scores", "Scores", el("p", { class: "soft" }, "Brackets hold 95 % intervals over users (bootstrap, expanded percentile)."), scoreTable(results.metrics, data.meanings));
+  section("baselines", "Baselines", scoreTable(results.baselines, data.meanings));
+  section("periods", "By period", periodTable(data), userTable(data),
+    lineChart(["overall", "memory", "upper_bound", "random"].map((name) => ({ label: words(name), points: points(results.periods[name]) })), { x: "period", y: "share", top: 1 }));
+  section("failures", "Failures over the periods",
+    lineChart(FAILURES.map((name) => ({ label: words(name), points: points(results.periods[name]) })), { x: "period", y: "share of answers" }));
+  section("age", "By age and need", el("h3", {}, "By periods since the oldest needed value was told"),
+    lineChart([{ label: "overall", points: grouped(results.by_age) }], { x: "periods since told", y: "overall", top: 1 }),
+    table(["needed values", "overall"], Object.entries(results.by_required).map(([value, one]) => [value, shown(one)])));
+  section("took", "What it took", ...spendingTable(data), el("p", {}, fidelityText(results.fidelity)));
+  startBrowsing(data);
+}

@@ -1,0 +1,77 @@
+"""How numbers are told to a reader: tables, estimates with their intervals, and what every metric means."""
+
+from collections.abc import Iterable, Sequence
+
+from assets.records.estimate import Estimate
+from pipelines.evaluation.records import RunManifest
+
+MEANINGS = {
+    "overall": "questions answered rightly, of those with a readable answer (section 3.3)",
+    "overall_unscored_as_wrong": "the same with unreadable answers counted as wrong",
+    "memory": "between random (0) and the upper bound (1): mean of the periods' scores, the paper's way",
+    "memory_of_means": "the same of the means over all periods",
+    "write_failure": "wrong, and a needed value was not known even when it had just been told",
+    "read_failure": "wrong, and a needed value was known when told, but not any more",
+    "utilization_failure": "wrong, although every needed value is known",
+    "undiagnosed": "wrong, and the deciding state probe could not be read",
+    "write_failure_corrected": "write failure, corrected for guessed probes; small rates may fall below 0",
+    "read_failure_corrected": "read failure, so corrected",
+    "utilization_failure_corrected": "utilization failure, so corrected",
+    "write_failure_if_unsure": 'write failure by the probes that allow "don\'t know"',
+    "read_failure_if_unsure": "read failure by these probes",
+    "utilization_failure_if_unsure": "utilization failure by these probes",
+    "state_recall": "state probes answered rightly",
+    "state_recall_corrected": "the same, corrected for guessing (0: guessing, 1: all known)",
+    "state_recall_when_told_corrected": "the same at the end of the period in which the value was told",
+    "state_recall_if_unsure": 'state probes answered rightly where "don\'t know" is allowed',
+    "state_unknown": 'state probes answered with "don\'t know"',
+    "random": "a uniform guess, in closed form",
+    "upper_bound": "the same assistant with the true state laid open",
+    "options_only": "the same assistant with the options alone",
+    "no_memory": "the same assistant with question and options, without any conversation",
+    "constant": "always the first option shown",
+    "stale": "always the option that was right at the start",
+}
+BOARD = ("overall", "memory", "write_failure", "read_failure", "utilization_failure", "state_recall")
+OWN_BASELINES = ("upper_bound", "options_only", "no_memory")  # these ask the assistant
+
+
+def baseline_words(assistant: str) -> dict[str, str]:
+    """The baselines for a leaderboard, the best first; those that ask an assistant say which."""
+    names = ("upper_bound", "no_memory", "options_only", "stale", "constant", "random")
+    return {name: words(name) + (f" of {assistant}" if name in OWN_BASELINES else "") for name in names}
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def shown(estimate: Estimate, *, digits: int = 3, missing: str = "-") -> str:
+    """The number with its 95 % interval, as in .412 [.350, .471]."""
+    if estimate.value is None:
+        return missing
+    low, high = estimate.low, estimate.high
+    interval = "" if low is None or high is None else f" [{figure(low, digits=digits)}, {figure(high, digits=digits)}]"
+    return figure(estimate.value, digits=digits) + interval
+
+
+def figure(value: float | None, *, digits: int = 3) -> str:
+    """A number as short as it can be told; large ones whole."""
+    if value is None:
+        return "-"
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    text = f"{value:.{digits}f}"
+    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+
+
+def words(name: str) -> str:
+    """A metric's name for a reader."""
+    return name.replace("_", " ")
+
+
+def mode_words(manifest: RunManifest) -> str:
+    """On-policy, or off-policy with whose dialogues."""
+    return manifest.mode + (f" with the dialogues of {manifest.replayed_run}" if manifest.replayed_run else "")

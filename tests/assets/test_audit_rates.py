@@ -1,0 +1,137 @@
+"""Rates of the audit: what is counted, and intervals that know how few users there are."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assets.audit_rates import (
+    Outcome,
+    accepted_by_votes,
+    calls_per_accepted_item,
+    gate_error_rates,
+    recovery_rates,
+    share_by_user,
+)
+from assets.records.audit import Decoy, Judgement, UserAudit
+from assets.records.gate import GateName, GateRecord
+from assets.records.gate_policy import GatePolicy
+
+
+def decoy(kind: str, *, right: bool, accepted: bool, gate: GateName = "exposure", readings: int = 1) -> Decoy:
+    return Decoy(gate=gate, item_id="s00-01", kind=kind, text="Hi", label={}, right=right, accepted=accepted, readings=readings)
+
+
+def judgement(chosen: str | None, *, question: str = "q01", sample: int = 0) -> Judgement:
+    return Judgement(probe="state_from_answer", question_id=question, period=None, expected="c1", chosen=chosen, sample=sample)
+
+
+def test_a_gate_errs_by_accepting_a_wrong_label_and_by_refusing_a_right_one() -> None:
+    first = UserAudit(
+        user_id="a",
+        decoys=(
+            decoy("old_value", right=False, accepted=True, readings=2),
+            decoy("other_value", right=False, accepted=False),
+            decoy("accepted", right=True, accepted=True, readings=2),
+        ),
+    )
+    second = UserAudit(
+        user_id="b",
+        decoys=(
+            decoy("old_value", right=False, accepted=False),
+            decoy("accepted", right=True, accepted=False),
+            decoy("nearest_variant", right=False, accepted=False, gate="recovery"),
+        ),
+    )
+    told = {(line.gate, line.error, line.kind): line for line in gate_error_rates([first, second])}
+    assert {key: (line.errors, line.decoys, line.readings) for key, line in told.items()} == {
+        ("exposure", "false_accept", ""): (1, 3, 4),
+        ("exposure", "false_accept", "old_value"): (1, 2, 3),
+        ("exposure", "false_accept", "other_value"): (0, 1, 1),
+        ("exposure", "false_reject", ""): (1, 2, 3),
+        ("exposure", "false_reject", "accepted"): (1, 2, 3),
+        ("recovery", "false_accept", ""): (0, 1, 1),
+        ("recovery", "false_accept", "nearest_variant"): (0, 1, 1),
+    }
+    assert told["exposure", "false_accept", "old_value"].share.value == 0.5
+
+
+def test_only_the_first_sample_of_a_pair_counts_towards_recovery() -> None:
+    again = (judgement("c2"), judgement("c1", sample=1), judgement("c1", sample=2))
+    audit = UserAudit(user_id="a", judgements=(*again, judgement("c1", question="q02"), judgement(None, question="q02")))
+    whole, first, second = recovery_rates([audit])
+    assert (whole.user_id, whole.question_id, whole.items, whole.recovered, whole.cannot_tell) == ("", "", 3, 1, 1)
+    assert (first.question_id, first.items, first.recovered) == ("q01", 1, 0)
+    assert (second.question_id, second.items, second.recovered, second.share.value) == ("q02", 2, 1, 0.5)
+
+
+def test_guesses_are_no_recoveries() -> None:
+    guess = Judgement(probe="options_only", question_id="q01", period=0, expected="c1", chosen="c1")
+    assert recovery_rates([UserAudit(user_id="a", judgements=(guess,))]) == []
+
+
+def outcomes(users: dict[str, list[bool]]) -> list[Outcome]:
+    return [Outcome(user, hit) for user, hits in users.items() for hit in hits]
+
+
+def test_without_outcomes_or_with_one_user_there_is_no_interval() -> None:
+    assert share_by_user([]).model_dump() == {"value": None, "low": None, "high": None}
+    assert share_by_user(outcomes({"a": [True, False]})).model_dump() == {"value": 0.5, "low": None, "high": None}
+
+
+def test_no_error_at_all_is_no_proof_of_none() -> None:
+    share = share_by_user(outcomes({str(user): [False] * 6 for user in range(20)}))
+    assert (share.value, share.low) == (0.0, 0.0)
+    assert share.high == pytest.approx(0.035, abs=0.001)
+
+
+def test_outcomes_that_come_in_whole_users_are_worth_one_each() -> None:
+    together = share_by_user(outcomes({str(user): [user < 5] * 6 for user in range(20)}))
+    single = share_by_user(outcomes({str(user): [user < 5] for user in range(20)}))
+    spread = share_by_user(outcomes({str(user): [user % 4 == item % 4 for item in range(8)] for user in range(20)}))
+    assert together.low is not None
+    assert single.low is not None
+    assert spread.low is not None
+    assert together.low == pytest.approx(single.low, abs=0.01)
+    assert spread.low > together.low
+
+
+@given(st.dictionaries(st.text(max_size=3), st.lists(st.booleans(), min_size=1, max_size=6), min_size=2, max_size=8))
+def test_an_interval_holds_its_share_and_stays_a_share(users: dict[str, list[bool]]) -> None:
+    share = share_by_user(outcomes(users))
+    assert share.value is not None
+    assert share.low is not None
+    assert share.high is not None
+    assert 0 <= share.low <= share.value <= share.high <= 1
+
+
+@pytest.mark.parametrize(
+    ("votes", "needed", "expected"), [(1, 1, 0.15), (2, 2, 0.0225), (3, 2, 0.06075), (3, 3, 0.003375), (3, 1, 0.385875)]
+)
+def test_votes_are_independent_readings(votes: int, needed: int, expected: float) -> None:
+    policy = GatePolicy(votes=votes, votes_needed=needed)
+    assert accepted_by_votes(0.15, policy) == pytest.approx(expected)
+
+
+def record(item: str, *, accepted: bool, refinement: int = 0, vote: int = 0) -> GateRecord:
+    return GateRecord.model_validate(
+        {
+            "gate": "recovery",
+            "item_id": item,
+            "draft": 0,
+            "refinement": refinement,
+            "vote": vote,
+            "judge": "m",
+            "text": "Rest.",
+            "target": {},
+            "reading": {},
+            "accepted": accepted,
+        }
+    )
+
+
+def test_readings_and_rewritings_are_the_price_of_an_accepted_item() -> None:
+    plain = [record("v1", accepted=True), record("v1", accepted=True, vote=1)]
+    mended = [record("v2", accepted=False), *[record("v2", accepted=True, refinement=1)] * 2]
+    told = calls_per_accepted_item([("a", one) for one in [*plain, *mended]])
+    assert told == {"recovery": (2 + 3 + 1) / 2}
+    assert calls_per_accepted_item([("a", record("v1", accepted=False))]) == {}

@@ -1,0 +1,53 @@
+"""What is shared names models and files, and tells nothing of where they lie."""
+
+import pytest
+
+from assets.recipe import resolve
+from assets.records.recipe import Recipe
+from assets.shared_names import file_name, shared_model
+from assets.tables import gate_record_rows
+from dataset_card.card_recipe import model_names, shared_recipe
+from tests import scenario
+from tests.scenario import varied
+
+PANEL = {"judge": {"model": "one", "further": ["/home/zoë/models/two.gguf", "org/three"]}}
+
+
+def recipe() -> Recipe:
+    return scenario.recipe(models=PANEL)
+
+
+@pytest.mark.parametrize(
+    ("model", "shown"),
+    [
+        ("gpt-4.1", "gpt-4.1"),
+        ("meta/llama-3", "meta/llama-3"),
+        ("/home/zoë/m.gguf", "m.gguf"),
+        ("./m.gguf", "m.gguf"),
+        ("~/models/m.gguf", "m.gguf"),
+        ("C:\\models\\m.gguf", "m.gguf"),
+    ],
+)
+def test_a_model_that_is_a_local_file_shows_the_files_name_only(model: str, shown: str) -> None:
+    assert shared_model(model) == shown
+    assert file_name(f"/data/{shown}") == shown.rpartition("/")[2]
+
+
+def test_a_vote_in_a_release_names_its_judge_without_the_path() -> None:
+    vote = varied(scenario.gate_records()[0], judge="/home/zoë/models/two.gguf")
+    (row,) = gate_record_rows([("u", vote)], [], released={"u"})
+    assert row.judge == "two.gguf"
+
+
+def test_all_judges_are_named_in_a_release() -> None:
+    assert shared_recipe(recipe()).models.judge.panel == ("one", "two.gguf", "org/three")
+    assert model_names(shared_recipe(recipe()))["judge"] == "one, two.gguf, org/three"
+
+
+def test_the_embedded_model_stands_in_for_every_judge() -> None:
+    local = scenario.recipe(models=PANEL, pool={})
+    assert set(resolve(local, embedded_model="amemgym-embedded-1").models.judge.panel) == {"amemgym-embedded-1"}
+
+
+def test_another_judge_is_another_recipe() -> None:
+    assert recipe().fingerprint != scenario.recipe(models={"judge": {"model": "one"}}).fingerprint

@@ -1,0 +1,140 @@
+"""What a reader does on an evaluation's pages, done by a real browser on the files themselves."""
+
+import os
+import re
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from pipelines.evaluation.boards import write_board
+from pipelines.evaluation.compare import compared
+from pipelines.evaluation.folder import PAGE, FinishedRun
+from pipelines.evaluation.records import AssistantSpec
+from tests.browser.pages import Visit, visit
+from tests.evaluation.rehearsal import RehearsalModel, finish, run_of
+
+pytestmark = pytest.mark.browser
+HOSTILE = "</script><img src=x onerror=\"document.title='broken'\"><b>Noted</b>"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with the runs of a forgetful and of a searching assistant, whose replies are hostile, and their board."""
+    place = tmp_path_factory.mktemp("home")
+    runs = [_run(place / "runs", "llm", context_tokens=1), _run(place / "runs", "rag", topk=3)]
+    write_board(compared(runs), place=place / "runs")
+    return place
+
+
+def _run(place: Path, kind: str, **settings: int) -> FinishedRun:
+    return finish(
+        run_of(place, RehearsalModel({"chat": HOSTILE}), spec=AssistantSpec(name=kind, kind=kind, settings={**settings}))
+    )
+
+
+@pytest.fixture(scope="module")
+def reader(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Generator[Visit, None, None]:
+    shots = Path(os.environ.get("AMEMGYM_SCREENSHOTS") or tmp_path_factory.mktemp("screenshots"))
+    shots.mkdir(parents=True, exist_ok=True)
+    with visit(home.as_uri(), shots=shots) as here:
+        yield here
+
+
+def opened(reader: Visit, home: Path, kind: str, *, at: str = "") -> Page:
+    """The page of the assistant's run; whatever goes wrong on it fails the test."""
+    [folder] = (home / "runs").glob(f"rehearsal-{kind}-*")
+    page = reader.open(f"/runs/{folder.name}/{PAGE}{at}", height=1400)
+    expect(page.locator("#list tbody tr").first).to_be_visible()
+    return page
+
+
+def choice(page: Page, name: str) -> Locator:
+    """The filter of this name."""
+    return page.get_by_role("combobox", name=name, exact=True)
+
+
+def found(page: Page) -> int:
+    """How many answers the filters let through."""
+    return int(page.locator("#found").inner_text().split()[0])
+
+
+def test_the_filters_narrow_the_list_and_can_be_linked_to(reader: Visit, home: Path) -> None:
+    page = opened(reader, home, "llm")
+    choice(page, "User").select_option("")
+    every = found(page)
+    choice(page, "Outcome").select_option("wrong")
+    wrong = found(page)
+    reader.shoot(page, "20_evaluation_wrong_answers")
+    choice(page, "Period").select_option("2")
+    last = found(page)
+    linked = opened(reader, home, "llm", at=f"#{page.url.partition('#')[2]}")
+
+    assert every > wrong > last > 0
+    assert found(linked) == last
+    expect(choice(linked, "Outcome")).to_have_value("wrong")
+    expect(page.locator("#detail .mark.given")).to_have_count(1)
+
+
+def test_words_are_looked_for_in_questions_replies_and_memories(reader: Visit, home: Path) -> None:
+    page = opened(reader, home, "rag")
+    page.get_by_label("Words").fill("no such words anywhere")
+    page.get_by_label("Words").press("Enter")
+
+    expect(page.locator("#detail")).to_contain_text("No answer fits these filters.")
+
+
+def test_a_cell_of_the_heat_map_opens_its_answers(reader: Visit, home: Path) -> None:
+    page = opened(reader, home, "llm")
+    page.locator("#periods").get_by_role("button", name=re.compile("^write failure, period 1")).click()
+    expect(choice(page, "Period")).to_have_value("1")
+    expect(choice(page, "Lost by")).to_have_value("write")
+
+    assert found(page) > 0
+
+
+def test_an_answer_is_read_by_keyboard_with_its_memories_and_dialogue(reader: Visit, home: Path) -> None:
+    page = opened(reader, home, "rag")
+    page.locator("#list button").nth(3).focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#list tr[aria-current=true]")).to_have_count(1)
+    choice(page, "Period").focus()
+    page.keyboard.press("End")  # the last period, whose answers have memories
+    page.get_by_text("Dialogue", exact=True).click()
+    expect(page.locator("#detail .turn.assistant").first).to_contain_text("onerror")
+    expect(page.locator("#detail li.text").first).to_be_visible()
+    reader.shoot(page, "21_evaluation_answer")
+
+
+def test_hostile_replies_are_text_and_the_script_runs_without_a_fault(reader: Visit, home: Path) -> None:
+    [folder] = (home / "runs").glob("rehearsal-rag-*")
+    page, faults = reader.open("/"), list[str]()
+    page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(f"{reader.url}/runs/{folder.name}/{PAGE}")
+    page.locator("#detail summary", has_text="Dialogue").click()
+    expect(page.locator("#detail .turn.assistant").first).to_be_visible()
+
+    assert page.title() == "rag on rehearsal"
+    assert page.locator("img").count() == page.locator("main b").count() == 0
+    assert faults == []
+
+
+def test_the_board_compares_and_leads_to_each_run(reader: Visit, home: Path) -> None:
+    [board] = (home / "boards").glob("*.html")
+    page = reader.open(f"/boards/{board.name}", height=1400)
+    expect(page.locator("#leaderboard tbody tr")).to_have_count(2 + 6)
+    choice(page, "Shown").select_option("write_failure")
+    expect(page.locator("#periods caption")).to_contain_text("write failure")
+    line = page.locator("#periods svg polyline").first
+    page.locator("#periods .legend button").first.click()
+    expect(line).to_be_hidden()
+    reader.shoot(page, "22_evaluation_board")
+    page.locator("#leaderboard a").first.click()
+    expect(page.get_by_role("heading", name="Every answer")).to_be_visible()
+
+
+def test_nothing_but_the_pages_themselves_was_asked_for(reader: Visit, home: Path) -> None:
+    assert reader.seen
+    assert all(address.startswith(home.as_uri()) for address in reader.seen)

@@ -1,0 +1,72 @@
+"""The asset `evaluation` on a small release: its runs, what it shows of them, and problems in one sentence."""
+
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from dataset_card.folder import write_release
+from pipelines.definitions import defs
+from pipelines.evaluation_assets import evaluation
+from tests.dataset_card.releases import content
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data folder with a release of `demo`, and no endpoint."""
+    for name in ("AMEMGYM_BASE_URL", "OPENAI_BASE_URL", "AMEMGYM_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AMEMGYM_HOME", str(tmp_path))
+    write_release(content(), root=tmp_path / "releases", version="0.1.0")
+    return tmp_path
+
+
+def materialized(**config: Any) -> dg.ExecuteInProcessResult:
+    """The asset of `demo`, with this config."""
+    return dg.materialize(
+        [evaluation],
+        partition_key="demo",
+        run_config={"ops": {"evaluation": {"config": config}}},
+        instance=dg.DagsterInstance.ephemeral(),  # pyright: ignore[reportUnknownMemberType]
+        raise_on_error=False,
+    )
+
+
+@pytest.mark.usefixtures("home")
+def test_the_asset_shows_a_leaderboard_and_names_pages_that_are_there() -> None:
+    result = materialized(assistants=["llm", "awi"])
+    [event] = result.asset_materializations_for_node("evaluation")
+    shown = {name: value.value for name, value in event.metadata.items()}
+
+    assert result.success
+    assert "| awi | on-policy |" in str(shown["leaderboard"])
+    assert str(shown["overall_by_period"]).startswith("| assistant | 0 | 1 | 2 |")
+    for name in ("board", "page_llm", "page_awi"):
+        assert Path(str(shown[name])).read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize(
+    ("config", "sentence"),
+    [
+        ({"assistants": ["brain"]}, "There is no assistant 'brain'"),
+        ({"users": 9}, "has 2 users"),
+        ({"version": "7.0.0"}, "neither a data.json"),
+    ],
+)
+def test_a_problem_ends_the_run_with_one_sentence(config: dict[str, Any], sentence: str) -> None:
+    result = materialized(**config)
+    [failure] = result.get_step_failure_events()
+    data = failure.step_failure_data.user_failure_data
+
+    assert data is not None
+    assert data.description is not None
+    assert sentence in data.description
+
+
+def test_the_job_evaluates_and_makes_nothing_else() -> None:
+    job = defs.resolve_job_def("evaluate")
+
+    assert [node.name for node in job.nodes] == ["evaluation"]
+    assert dg.AssetKey("release") in defs.resolve_asset_graph().get(dg.AssetKey("evaluation")).parent_keys

@@ -1,0 +1,76 @@
+"""A real `amemgym evaluate` killed in the middle: the same command goes on, pays for nothing twice, and ends the same."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from dataset_card.reference import data_json
+from pipelines.cli.main import app
+from pipelines.evaluation.folder import LATENCY
+from tests.evaluation.rehearsal import episode
+
+ASSISTANT, IN_FLIGHT = "awe-2-0-30", 4
+USERS = ("ada", "ben", "cleo", "dan", "eve", "fay")
+
+
+def started(home: Path, data: Path) -> subprocess.Popen[str]:
+    """The command on the embedded model in a process of its own, with a data folder of its own."""
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "AMEMGYM_"))}
+    return subprocess.Popen(
+        [sys.executable, "-m", "pipelines.cli.main", "evaluate", str(data), "--assistant", ASSISTANT],
+        env={**clean, "AMEMGYM_HOME": str(home), "AMEMGYM_MAX_IN_FLIGHT": str(IN_FLIGHT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def finished(home: Path, data: Path, *words: str) -> dict[str, bytes]:
+    """Run it to its end, in this process; the run's files, without the one that tells how long things took."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith(("OPENAI_", "AMEMGYM_"))]:
+            patch.delenv(name)
+        patch.setenv("AMEMGYM_HOME", str(home))
+        patch.setenv("AMEMGYM_MAX_IN_FLIGHT", str(IN_FLIGHT))
+        CliRunner().invoke(app, ["evaluate", str(data), "--assistant", ASSISTANT, *words], catch_exceptions=False)
+    [folder] = (home / "runs").iterdir()
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != LATENCY}
+
+
+def asked(store: Path, sql: str) -> int:
+    """A number from a store, 0 while it is not there yet."""
+    try:
+        with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as connection:
+            return int(connection.execute(sql).fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0
+
+
+def test_a_killed_evaluation_goes_on_and_a_replay_needs_no_model(tmp_path: Path) -> None:
+    data = tmp_path / "data.json"
+    data.write_bytes(data_json([episode(name) for name in USERS]))
+    whole, home = finished(tmp_path / "whole", data), tmp_path / "killed"
+
+    process = started(home, data)
+    while asked(home / "calls.sqlite", "SELECT count(*) FROM replies") < 60:
+        assert process.poll() is None, process.communicate()[0]
+        time.sleep(0.005)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not list((home / "runs").glob("*/results.json"))
+
+    assert finished(home, data) == whole
+    twice = asked(home / "ledger.sqlite", "SELECT count(*) - count(DISTINCT request) FROM calls WHERE cache_hit = 0")
+    assert twice <= IN_FLIGHT
+
+    for folder in (home / "runs").iterdir():
+        folder.rename(tmp_path / "kept")
+    assert finished(home, data, "--offline") == whole

@@ -1,0 +1,134 @@
+"""What a run took: tokens and money by purpose and by answer, latency apart, failed writes counted, budgets kept."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from assets.ports import BudgetReached, ModelReply, ModelRequest
+from assets.records.recipe import Budget
+from assets.records.usage import Usage
+from pipelines.evaluation.folder import FinishedRun
+from pipelines.evaluation.forecast import forecast
+from pipelines.evaluation.latency import latency_of
+from pipelines.evaluation.models import ModelPorts
+from pipelines.evaluation.plan import Options, Roles
+from pipelines.evaluation.records import AssistantSpec
+from pipelines.evaluation.spending import Spending
+from pipelines.resources.accounts import Accounts
+from pipelines.resources.call_cache import open_replies
+from pipelines.resources.endpoint_settings import EndpointSettings
+from pipelines.resources.ledger import Ledger
+from pipelines.resources.ledger_reports import summary
+from tests.evaluation.rehearsal import PRICES, ROLES, LetterVectors, RehearsalModel, dataset, finish, run_of
+from tests.support import run
+
+
+class Timed(RehearsalModel):
+    """A model whose every call takes half a second."""
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        return replace(await super().complete(request), seconds=0.5)
+
+
+def test_each_answer_has_its_tokens_its_money_and_its_seconds(tmp_path: Path) -> None:
+    finished = finish(run_of(tmp_path, Timed()))
+    costs = finished.results.costs
+
+    assert costs["input_tokens_per_answer"].value == 10
+    assert costs["output_tokens_per_answer"].value == 2
+    assert costs["usd_per_1000_answers"].value == pytest.approx(0.014)
+    assert finished.latency.mean.value == finished.latency.median == 0.5
+    assert finished.latency.timed == finished.results.counts["question.asked"]
+
+
+def test_an_answer_that_was_asked_for_again_took_both_calls(tmp_path: Path) -> None:
+    model = Timed({"evaluation_choose_answer": "unreadable"})
+    finished = finish(run_of(tmp_path, model))
+
+    assert finished.results.costs["input_tokens_per_answer"].value == 20
+    assert finished.latency.mean.value == 1
+
+
+def test_an_unknown_price_is_never_nothing(tmp_path: Path) -> None:
+    spec = AssistantSpec(name="llm", kind="llm", settings={"model": "nobody-knows"})
+    results = finish(run_of(tmp_path, RehearsalModel(), spec=spec)).results
+
+    assert results.costs["usd_per_1000_answers"].value is None
+    assert results.spending["interview"].usd is None
+    assert (Spending(nano_usd=5) + Spending(nano_usd=None)).usd is None
+
+
+def test_an_assistant_with_a_client_of_its_own_is_taken_at_its_word() -> None:
+    told = Spending(calls=1, input_tokens=10).at_least(Usage(calls=3, input_tokens=90, output_tokens=6))
+
+    assert told == Spending(calls=3, input_tokens=90, output_tokens=6, nano_usd=None)
+    assert Spending(calls=3).at_least(Usage(calls=3)).usd == 0
+
+
+def test_writes_that_fail_twice_are_counted(tmp_path: Path) -> None:
+    model = RehearsalModel({"evaluation/update_notes": "no JSON"})
+    results = finish(run_of(tmp_path, model, spec=AssistantSpec(name="awi", kind="awi", settings={"ns": 0}))).results
+
+    assert results.failed_writes == len(model.asked("evaluation/update_notes")) / 2 > 0
+
+
+def test_latency_tells_how_many_answers_were_measured() -> None:
+    found = latency_of([[1.0, None], [3.0, 2.0]], seed=1)
+
+    assert (found.answers, found.timed, found.mean.value, found.median) == (4, 3, 2, 2)
+    assert latency_of([[None], [None]], seed=1).mean.value is None
+
+
+def accounted(folder: Path, model: RehearsalModel, budget: Budget) -> FinishedRun:
+    """A run whose calls go through cache, budget and ledger."""
+    calls, ledger = open_replies(folder / "calls.sqlite"), Ledger(folder / "ledger.sqlite")
+    work = run_of(folder, model)
+    recipe = ROLES.recipe(work.manifest, budget=budget)
+    one_by_one = EndpointSettings(max_in_flight=1)
+    chat = Accounts(model, one_by_one, calls, ledger, PRICES)
+
+    class Chat:
+        async def complete(self, request: ModelRequest) -> ModelReply:
+            return await chat.open_account(recipe, "chat").complete(request)
+
+    try:
+        return finish(replace(work, recipe=recipe, models=ModelPorts(Chat(), LetterVectors(), PRICES, 64)))
+    finally:
+        calls.close()
+        ledger.close()
+        work.folder.close()
+
+
+def test_a_run_pauses_at_its_budget_and_goes_on_with_a_higher_one(tmp_path: Path) -> None:
+    model = RehearsalModel()
+    with pytest.raises(BudgetReached, match="max_tokens"):
+        accounted(tmp_path, model, Budget(max_tokens=120))
+    assert len(model.requests) == 10  # of 12 tokens each
+
+    finished = accounted(tmp_path, model, Budget())
+    assert finished.results.metrics["overall"].value == 1
+    assert len(model.requests) == len({repr(request) for request in model.requests})
+
+
+def test_calls_are_in_the_ledger_under_the_run_by_purpose(tmp_path: Path) -> None:
+    finished = accounted(tmp_path, RehearsalModel(), Budget())
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    lines = {line.name: line for line in run(summary(ledger, by="stage", variant=finished.manifest.run_id))}
+    ledger.close()
+
+    assert set(lines) == {f"evaluation {purpose}" for purpose in finished.results.spending}
+    assert lines["evaluation interview"].calls == finished.results.spending["interview"].calls
+
+
+def test_the_forecast_has_a_price_where_all_prices_are_known_and_warns_of_a_small_budget() -> None:
+    spec = AssistantSpec(name="llm", kind="llm")
+    told = forecast(dataset(), spec, Options(), roles=ROLES, prices=PRICES)
+    known = Roles("test-model", "test-embedding", "test-model", "test-model")
+    priced = forecast(dataset(), spec, Options(), roles=known, prices=PRICES)
+
+    assert told.usd is None
+    assert "unknown price" in told.sentence
+    assert priced.usd is not None
+    assert priced.warning(Budget(max_cost_usd=priced.usd / 2)) != ""
+    assert priced.warning(Budget(max_tokens=2 * priced.tokens)) == ""

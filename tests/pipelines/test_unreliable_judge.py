@@ -1,0 +1,203 @@
+"""What the audit measures of a judge that is wrong now and then is what is true of it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import compress
+from statistics import mean
+from typing import cast
+
+import pytest
+
+from assets.answers import ANSWERS
+from assets.audit_rates import (
+    GateErrorRate,
+    Outcome,
+    accepted_by_votes,
+    gate_error_rates,
+    recovery_rates,
+    share_by_user,
+)
+from assets.audits import AUDITS, audit_user
+from assets.events import EVENTS
+from assets.ports import ModelReply, ModelRequest
+from assets.questions import QUESTIONS
+from assets.records.answer import AnswerSet
+from assets.records.audit import Decoy, UserAudit
+from assets.records.estimate import Estimate
+from assets.records.gate_policy import GatePolicy
+from assets.records.profile import UserProfile
+from assets.records.recipe import Recipe
+from assets.records.schema import StateSchema
+from assets.records.session import SessionSet
+from assets.records.trajectory import StateTrajectory
+from assets.session_queries import SESSION_QUERIES
+from assets.state_schema import STATE_SCHEMA
+from assets.state_trajectory import STATE_TRAJECTORY
+from assets.user_profiles import USER_PROFILES
+from assets.workshop import Workshop
+from pipelines.embedded.bank import model_name
+from pipelines.embedded.program import answer
+from pipelines.embedded.provider_damage import Damage, task_of
+from pipelines.embedded.provider_weather import Log, Weather
+from pipelines.resources.dialect import Dialect
+from pipelines.resources.snapshots import ParquetSnapshots
+from tests.support import MemoryWork, materialized, run, small_recipe
+
+POLICIES = {votes: {"votes": votes, "votes_needed": votes, "unexposed": 0} for votes in (1, 2)}
+Parts = tuple[UserProfile, StateSchema, StateTrajectory, SessionSet, AnswerSet]
+Reading = Callable[[float, int], list[UserAudit]]
+REPEATS = 24
+CHOICES = 3
+
+
+@dataclass
+class Unreliable:
+    """The LanguageModel port: the embedded model, with judgements as wrong as the weather brings them."""
+
+    weather: Weather
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        chat = Dialect().body(request)
+        text = answer(task_of(chat))
+        choice = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+        completion = {"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
+        spoilt = Damage(self.weather, log=Log()).spoil(chat, completion, meant=chat, path=("", 0))
+        return ModelReply(spoilt["choices"][0]["message"]["content"], "stop", 1, 1)
+
+
+def recipe(*, sample: int = 0, gates: dict[str, int] | None = None, audit: dict[str, int] | None = None) -> Recipe:
+    spec = {"model": model_name()}
+    return small_recipe(
+        num_users=1,
+        num_questions=4,
+        num_choices_per_state=CHOICES,
+        num_periods=4,
+        min_variants_per_question=4,
+        sample=sample,
+        models={"writer": spec, "judge": spec, "user_simulator": spec},
+        gates=gates or POLICIES[2],
+        audit=audit or {"decoys": 12, "pairs": 0, "guesses": 0},
+    )
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Parts:
+    """A user of the embedded model, made by judges that err as little as it does."""
+    shop = Workshop(Unreliable(Weather()), ParquetSnapshots(tmp_path_factory.mktemp("parts")), MemoryWork())
+    stages = (USER_PROFILES, QUESTIONS, STATE_SCHEMA, STATE_TRAJECTORY, EVENTS, SESSION_QUERIES, ANSWERS)
+    made = materialized(shop, recipe(), *stages)
+    found = [next(iter(shop.snapshots.read(made[one.name].ref, one.name, record=one.record).values())) for one in AUDITS.needs]
+    return cast(Parts, tuple(found))
+
+
+def audited(parts: Parts, rate: float, gates: dict[str, int], *, repeats: int = REPEATS) -> list[UserAudit]:
+    """The same decoys, read anew again and again, each time for a user of another name."""
+    model = Unreliable(Weather(wrong_judgements=rate))
+    made = [run(audit_user(*parts, recipe=recipe(sample=sample, gates=gates), model=model)) for sample in range(repeats)]
+    return [audit.model_copy(update={"user_id": f"u{number}"}) for number, audit in enumerate(made)]
+
+
+@pytest.fixture(scope="module")
+def reading(parts: Parts) -> Reading:
+    """Audits by a judge of this unreliability under this policy."""
+
+    @cache
+    def read(rate: float, votes: int) -> list[UserAudit]:
+        return audited(parts, rate, POLICIES[votes])
+
+    return read
+
+
+@pytest.fixture(scope="module")
+def fair(parts: Parts) -> UserAudit:
+    """What a reliable judge says of the decoys, in single readings."""
+    return audited(parts, 0.0, POLICIES[1], repeats=1)[0]
+
+
+def accepting(decoy: Decoy, rate: float, options: dict[str, int]) -> float:
+    """How likely one reading accepts the decoy; `decoy` says whether a reliable one does.
+
+    A wrong judgement is another legal one, each as likely: it ends any acceptance, and hits a label by chance.
+    """
+    if decoy.accepted:
+        return 1 - rate
+    if decoy.gate != "exposure":
+        return rate / options[decoy.item_id[:3]]  # all numbers but the one meant, and 0 for none
+    differing = len(decoy.label) if decoy.kind == "other_query" else 1
+    return rate / len(decoy.label) / CHOICES if differing == 1 else 0.0
+
+
+def truth(fair: UserAudit, parts: Parts, *, rate: float, gates: dict[str, int]) -> dict[tuple[str, str], float]:
+    """The error rates by gate and error that follow from the judge's faults."""
+    options = {one.question_id: len(one.choices) for one in parts[-1].questions}
+    policy = GatePolicy.model_validate(gates)
+    wrong: dict[tuple[str, str], list[float]] = {}
+    for decoy in fair.decoys:
+        passes = accepted_by_votes(accepting(decoy, rate, options), policy)
+        error = (decoy.gate, "false_reject" if decoy.right else "false_accept")
+        wrong.setdefault(error, []).append(1 - passes if decoy.right else passes)
+    return {error: mean(chances) for error, chances in wrong.items()}
+
+
+def rates(audits: Sequence[UserAudit]) -> dict[tuple[str, str], GateErrorRate]:
+    return {(line.gate, line.error): line for line in gate_error_rates(audits) if not line.kind}
+
+
+def by_chance(audits: Sequence[UserAudit], fair: UserAudit) -> list[UserAudit]:
+    """Without the decoys that even a reliable judge gets wrong: no vote of its own mends those."""
+    right = [one.accepted == one.right for one in fair.decoys]
+    return [audit.model_copy(update={"decoys": tuple(compress(audit.decoys, right))}) for audit in audits]
+
+
+@pytest.mark.parametrize("rate", [0.15, 0.3])
+def test_measured_error_rates_have_the_truth_in_their_intervals(
+    parts: Parts, fair: UserAudit, reading: Reading, rate: float
+) -> None:
+    missed: list[str] = []
+    for votes, gates in POLICIES.items():
+        expected = truth(fair, parts, rate=rate, gates=gates)
+        for error, line in rates(reading(rate, votes)).items():
+            assert line.share.low is not None
+            assert line.share.high is not None
+            missed += [] if line.share.low <= expected[error] <= line.share.high else [f"{line}, truth {expected[error]}"]
+    assert len(missed) <= 1, missed  # of twelve intervals that hold 19 times in 20
+
+
+@pytest.mark.parametrize("rate", [0.15, 0.3])
+def test_two_votes_of_two_let_far_fewer_wrong_labels_pass_and_refuse_more_right_ones(
+    fair: UserAudit, reading: Reading, rate: float
+) -> None:
+    for right in (False, True):
+        one, two = (wrong_share(by_chance(reading(rate, votes), fair), right=right) for votes in (1, 2))
+        lower, higher = (one, two) if right else (two, one)
+        assert lower.high is not None
+        assert higher.low is not None
+        assert lower.high < higher.low
+
+
+def wrong_share(audits: Sequence[UserAudit], *, right: bool) -> Estimate:
+    """The error rate of all gates together."""
+    return share_by_user(
+        Outcome(audit.user_id, one.accepted != right) for audit in audits for one in audit.decoys if one.right == right
+    )
+
+
+def test_a_reliable_judge_hardly_errs(fair: UserAudit) -> None:
+    assert len(fair.decoys) == 3 * (12 + 6)
+    assert sum(decoy.accepted != decoy.right for decoy in fair.decoys) <= 1
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.15])
+def test_a_pair_is_lost_by_chance_seldom_and_found_again_when_read_again(parts: Parts, rate: float) -> None:
+    policy = {"decoys": 0, "pairs": 8, "guesses": 0, "min_recovery": 0}
+    made = [
+        run(audit_user(*parts, recipe=recipe(sample=sample, audit=policy), model=Unreliable(Weather(wrong_judgements=rate))))
+        for sample in range(20)
+    ]
+    for line in recovery_rates([audit.model_copy(update={"user_id": str(n)}) for n, audit in enumerate(made)]):
+        if not line.user_id:
+            assert line.share.low is not None
+            assert line.share.high is not None
+            assert line.items == 160
+            assert line.share.low <= 1 - rate <= line.share.high

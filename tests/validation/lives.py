@@ -1,0 +1,118 @@
+"""Sets of users whose questions are dealt by seed, in which a test can plant what gives an answer away."""
+
+from collections.abc import Callable, Sequence
+
+from assets.chance import Chance
+from assets.records.answer import AnswerChoice
+from assets.records.audit import Judgement, Probe, UserAudit
+from assets.records.episode import Episode, EpisodeQuestion
+from tests import scenario
+from tests.scenario import varied
+
+PERIODS, OPTIONS, QUESTIONS = 11, 4, 10
+WORDS = [
+    "walk",
+    "early",
+    "with",
+    "a",
+    "friend",
+    "and",
+    "rest",
+    "on",
+    "days",
+    "when",
+    "the",
+    "week",
+    "runs",
+    "long",
+    "or",
+    "the",
+    "weather",
+    "turns",
+    "before",
+    "noon",
+]
+Plant = Callable[[EpisodeQuestion], EpisodeQuestion]
+
+
+def lives(users: int, *, seed: int = 1, plant: Plant | None = None, share: float = 1.0) -> list[Episode]:
+    """Users with ten questions of four options; `plant` changes that share of the questions."""
+    chance = Chance(seed, "plant")
+    found: list[Episode] = []
+    for number in range(users):
+        user_id = f"user-{number:02d}"
+        dealt = [question(Chance(seed, user_id, place), place) for place in range(QUESTIONS)]
+        questions = tuple(plant(one) if plant and chance.happens(share) else one for one in dealt)
+        # The wall reads questions and profile only, and an episode around made-up questions would need a whole life.
+        found.append(
+            Episode.model_construct(user_id=user_id, user_profile=scenario.profile(user_id=user_id), questions=questions)
+        )
+    return found
+
+
+def question(chance: Chance, place: int) -> EpisodeQuestion:
+    """Options of chance words; in a third of the periods the right option is another than before."""
+    name = f"q{place:02d}"
+    choices = tuple(
+        AnswerChoice(
+            choice_id=f"{name}-c{index + 1}",
+            state=(str(index),),
+            answer=" ".join(chance.sampled(WORDS, 8 + chance.below(8))) + f" {index}.",
+            type="experience",
+        )
+        for index in range(OPTIONS)
+    )
+    golden = [chance.chosen(choices).choice_id]
+    while len(golden) < PERIODS:
+        golden.append(chance.chosen(choices).choice_id if chance.happens(0.45) else golden[-1])
+    return EpisodeQuestion(
+        question_id=name, query="How early should I go?", required_info=("x",), answer_choices=choices, golden=tuple(golden)
+    )
+
+
+def with_choices(one: EpisodeQuestion, change: Callable[[AnswerChoice, bool], AnswerChoice]) -> EpisodeQuestion:
+    """`change` gets each option, and whether it is the one that is right most often."""
+    best = favourite(one)
+    return varied(one, answer_choices=tuple(change(choice, choice.choice_id == best) for choice in one.answer_choices))
+
+
+def favourite(one: EpisodeQuestion) -> str:
+    """The option that is right most often."""
+    return max(one.golden, key=one.golden.count)
+
+
+def adding(text: str) -> Plant:
+    """Adds the text to the option that is right most often."""
+    return lambda one: with_choices(one, lambda choice, best: varied(choice, answer=choice.answer + text) if best else choice)
+
+
+def shortened(one: EpisodeQuestion) -> EpisodeQuestion:
+    """Leaves the option that is right most often with few words."""
+    return with_choices(one, lambda choice, best: varied(choice, answer=choice.answer[-9:]) if best else choice)
+
+
+def moved(one: EpisodeQuestion) -> EpisodeQuestion:
+    """Puts the option that is right most often in the second place."""
+    others = [choice for choice in one.answer_choices if choice.choice_id != favourite(one)]
+    best = [choice for choice in one.answer_choices if choice.choice_id == favourite(one)]
+    return varied(one, answer_choices=(*others[:1], *best, *others[1:]))
+
+
+def frozen(one: EpisodeQuestion) -> EpisodeQuestion:
+    """Nothing ever changes."""
+    return varied(one, golden=one.golden[:1] * PERIODS)
+
+
+def audits(episodes: Sequence[Episode], probe: Probe, choose: Callable[[EpisodeQuestion], str | None]) -> list[UserAudit]:
+    """A judge's choice for each question, the same in every period."""
+    return [
+        UserAudit(
+            user_id=episode.user_id,
+            judgements=tuple(
+                Judgement(probe=probe, question_id=one.question_id, period=period, expected=golden, chosen=choose(one))
+                for one in episode.questions
+                for period, golden in enumerate(one.golden)
+            ),
+        )
+        for episode in episodes
+    ]

@@ -1,0 +1,110 @@
+"""Rules and promises as Dagster shows them: per partition, with counts when they hold, with samples when they do not."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from assets.line import PERSONAS
+from assets.partitions import UNIT_PARTITIONS, VARIANT_PARTITIONS
+from assets.ports import SnapshotRef
+from assets.records.expectation import ColumnLine
+from assets.records.persona import Persona
+from assets.records.recipe import Recipe
+from assets.records.rows import TABLES
+from tests.support import ScriptedModel, persona, small_recipe, workshop
+from validation.checks import SAMPLE_SIZE, stage_checks
+from validation.column_checks import table_result
+
+
+def run_with(personas: Sequence[Persona], folder: Path) -> dg.ExecuteInProcessResult:
+    """Run of a sample, its checks, and an asset that depends on it."""
+    shop = workshop(folder, ScriptedModel())
+
+    @dg.asset(name="recipe", partitions_def=VARIANT_PARTITIONS)
+    def recipe() -> Recipe:
+        return small_recipe(exclude_ids=("excluded",))
+
+    @dg.asset(name="personas", partitions_def=UNIT_PARTITIONS, deps=["recipe"])
+    def sampled() -> SnapshotRef:
+        writer = shop.snapshots.writer("personas", unit="demo")
+        writer.add("personas", list(enumerate(personas)))
+        return writer.finish([])
+
+    @dg.asset(name="next_stage", partitions_def=UNIT_PARTITIONS)
+    def next_stage(personas: SnapshotRef) -> None: ...
+
+    return dg.materialize(
+        [recipe, sampled, next_stage, stage_checks(PERSONAS)],
+        partition_key="demo",
+        resources={"workshop": shop},
+        raise_on_error=False,
+    )
+
+
+def checks_of(result: dg.ExecuteInProcessResult) -> dict[str, dg.AssetCheckEvaluation]:
+    return {check.check_name: check for check in result.get_asset_check_evaluations()}
+
+
+def values(check: dg.AssetCheckEvaluation | dg.AssetCheckResult) -> dict[str, Any]:
+    return {name: getattr(one, "value", one) for name, one in (check.metadata or {}).items()}
+
+
+def test_rules_that_hold_say_for_how_many_users_and_in_which_partition(tmp_path: Path) -> None:
+    result = run_with([persona(1), persona(2)], tmp_path)
+    assert result.success
+    for check in checks_of(result).values():
+        assert (check.passed, check.partition, check.description) == (True, "demo", "Holds for all 2 users.")
+        assert values(check) == {"users": 2, "violations": 0}
+
+
+def test_a_blocking_rule_that_is_broken_stops_what_depends_on_the_asset(tmp_path: Path) -> None:
+    result = run_with([persona(1), persona(2), persona(1)], tmp_path)
+    check = checks_of(result)["one_row_per_user"]
+    assert not result.success
+    assert (check.passed, check.severity, check.partition) == (False, dg.AssetCheckSeverity.ERROR, "demo")
+    assert check.description == (
+        f"Every user is sampled once. Not so for 1 of 3 users; the first is {persona(1).user_id}: has 2 rows"
+    )
+    assert values(check)["violations"] == 1
+    assert "has 2 rows" in values(check)["sample"]
+    assert [event.step_key for event in result.get_step_success_events() if event.step_key == "next_stage"] == []
+
+
+def test_a_rule_that_does_not_block_only_warns(tmp_path: Path) -> None:
+    twin = persona(1).model_copy(update={"user_id": "twin"})
+    result = run_with([persona(1), twin], tmp_path)
+    check = checks_of(result)["personas_differ"]
+    assert result.success
+    assert (check.passed, check.severity) == (False, dg.AssetCheckSeverity.WARN)
+
+
+def test_samples_are_bounded_and_the_count_is_not(tmp_path: Path) -> None:
+    silent = [persona(number, persona="", professional_persona=None) for number in range(SAMPLE_SIZE + 5)]
+    check = checks_of(run_with(silent, tmp_path))["personas_tell_something"]
+    assert values(check)["violations"] == SAMPLE_SIZE + 5
+    assert values(check)["sample"].count("has no persona text") == SAMPLE_SIZE
+
+
+def line(**changes: Any) -> ColumnLine:
+    fields: dict[str, Any] = {"table": "users", "column": "age", "promise": "is 0 to 120", "rows": 20, "unexpected": 0}
+    return ColumnLine.model_validate({**fields, **changes})
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_table_whose_promises_hold_passes_and_one_that_nobody_looked_at_does_not(table: Any) -> None:
+    kept = table_result(table, [line(table=table), line(table=table, column="")])
+    assert (kept.passed, kept.description) == (True, "All 2 promises hold for 20 rows.")
+    assert (kept.check_name, values(kept)["promises"], values(kept)["broken"]) == (f"{table}_columns", 2, 0)
+    assert not table_result(table, []).passed
+
+
+def test_a_broken_promise_is_told_with_its_rows() -> None:
+    broken = table_result("users", [line(), line(column="name", promise="is not blank", unexpected=2, sample=("user_id: 7",))])
+    assert (broken.passed, broken.description) == (
+        False,
+        "1 of 2 promises are broken; the first: name is not blank. Not so in 2 of 20 rows, such as user_id: 7.",
+    )
+    assert "user\\_id: 7" in values(broken)["sample"] or "user_id: 7" in values(broken)["sample"]

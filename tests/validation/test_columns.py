@@ -1,0 +1,84 @@
+"""Great Expectations at work on the tables: complete, lazily imported, and silent."""
+
+import subprocess
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+
+from assets.records.base import Record
+from assets.records.rows import TableName
+from tests.validation.spoiling import at
+from tests.validation.world import world
+from validation.columns import column_lines, lines_of
+from validation.promises import Promise
+from validation.suites import suite
+
+watching: list[list[str]] = []
+
+
+def _watch(event: str, arguments: tuple[object, ...]) -> None:
+    writes = event == "open" and str(arguments[1] or "r")[0] in "wax"
+    if watching and (writes or event in ("socket.connect", "socket.getaddrinfo", "os.mkdir", "tempfile.mkdtemp")):
+        watching[-1].append(f"{event} {arguments[0]}")
+
+
+# A hook stays for the life of the process, so it listens only while something is watched.
+sys.addaudithook(_watch)
+
+
+@contextmanager
+def watched() -> Generator[list[str]]:
+    """What is written or connected to meanwhile."""
+    watching.append([])
+    try:
+        yield watching[-1]
+    finally:
+        watching.pop()
+
+
+def test_a_set_in_parts_is_looked_at_row_by_row_and_nothing_is_broken() -> None:
+    clean = world()
+    users = list(clean.released)[:2]
+    episodes = [one for one in clean.rows("episodes") if one.user_id in users]
+    lines = column_lines(episodes, votes=clean.votes(), failures=(), recipe=clean.recipe, users_at_once=1)
+    assert [line for line in lines if not line.ok] == []
+    for table, rows in clean.tables().items():
+        expected = sum(1 for row in rows if getattr(row, "user_id", "") in users)
+        assert {line.rows for line in lines if line.table == table} == {expected}
+
+
+def suites(*names: TableName) -> dict[TableName, list[Promise]]:
+    """All promises of these tables."""
+    return {name: suite(name, recipe=world().recipe, users=3) for name in names}
+
+
+def tables(name: TableName, rows: Sequence[Record]) -> dict[TableName, Sequence[Record]]:
+    """The clean tables, one with other rows."""
+    return {**world().tables(), name: rows}
+
+
+def test_a_value_of_another_type_breaks_its_own_promises_and_stops_no_other() -> None:
+    rows = at(age="41", name=None)(list(world().tables()["users"]))
+    lines = lines_of(tables("users", rows), suites("users"), released=world().released)
+    broken = {(line.column, line.promise): line.sample[0] for line in lines if not line.ok}
+    assert set(broken) == {("age", "is a whole number"), ("age", "is 0 to 120"), ("name", "is never missing")}
+    assert broken["age", "is 0 to 120"] == "could not be computed on these rows"
+
+
+def test_an_empty_table_keeps_what_is_said_of_rows_but_not_of_their_number() -> None:
+    lines = lines_of(tables("users", []), suites("failures", "users"), released=world().released)
+    broken = [(line.table, line.promise, line.unexpected) for line in lines if not line.ok]
+    assert broken == [("users", "has a row for each user, 3 in all", 3)]
+
+
+def test_nothing_is_written_and_nobody_is_called() -> None:
+    lines_of(world().tables(), suites("failures"), released=world().released)
+    with watched() as seen:
+        lines_of(world().tables(), suites("failures", "users"), released=world().released)
+    assert seen == []
+
+
+def test_great_expectations_is_not_imported_before_it_is_needed() -> None:
+    code = "import sys, validation.column_checks, validation.columns, validation.quality_report; "
+    code += "sys.exit('great_expectations' in sys.modules or 'pandas' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,144 @@
+"""Questions that ask nearly the same are found by words and by meaning; users are compared with their pool."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from assets.ports import BudgetReached, EndpointError, Vector
+from assets.records.recipe import Recipe
+from assets.records.report import Diversity
+from assets.records.report_policy import DiversityPolicy
+from assets.sampling import pool_counts
+from tests import scenario
+from tests.support import persona, persona_row, run
+from tests.validation.lives import QUESTIONS, lives
+from validation.coverage import COLUMNS, coverage
+from validation.diversity import MOST_COMPARED, Compared, Meanings, compared, diversity, question_meanings
+
+RECIPE = scenario.recipe(diversity=DiversityPolicy(embedding_model="some/where/meaning-1"))
+TEA, BREWING, RUN = "Which tea suits my evenings?", "What should I brew after dinner?", "How far should I run on Sunday?"
+
+
+@dataclass
+class Embeds:
+    """The Embedder port over a table of vectors; an error is raised instead where one is given."""
+
+    vectors: Mapping[str, Vector] = field(default_factory=dict[str, Vector])
+    error: EndpointError | None = None
+    asked: list[Sequence[str]] = field(default_factory=list[Sequence[str]])
+
+    async def embed(self, texts: Sequence[str], *, model: str) -> list[Vector]:
+        """The vectors of the table."""
+        self.asked.append(texts)
+        if self.error is not None:
+            raise self.error
+        return [self.vectors[text] for text in texts]
+
+
+def of(*asked: tuple[str, str], vectors: Mapping[str, Vector] | None = None, recipe: Recipe = RECIPE) -> Diversity:
+    questions = Compared(tuple(user for user, _ in asked), tuple(text for _, text in asked))
+    found = diversity(questions, Meanings("meaning-1", vectors) if vectors else Meanings(), recipe=recipe)
+    assert found is not None
+    return found
+
+
+def test_the_same_words_in_another_order_are_near_duplicates() -> None:
+    found = of(("ada", TEA), ("ada", "My evenings: which tea SUITS?"), ("ben", RUN))
+    assert (found.near_within, found.near_across) == (pytest.approx(2 / 3, abs=1e-4), 0.0)
+    assert (found.twins[0].first, found.twins[0].likeness) == (TEA, 1.0)
+
+
+def test_questions_of_two_users_are_told_apart_from_those_of_one() -> None:
+    found = of(("ada", TEA), ("ben", TEA), ("cleo", RUN))
+    assert (found.near_within, found.near_across) == (0.0, pytest.approx(2 / 3, abs=1e-4))
+    assert (found.twins[0].first_user, found.twins[0].second_user) == ("ada", "ben")
+
+
+def test_other_words_for_the_same_are_found_by_meaning_only() -> None:
+    asked, vectors = (("ada", TEA), ("ben", BREWING), ("cleo", RUN)), {TEA: (1.0, 0.1), BREWING: (2.0, 0.2), RUN: (0.0, 1.0)}
+    assert of(*asked).near_across == 0.0
+    found = of(*asked, vectors=vectors)
+    assert (found.near_across, found.meaning, found.twins[0].likeness) == (pytest.approx(2 / 3, abs=1e-4), "meaning-1", 1.0)
+
+
+def test_each_question_counts_once_in_the_histogram() -> None:
+    assert sum(of(("ada", TEA), ("ben", TEA), ("ben", RUN), ("cleo", BREWING)).likeness) == 4
+
+
+def test_a_pair_of_words_that_many_users_share_is_shown_once() -> None:
+    found = of(*((f"user-{number}", TEA) for number in range(9)), ("zoe", RUN))
+    assert [twins.likeness for twins in found.twins if twins.first == twins.second] == [1.0]
+
+
+def test_a_single_question_has_no_twin() -> None:
+    assert diversity(Compared(("ada",), (TEA,)), Meanings(), recipe=RECIPE) is None
+
+
+def test_of_a_large_set_whole_users_are_drawn_by_seed() -> None:
+    large = lives(MOST_COMPARED // QUESTIONS + 7)
+    first, again, other = (compared(large, recipe=one) for one in (RECIPE, RECIPE, scenario.recipe(seed=7)))
+    assert len(first.texts) == MOST_COMPARED
+    assert first == again != other
+
+
+def test_each_text_is_embedded_once_and_no_folder_of_a_local_model_is_told() -> None:
+    embedder = Embeds({TEA: (1.0,), RUN: (0.5,)})
+    found = run(question_meanings(Compared(("ada", "ben", "ben"), (TEA, TEA, RUN)), embedder, recipe=RECIPE))
+    assert embedder.asked == [[TEA, RUN]]
+    assert (found.told, found.vectors) == ("meaning-1", {TEA: (1.0,), RUN: (0.5,)})
+
+
+def test_an_endpoint_without_embeddings_leaves_the_words_and_says_so() -> None:
+    embedder = Embeds(error=EndpointError("http://10.0.0.7 has no embeddings."))
+    found = run(question_meanings(Compared(("ada", "ben"), (TEA, RUN)), embedder, recipe=RECIPE))
+    assert (found.told, found.vectors) == ("not compared: the endpoint gave no embeddings", {})
+    assert found.problem == "http://10.0.0.7 has no embeddings."
+
+
+def test_a_budget_that_is_used_up_pauses_the_report() -> None:
+    with pytest.raises(BudgetReached):
+        run(question_meanings(Compared(("ada",), (TEA,)), Embeds(error=BudgetReached("Spent.")), recipe=RECIPE))
+
+
+def test_a_recipe_without_embedding_model_asks_for_none() -> None:
+    embedder = Embeds()
+    words_only = scenario.recipe(diversity=DiversityPolicy(embedding_model=None))
+    found = run(question_meanings(Compared(("ada",), (TEA,)), embedder, recipe=words_only))
+    assert (embedder.asked, found) == ([], Meanings())
+
+
+def write_pool(folder: Path, *rows: dict[str, object]) -> Path:
+    path = folder / "pool.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_users_who_are_the_whole_pool_have_no_distance(tmp_path: Path) -> None:
+    people = [{"age": 25, "sex": "Female"}, {"age": 85, "sex": "Male", "occupation": None}]
+    pool = pool_counts([write_pool(tmp_path, *(persona_row(n, **one) for n, one in enumerate(people)))], COLUMNS)
+    lines = coverage([persona(n, **one) for n, one in enumerate(people)], pool, recipe=RECIPE)
+    assert [line.column for line in lines] == list(COLUMNS)
+    assert {line.distance for line in lines} == {0.0}
+
+
+def test_a_lopsided_sample_lies_farther_than_chance_brings_it() -> None:
+    pool = {column: [("", 1)] for column in COLUMNS} | {"sex": [("Female", 500), ("Male", 500)]}
+    lopsided = [persona(number, sex="Female") for number in range(20)]
+    (line,) = (one for one in coverage(lopsided, pool, recipe=RECIPE) if one.column == "sex")
+    assert (line.distance, line.by_chance < 0.3) == (0.5, True)
+    assert {group.group: (group.users, group.pool) for group in line.groups} == {"Female": (1.0, 0.5), "Male": (0.0, 0.5)}
+
+
+def test_many_small_groups_are_shown_together_and_count_on_their_own() -> None:
+    pool = {column: [("", 1)] for column in COLUMNS} | {"occupation": [(f"job_{number:02d}", 1) for number in range(40)]}
+    (line,) = (one for one in coverage([persona(1, occupation="job_39")], pool, recipe=RECIPE) if one.column == "occupation")
+    assert (len(line.groups), line.groups[0].group, line.groups[-1].group) == (9, "job 39", "all others")
+    assert sum(group.pool for group in line.groups) == pytest.approx(1, abs=1e-3)
+    assert line.distance == pytest.approx(39 / 40)
+
+
+def test_nobody_is_compared_with_nothing() -> None:
+    assert coverage([], {}, recipe=RECIPE) == []

@@ -1,0 +1,93 @@
+"""Every kind of defect, planted alone in a clean set, is caught by what is meant for it: a rule of its stage, a promise of
+its column, or the reader of snapshots; and the clean set passes all of them.
+"""
+
+from pathlib import Path
+from typing import Any, cast, get_args
+
+import pytest
+
+from assets.chain import STAGES
+from assets.records.base import StageName
+from assets.records.rows import TABLES, TableName
+from pipelines.resources.snapshots import ParquetSnapshots, SnapshotError
+from tests.validation.planted import PLANTED, Defect
+from tests.validation.world import world
+from validation.columns import lines_of
+from validation.rules import apply_rules
+from validation.stage_rules import RULES
+from validation.suites import suite
+
+CASES = [pytest.param(place, one, id=f"{place}: {one.kind}") for place, defects in PLANTED.items() for one in defects]
+
+
+def found_by_rules(stage: StageName, rows: list[Any]) -> dict[str, list[str]]:
+    """What each rule of the stage says."""
+    clean = world()
+    outcomes = apply_rules(RULES[stage], rows, recipe=clean.recipe, beside=clean.records)
+    return {one.rule.name: [violation.message for violation in one.violations] for one in outcomes}
+
+
+def found_in_columns(table: TableName, rows: list[Any], *, only: str = "") -> dict[str, list[str]]:
+    """The sample of each promise of the table, or of those that begin with `only`."""
+    clean = world()
+    promises = [one for one in suite(table, recipe=clean.recipe, users=3) if f"{one.column} {one.words}".startswith(only)]
+    lines = lines_of({**clean.tables(), table: rows}, {table: promises}, released=clean.released)
+    return {f"{line.column} {line.promise}": list(line.sample) for line in lines}
+
+
+def found_by_reader(stage: StageName, rows: list[Any], folder: Path) -> dict[str, list[str]]:
+    """Why the snapshot of these rows is refused."""
+    (kind,) = [one.record for one in STAGES if one.name == stage]
+    snapshots = ParquetSnapshots(folder)
+    writer = snapshots.writer(stage, unit="demo")
+    writer.add(stage, list(enumerate(rows)))
+    with pytest.raises(SnapshotError) as refused:
+        snapshots.read(writer.finish([]), stage, record=kind)
+    return {"reader": [str(refused.value)]}
+
+
+@pytest.mark.parametrize(("place", "defect"), CASES)
+def test_a_planted_defect_is_caught(place: str, defect: Defect, tmp_path: Path) -> None:
+    kind, _, name = place.partition(" ")
+    if kind == "table":
+        table = cast(TableName, name)
+        found = found_in_columns(table, defect.spoil(list(world().tables()[table])), only=defect.rule)
+    elif kind == "file":
+        stage = cast(StageName, name)
+        found = found_by_reader(stage, defect.spoil(world().rows(stage)), tmp_path)
+    else:
+        stage = cast(StageName, name)
+        found = found_by_rules(stage, defect.spoil(world().rows(stage)))
+    (told,) = [messages for rule, messages in found.items() if rule.startswith(defect.rule)]
+    assert [message for message in told if defect.told in message]
+
+
+@pytest.mark.parametrize("stage", RULES)
+def test_a_clean_set_passes_every_rule(stage: StageName) -> None:
+    assert found_by_rules(stage, world().rows(stage)) == {rule.name: [] for rule in RULES[stage]}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_clean_set_keeps_every_promise(table: TableName) -> None:
+    recipe, rows = world().recipe, list(world().tables()[table])
+    promises = suite(table, recipe=recipe, users=3)
+    assert found_in_columns(table, rows) == {f"{one.column} {one.words}": [] for one in promises}
+
+
+def test_there_are_forty_kinds_and_more() -> None:
+    assert len({one.kind for defects in PLANTED.values() for one in defects}) >= 40
+
+
+def test_every_rule_has_a_defect() -> None:
+    rules = {(f"stage {stage}", rule.name) for stage in get_args(StageName) for rule in RULES[stage]}
+    missing = rules - {(place, defect.rule) for place, defects in PLANTED.items() for defect in defects}
+    assert missing == {("stage state_trajectory", "golden_changes")}
+
+
+def test_the_share_of_changing_answers_is_held_against_the_recipe_s() -> None:
+    clean = world()
+    recipe = clean.recipe.model_copy(update={"golden_changes": 0.99})
+    outcomes = apply_rules(RULES["state_trajectory"], clean.rows("state_trajectory"), recipe=recipe, beside=clean.records)
+    (outcome,) = [one for one in outcomes if one.rule.name == "golden_changes"]
+    assert [one.message.partition(", ")[2] for one in outcome.violations] == ["the recipe wants 99%"] * 3

@@ -1,0 +1,156 @@
+"""The report sees every finished user through all stages, and its checks say what blocks a release."""
+
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from assets.chain import STAGES
+from assets.ports import SnapshotRef
+from assets.records.audit import Judgement, UserAudit
+from assets.records.report import QualityReport
+from assets.workshop import Workshop
+from tests import scenario
+from tests.scenario import USER_ID, varied
+from tests.support import Script, ScriptedModel, materialized, persona, reply, run, sampled, small_recipe, workshop
+from tests.validation.lives import lives, moved
+from validation.finished import Finished, gather
+from validation.quality_report import report_on
+from validation.recovery import ceiling, recovery_lines
+from validation.report import make_report
+from validation.report_checks import quality_report_checks
+from validation.stage_rules import RULES
+from validation.wall import build_wall
+
+RECIPE = small_recipe()
+Refs = dict[str, dict[str, SnapshotRef]]
+
+
+def passed(folder: Path, script: Script | None = None) -> tuple[Workshop, Refs]:
+    shop = workshop(folder, ScriptedModel(script or {}))
+    results = materialized(shop, RECIPE, *STAGES[1:])
+    refs = {name: {RECIPE.variant: result.ref} for name, result in results.items()}
+    return shop, {"personas": {RECIPE.variant: sampled(shop, RECIPE)}, **refs}
+
+
+def test_a_clean_set_is_reported_in_full(tmp_path: Path) -> None:
+    shop, refs = passed(tmp_path)
+    report, problems = run(report_on(gather(shop, RECIPE, refs, rules=True), shop))
+    assert (report.users, report.crossed, problems) == (2, (), [])
+    assert [(line.stage, line.rule) for line in report.rules] == [(s, rule.name) for s, own in RULES.items() for rule in own]
+    assert {line.users for line in report.rules} == {2}
+    assert {"options only", "question only", "profile only"} <= {line.cue for line in report.wall}
+    assert [(line.direction, line.recovered.value) for line in report.recovery] == [
+        ("state_from_answer", 1.0),
+        ("answer_from_state", 1.0),
+    ]
+    assert report.ceiling is not None
+    assert report.ceiling.value == 1.0
+    assert len(report.coverage) == 5
+    assert QualityReport.model_validate_json(report.model_dump_json()) == report
+
+
+def test_a_replacement_who_joined_late_is_reported_like_any_other(tmp_path: Path) -> None:
+    refusal = reply("No.", finish="refusal")
+    script: Script = {
+        "audits/profile_only": [lambda request: refusal if "Ada Number0" in str(request.messages) else {"choice": 1}]
+    }
+    shop, refs = passed(tmp_path, script)
+    finished = gather(shop, RECIPE, refs, rules=True)
+    users = [persona(number).user_id for number in (1, 2)]
+    assert [failure.user_id for failure in finished.failures] == [persona(0).user_id]
+    for records in (finished.episodes, finished.audits, finished.personas):
+        assert [record.user_id for record in records] == users
+    assert list(dict.fromkeys(user for user, _ in finished.gate_records)) == users
+    assert {line.users for line in finished.rules} == {2}
+    assert make_report(finished).replaced == {"audits: refused": 1}
+
+
+def test_a_set_without_some_stages_is_reported_as_far_as_it_goes(tmp_path: Path) -> None:
+    shop, refs = passed(tmp_path)
+    finished = gather(shop, RECIPE, {"episodes": refs["episodes"]})
+    report = make_report(finished)
+    assert (report.users, report.gates, report.rules, report.recovery, report.ceiling, report.coverage) == (
+        2,
+        (),
+        (),
+        (),
+        None,
+        (),
+    )
+
+
+def judged(expected: str, chosen: str | None, *, sample: int = 0) -> Judgement:
+    return Judgement(probe="answer_from_state", question_id="q01", period=None, expected=expected, chosen=chosen, sample=sample)
+
+
+def test_the_ceiling_weighs_an_option_by_its_periods_and_leaves_out_what_nobody_lives_through() -> None:
+    audit = UserAudit(
+        user_id=USER_ID,
+        judgements=(
+            judged("q01-c1", None),
+            judged("q01-c2", "q01-c1"),
+            judged("q01-c3", "q01-c3"),
+            judged("q01-c1", "q01-c1", sample=1),
+        ),
+    )
+    found = ceiling([audit], [scenario.episode()])
+    assert found is not None
+    assert found.value == pytest.approx(2 / 3, abs=1e-6)
+
+
+def test_the_items_that_judges_missed_are_shown_with_their_text() -> None:
+    audit = UserAudit(user_id=USER_ID, judgements=(judged("q01-c1", "q01-c1"), judged("q01-c3", None)))
+    (line,) = recovery_lines([audit], [scenario.episode()])
+    (item,) = line.worst
+    assert (item.query, item.share, line.cannot_tell) == ('What should I cook "before" a run?', 0.5, 0.5)
+    assert item.text.startswith("Lentils and rice")
+
+
+def test_a_set_that_nobody_audited_has_no_ceiling() -> None:
+    assert ceiling([], [scenario.episode()]) is None
+
+
+def test_figures_stand_beside_the_papers() -> None:
+    report = make_report(Finished(scenario.recipe(), (scenario.episode(),), (), ()))
+    lines = {line.what: line for line in report.parity}
+    assert (lines["sessions"].here, lines["sessions"].base, lines["sessions"].extra) == ("4", "943", "1,632")
+    assert (lines["ages"].here, lines["ages"].base) == ("41", "18 to 85")
+
+
+def test_states_that_move_are_described() -> None:
+    motion = make_report(Finished(scenario.recipe(), (scenario.episode(),), (), ())).motion
+    assert motion is not None
+    assert motion.changes == {"1": 3}
+    assert motion.golden_changes == (1.0, 0.5)
+    assert motion.choice_shares[0] == (1.0,)
+    assert motion.choice_shares[2] == (0.0, 1.0)
+
+
+def results(report: QualityReport) -> dict[str, dg.AssetCheckResult]:
+    found: Any = quality_report_checks(report)
+    return {str(one.check_name): one for one in found}
+
+
+def test_every_check_of_a_good_report_passes() -> None:
+    report = make_report(Finished(scenario.recipe(), (scenario.episode(),), (), ()))
+    assert {name: one.passed for name, one in results(report).items()} == dict.fromkeys(
+        ("all_users_finished", "rules_hold", "wall_holds"), True
+    )
+
+
+def test_a_planted_cue_blocks_the_release_and_the_worst_items_are_named() -> None:
+    episodes = lives(20, plant=moved)
+    report = make_report(Finished(scenario.recipe(), (scenario.episode(),), (), ()))
+    crossed = varied(report, wall=build_wall(episodes, (), recipe=scenario.recipe(num_periods=10)))
+    check = results(crossed)["wall_holds"]
+    assert (check.passed, check.severity) == (False, dg.AssetCheckSeverity.ERROR)
+    assert "'place 2'" in str(check.description)
+    assert "How early should I go?" in str(check.description)
+    assert "How early should I go?" in str(check.metadata["worst"].value)
+
+
+def test_a_missing_user_blocks_the_release() -> None:
+    report = make_report(Finished(scenario.recipe(num_users=2), (scenario.episode(),), (), ()))
+    assert not results(report)["all_users_finished"].passed

@@ -1,0 +1,150 @@
+"""The page of the quality report stands alone, escapes what others wrote, and has the same bytes each time."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import pytest
+
+from assets.records.estimate import Estimate
+from assets.records.expectation import ColumnLine
+from assets.records.report import CoverageLine, Diversity, GroupShare, QualityReport, RecoveryLine, RuleLine, Twins, WorstItem
+from tests import scenario
+from tests.scenario import varied
+from tests.validation.lives import adding, lives
+from validation.finished import Finished
+from validation.report import make_report
+from validation.report_page import render_page, write_page
+from validation.wall import build_wall
+
+HOSTILE = '</style><script src="http://evil.example/x.js">alert(1)</script><img src=x onerror=alert(2)>$\\frac{1}$ & "so" 毎晩'
+VOID = {"meta", "br"}
+
+
+class Page(HTMLParser):
+    """Reads a page and notes tags that are not closed in order, all tags, ids and attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: set[str] = set()
+        self.ids: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.words: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+        self.ids += [value for name, value in attrs if name == "id" and value]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag, f"</{tag}> closes nothing"
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def report(**changes: object) -> QualityReport:
+    finished = Finished(scenario.recipe(), (scenario.episode(),), (("u", scenario.gate_records()[1]),), (scenario.failure(),))
+    return varied(make_report(finished), **changes)
+
+
+def without_pictures(**changes: object) -> QualityReport:
+    return report(**{"wall": (), "motion": None, "places": (), "gates": (), "diversity": None, **changes})
+
+
+def hostile() -> QualityReport:
+    item = WorstItem(user_id=HOSTILE, question_id=HOSTILE, query=HOSTILE, text=HOSTILE, share=0.5)
+    shares = Estimate(value=0.5, low=0.4, high=0.6)
+    crossed = [varied(line, worst=(item,), verdict="crossed") for line in report().wall]
+    twins = Twins(first_user=HOSTILE, first=HOSTILE, second_user=HOSTILE, second=HOSTILE, likeness=1.0)
+    return report(
+        variant=HOSTILE,
+        writer=HOSTILE,
+        judges=(HOSTILE,),
+        wall=tuple(crossed),
+        replaced={HOSTILE: 1},
+        rules=(RuleLine(stage="answers", rule="x", truth=HOSTILE, blocking=True, users=1, violations=1, examples=(HOSTILE,)),),
+        columns=(ColumnLine(table="users", column="name", promise=HOSTILE, rows=1, unexpected=1, sample=(HOSTILE,)),),
+        recovery=(RecoveryLine(direction="answer_from_state", items=2, recovered=shares, cannot_tell=0.0, worst=(item,)),),
+        diversity=Diversity(
+            questions=2, threshold=0.9, meaning=HOSTILE, near_within=0, near_across=1, likeness=(0, 2), twins=(twins,)
+        ),
+        coverage=(
+            CoverageLine(
+                column="occupation", distance=0.0, by_chance=0.1, groups=(GroupShare(group=HOSTILE, users=1.0, pool=1.0),)
+            ),
+        ),
+    )
+
+
+@pytest.fixture(scope="module")
+def hostile_page() -> str:
+    return render_page(hostile())
+
+
+def test_what_personas_and_models_wrote_stays_text(hostile_page: str) -> None:
+    page = Page(hostile_page)
+    assert page.open == []
+    assert not page.tags & {"script", "img", "iframe", "object", "link", "form"}
+    assert sum(HOSTILE in words for words in page.words) >= 12
+
+
+def test_nothing_is_loaded_from_anywhere(hostile_page: str) -> None:
+    page = Page(hostile_page)
+    loading = [(name, value) for name, value in page.attributes if name in ("src", "href", "xlink:href", "data", "srcset")]
+    assert all(value.startswith("#") for _, value in loading)
+    assert re.findall(r"url\((?!#)|@import", hostile_page) == []
+    assert not [name for name, _ in page.attributes if name.startswith("on")]
+
+
+def test_ids_are_unique_though_several_pictures_share_the_page() -> None:
+    page = Page(render_page(report()))
+    assert len(page.ids) == len(set(page.ids))
+    assert page.attributes.count(("role", "img")) == 5
+
+
+def test_the_same_report_gives_the_same_bytes_whatever_matplotlib_is_set_to() -> None:
+    mpl: Any = matplotlib
+    first = render_page(report())
+    with mpl.rc_context({"font.size": 22, "svg.hashsalt": None}):
+        assert render_page(report()) == first
+        assert mpl.rcParams["font.size"] == 22
+
+
+def test_a_set_that_may_be_released_says_so_first() -> None:
+    clean = without_pictures(users_wanted=1)
+    assert "Nothing stands against a release" in render_page(clean)
+
+
+def test_a_crossed_line_heads_the_page_and_shows_its_worst_items() -> None:
+    episodes = lives(20, plant=adding(" And so on, for a good while, come what may, and then some more of the same."))
+    text = " ".join(Page(render_page(without_pictures(wall=build_wall(episodes, (), recipe=scenario.recipe())))).words)
+    assert "Not to be released" in text
+    assert "Without memory, 'longest' is right" in text
+    assert "longest: the questions that give themselves away most" in text
+    assert "come what may, and then some more of the same." in text
+
+
+def test_a_set_without_users_has_a_page_too() -> None:
+    empty = make_report(Finished(scenario.recipe(), (), (), ()))
+    assert "Only 0 of 1 users are finished." in render_page(empty)
+
+
+def test_the_page_replaces_the_one_before_in_one_move(tmp_path: Path) -> None:
+    path = tmp_path / "reports" / "demo.html"
+    for variant in ("one", "two"):
+        assert write_page(without_pictures(variant=variant), path) == path
+    assert "Quality report: two" in path.read_text(encoding="utf-8")
+    assert [one.name for one in path.parent.iterdir()] == ["demo.html"]

@@ -1,0 +1,162 @@
+"""The guessability wall lets clean sets pass, however small, and names what gives an answer away."""
+
+from collections.abc import Callable, Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assets.records.audit import Probe, UserAudit
+from assets.records.episode import Episode, EpisodeQuestion
+from assets.records.recipe import Recipe
+from assets.records.report import WallLine
+from assets.records.report_policy import WallPolicy
+from tests import scenario
+from tests.scenario import varied
+from tests.validation.lives import OPTIONS, PERIODS, adding, audits, favourite, frozen, lives, moved, shortened
+from validation.wall import build_wall
+
+RECIPE = scenario.recipe(num_periods=PERIODS - 1)
+
+
+def wall(episodes: Sequence[Episode], audited: Sequence[UserAudit] = (), *, recipe: Recipe = RECIPE) -> dict[str, WallLine]:
+    return {line.cue: line for line in build_wall(episodes, audited, recipe=recipe)}
+
+
+def crossed(lines: dict[str, WallLine]) -> set[str]:
+    return {name for name, line in lines.items() if line.verdict == "crossed"}
+
+
+@pytest.mark.parametrize(("users", "sets"), [(2, 20), (3, 20), (20, 4)])
+def test_clean_sets_pass_whatever_the_seed(users: int, sets: int) -> None:
+    assert [crossed(wall(lives(users, seed=seed))) for seed in range(sets)] == [set[str]()] * sets
+
+
+PLANTED: list[tuple[str, Callable[[EpisodeQuestion], EpisodeQuestion]]] = [
+    ("longest", adding(" And do so for at least a whole month, twice a week, whatever else may come along.")),
+    ("shortest", shortened),
+    ("place 2", moved),
+    ("like the question", adding(" How should I go?")),
+    ("like the profile", adding(" As a night nurse of 41: bachelors, running, triage.")),
+    ("least common words", adding(" Sesquipedalian zythology quokka vexillology numismatics fjord.")),
+    ("stale", frozen),
+]
+
+
+@pytest.mark.parametrize(("cue", "plant"), PLANTED, ids=[cue for cue, _ in PLANTED])
+def test_what_gives_the_answer_away_is_crossed_and_named(cue: str, plant: Callable[[EpisodeQuestion], EpisodeQuestion]) -> None:
+    line = wall(lives(20, plant=plant))[cue]
+    assert line.verdict == "crossed"
+    assert line.accuracy.low is not None
+    assert line.accuracy.low > line.limit > line.random
+    assert len(line.worst) == 3
+    assert all(item.share > 0.5 and item.query == "How early should I go?" and item.text for item in line.worst)
+
+
+def test_a_cue_in_half_of_the_questions_is_crossed_too() -> None:
+    assert "longest" in crossed(wall(lives(20, plant=PLANTED[0][1], share=0.5)))
+
+
+@pytest.mark.parametrize("probe", ["options_only", "question_only", "profile_only"])
+def test_a_judge_who_finds_the_answer_is_crossed(probe: Probe) -> None:
+    episodes = lives(20)
+    lines = wall(episodes, audits(episodes, probe, favourite))
+    assert probe.replace("_", " ") in crossed(lines)
+
+
+def test_a_profile_may_tell_the_start_and_the_options_alone_may_not() -> None:
+    episodes = lives(20)
+    known = {probe: audits(episodes, probe, lambda one: one.golden[0]) for probe in ("profile_only", "options_only")}
+    assert crossed(wall(episodes, [*known["profile_only"], *known["options_only"]])) == {"options only"}
+
+
+def test_a_judge_who_cannot_tell_guesses_and_one_who_was_not_asked_has_no_line() -> None:
+    episodes = lives(3)
+    lines = wall(episodes, audits(episodes, "question_only", lambda _: None))
+    assert lines["question only"].accuracy.value == pytest.approx(1 / OPTIONS)
+    assert "options only" not in lines
+
+
+def test_a_judge_asked_twice_spreads_the_choice() -> None:
+    episodes = lives(2)
+    first, second = (
+        audits(episodes, "options_only", lambda one, place=place: one.answer_choices[place].choice_id) for place in (0, 1)
+    )
+    lines = wall(episodes, [*first, *second])
+    both = [lines[name].accuracy.value or 0.0 for name in ("place 1", "place 2")]
+    assert lines["options only"].accuracy.value == pytest.approx(sum(both) / 2, abs=1e-5)
+
+
+def test_guessing_is_in_closed_form_over_questions_of_any_size() -> None:
+    one = scenario.episode()
+    (first, second), choices = one.questions, one.questions[0].answer_choices
+    smaller = varied(first, answer_choices=(choices[0], choices[2]))
+    line = wall([Episode.model_construct(user_id="u", user_profile=one.user_profile, questions=(smaller, second))])["random"]
+    assert line.accuracy.value == pytest.approx((1 / 2 + 1 / 3) / 2)
+    assert (line.items, line.verdict) == (6, "told")
+
+
+def test_a_place_is_measured_over_the_questions_that_have_it() -> None:
+    one = scenario.episode()
+    smaller = varied(one.questions[0], answer_choices=(one.questions[0].answer_choices[0], one.questions[0].answer_choices[2]))
+    lines = wall([Episode.model_construct(user_id="u", user_profile=one.user_profile, questions=(smaller, one.questions[1]))])
+    assert (lines["place 2"].items, lines["place 3"].items, lines["last place"].items) == (6, 3, 6)
+    assert lines["place 3"].random == pytest.approx(1 / 3, abs=1e-6)
+
+
+def test_equal_lengths_are_a_guess() -> None:
+    same = lives(
+        2,
+        plant=lambda one: varied(
+            one, answer_choices=tuple(varied(c, answer=f"same {i}") for i, c in enumerate(one.answer_choices))
+        ),
+    )
+    assert wall(same)["longest"].accuracy.value == pytest.approx(1 / OPTIONS)
+
+
+def test_what_one_user_shows_blocks_nothing() -> None:
+    line = wall(lives(1, plant=moved))["place 2"]
+    assert (line.accuracy.low, line.verdict) == (None, "holds")
+
+
+def test_nobody_has_no_wall() -> None:
+    assert wall([]) == {}
+
+
+def test_the_stale_line_may_reach_more_where_there_are_fewer_periods() -> None:
+    limits = [wall(lives(2), recipe=scenario.recipe(num_periods=periods))["stale"].limit for periods in (2, 4, 10)]
+    assert limits == sorted(limits, reverse=True)
+
+
+def test_what_no_assistant_sees_is_told_and_never_crossed() -> None:
+    lines = wall(lives(20, plant=moved))
+    assert {name for name, line in lines.items() if line.verdict == "told"} == {"random", "lived through", "best fixed choice"}
+
+
+def test_the_recipe_sets_the_margins() -> None:
+    wide = scenario.recipe(num_periods=PERIODS - 1, wall=WallPolicy(margin=0.9, least_change=0.01))
+    assert crossed(wall(lives(20, plant=moved), recipe=wide)) == set()
+
+
+def test_margins_make_no_user_anew() -> None:
+    other = varied(RECIPE, wall=WallPolicy(margin=0.2))
+    assert (other.user_fingerprint == RECIPE.user_fingerprint, other.fingerprint == RECIPE.fingerprint) == (True, False)
+
+
+def test_texts_without_spaces_are_compared_by_character() -> None:
+    def asked_in_chinese(one: EpisodeQuestion) -> EpisodeQuestion:
+        texts = {choice.choice_id: f"每天走路{choice.choice_id[-1]}" for choice in one.answer_choices}
+        texts[favourite(one)] = "早上几点出门最好"
+        changed = tuple(varied(choice, answer=texts[choice.choice_id]) for choice in one.answer_choices)
+        return varied(one, query="我应该早上几点出门", answer_choices=changed)
+
+    assert "like the question" in crossed(wall(lives(20, plant=asked_in_chinese)))
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10_000))
+def test_the_places_share_all_right_answers_and_no_cue_beats_the_best_fixed_choice(seed: int) -> None:
+    lines = wall(lives(2, seed=seed))
+    assert sum(lines[f"place {place + 1}"].accuracy.value or 0.0 for place in range(OPTIONS)) == pytest.approx(1, abs=1e-5)
+    best = lines["best fixed choice"].accuracy.value or 0.0
+    assert all((line.accuracy.value or 0.0) <= best + 1e-6 for line in lines.values())

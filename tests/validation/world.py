@@ -1,0 +1,88 @@
+"""A small clean set to spoil: three users whom the embedded model wrote, passed through all stages once per process."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from assets.chain import STAGES
+from assets.personas import draw_unit
+from assets.ports import ModelReply, ModelRequest, SnapshotRef
+from assets.recipes import load_recipe, units
+from assets.records.base import Record, StageName, UserRecord
+from assets.records.gate import GateRecord
+from assets.records.recipe import Recipe
+from assets.records.rows import TableName
+from assets.workshop import Workshop
+from pipelines.embedded.program import answer
+from pipelines.embedded.task import recognise
+from pipelines.resources.snapshots import ParquetSnapshots
+from tests.support import MemoryWork, line_of, reply, run
+from validation.checks import records_of
+from validation.columns import released_tables
+
+
+class EmbeddedModel:
+    """The LanguageModel port, straight to the embedded model."""
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """Its reply to the messages, which are all that it sees."""
+        messages = [{"role": message.role, "content": message.content} for message in request.messages]
+        seed = request.seed + request.sample
+        return reply(answer(recognise(messages, schema_name=request.schema_name, seed=seed)))
+
+
+@dataclass(frozen=True)
+class World:
+    """All records of the finished users, by stage and user, and the snapshots they come from."""
+
+    recipe: Recipe
+    records: Mapping[StageName, Mapping[str, UserRecord]]
+    refs: Mapping[StageName, SnapshotRef]
+
+    def rows(self, stage: StageName) -> list[Any]:
+        """The stage's records, in order."""
+        return list(self.records[stage].values())
+
+    @property
+    def released(self) -> frozenset[str]:
+        """The users."""
+        return frozenset(self.records["episodes"])
+
+    def votes(self) -> list[tuple[str, GateRecord]]:
+        """User and gate record."""
+        gated = [*self.rows("session_queries"), *self.rows("answers")]
+        return [(one.user_id, vote) for one in gated for vote in one.gate_records]
+
+    def tables(self) -> dict[TableName, list[Record]]:
+        """The rows that a release of these users would have."""
+        failures = self.refs["episodes"].failures
+        return released_tables(self.rows("episodes"), votes=self.votes(), failures=failures, released=self.released)
+
+
+def small_world_recipe() -> Recipe:
+    """The demo's recipe with fewer questions; every variable has room to change."""
+    shared = load_recipe("demo").model_dump(mode="json")
+    return Recipe.model_validate({**shared, "num_questions": 3, "num_periods": 4, "exclude_ids": ["excluded"]})
+
+
+@cache
+def world() -> World:
+    """The clean set."""
+    recipe = small_world_recipe()
+    (unit,) = units(recipe)
+    with TemporaryDirectory() as folder:
+        shop = Workshop(model=EmbeddedModel(), snapshots=ParquetSnapshots(Path(folder)), work=MemoryWork())
+        writer = shop.snapshots.writer("personas", unit=unit.key)
+        writer.add("personas", draw_unit(recipe, unit))
+        refs: dict[StageName, SnapshotRef] = {"personas": writer.finish([])}
+        for stage in STAGES[1:]:
+            refs[stage.name] = run(line_of(stage, shop, recipe, refs).run()).ref
+        found: dict[StageName, dict[str, UserRecord]] = {stage.name: records_of(stage, refs, shop) for stage in STAGES}
+    users = list(found["episodes"])
+    records: dict[StageName, dict[str, UserRecord]] = {
+        name: {user: rows[user] for user in users} for name, rows in found.items()
+    }
+    return World(recipe, records, refs)

@@ -1,0 +1,141 @@
+"""What must hold of the answers and their keys."""
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+
+from assets.records.answer import AnswerSet, QuestionAnswers
+from assets.records.gate import GateName
+from assets.records.recipe import Recipe
+from assets.records.schema import SchemaQuestion, StateSchema
+from assets.records.trajectory import StateTrajectory
+from assets.variants import lived
+from validation.rules import Rule, SetRule, Violation, expect, invariants
+from validation.votes import accepting_votes
+from validation.wording import spells
+
+SENTENCE_END = re.compile(r"[.!?。！？]+(?=\s|$)")
+FAVOUR_LIMIT = 4.0  # standard deviations; by chance one position in some 30 000 lies beyond
+
+
+def _answered(record: AnswerSet, schema: StateSchema) -> Iterator[tuple[SchemaQuestion, QuestionAnswers]]:
+    """The schema's questions that have answers, with them."""
+    answers = {one.question_id: one for one in record.questions}
+    yield from ((one, answers[one.question_id]) for one in schema.questions if one.question_id in answers)
+
+
+def every_question_is_answered(record: AnswerSet, schema: StateSchema, _: Recipe) -> Iterator[str]:
+    """The schema's questions are answered, and no other."""
+    here, there = [one.question_id for one in record.questions], [one.question_id for one in schema.questions]
+    yield from expect(here == there, f"answers the questions {here}, the schema has {there}")
+
+
+def questions_have_enough_options(record: AnswerSet, recipe: Recipe) -> Iterator[str]:
+    """Every question has the recipe's least number of options, and a golden one for every period."""
+    for question in record.questions:
+        count, golden = len(question.choices), len(question.golden)
+        yield from expect(count >= recipe.min_variants_per_question, f"{question.question_id} has {count} options")
+        yield from expect(golden == recipe.num_periods + 1, f"{question.question_id} has {golden} golden choices")
+
+
+def variants_are_legal(record: AnswerSet, schema: StateSchema, _: Recipe) -> Iterator[str]:
+    """Each option is for one choice of each of the question's variables, in their order."""
+    for question, answers in _answered(record, schema):
+        choices = [schema.choices.get(name, []) for name in question.required_info]
+        for option in answers.choices:
+            fits = [value in own for value, own in zip(option.state, choices, strict=False)]
+            legal = len(option.state) == len(choices) and all(fits)
+            yield from expect(legal, f"{option.choice_id} is for {list(option.state)}, which is no variant of its question")
+
+
+def golden_options_are_right(record: AnswerSet, schema: StateSchema, trajectory: StateTrajectory, _: Recipe) -> Iterator[str]:
+    """In every period exactly one option matches the state, and it is the golden one."""
+    for question, answers in _answered(record, schema):
+        states = lived(question, trajectory)
+        for period, (variant, golden) in enumerate(zip(states, answers.golden, strict=False)):
+            right = [option.choice_id for option in answers.choices if option.state == variant]
+            yield from expect(
+                right == [golden], f"in period {period} the key of {question.question_id} is {golden}, right is {right}"
+            )
+
+
+def types_say_what_was_lived(record: AnswerSet, schema: StateSchema, trajectory: StateTrajectory, _: Recipe) -> Iterator[str]:
+    """An option is "experience" when the user lived through its variant, else "random"."""
+    for question, answers in _answered(record, schema):
+        states = set(lived(question, trajectory))
+        for option in answers.choices:
+            right = "experience" if option.state in states else "random"
+            yield from expect(option.type == right, f"{option.choice_id} has the type {option.type!r}, it is {right!r}")
+
+
+def answers_passed_their_gates(record: AnswerSet, schema: StateSchema, recipe: Recipe) -> Iterator[str]:
+    """The very words kept were taken for their variant, and chosen for it, by as many judges as the recipe asks."""
+    gates: tuple[GateName, ...] = ("recovery", "choice") if recipe.gates.reverse else ("recovery",)
+    votes = {gate: accepting_votes(record.gate_records, gate=gate) for gate in gates}
+    for question, answers in _answered(record, schema):
+        for option in answers.choices:
+            told = frozenset(zip(question.required_info, option.state, strict=False))
+            for gate in gates:
+                count = votes[gate][option.answer, told]
+                enough = count >= recipe.gates.votes_needed
+                yield from expect(enough, f"{option.choice_id} has {count} accepting votes of the {gate} gate")
+
+
+def answers_are_a_few_sentences(record: AnswerSet, _: Recipe) -> Iterator[str]:
+    """An answer has two or three sentences; one more or fewer is told, not blocked."""
+    for choice in (choice for question in record.questions for choice in question.choices):
+        count = len(SENTENCE_END.findall(choice.answer))
+        yield from expect(1 <= count <= 4, f"{choice.choice_id} has {count} sentences")
+
+
+def values_are_not_copied_into_answers(record: AnswerSet, _: Recipe) -> Iterator[str]:
+    """An answer follows from its values and does not name them, or the options could be told apart by their labels."""
+    for choice in (choice for question in record.questions for choice in question.choices):
+        for value in (value for value in choice.state if "_" in value and spells(choice.answer, value)):
+            yield f"{choice.choice_id} spells {value!r}"
+
+
+def no_position_is_favoured(records: Sequence[AnswerSet], _: Recipe) -> Iterator[Violation]:
+    """The option that is right at first stands at every place about as often as a shuffle would have it."""
+    questions = [(record.user_id, one) for record in records for one in record.questions if one.golden]
+    for place in range(max((len(one.choices) for _, one in questions), default=0)):
+        shown = [(user_id, one) for user_id, one in questions if place < len(one.choices)]
+        right = [user_id for user_id, one in shown if one.choices[place].choice_id == one.golden[0]]
+        chances = [1 / len(one.choices) for _, one in shown]
+        expected, deviation = sum(chances), math.sqrt(sum(chance * (1 - chance) for chance in chances))
+        if len(right) - expected > FAVOUR_LIMIT * deviation:
+            told = (
+                f"option {place + 1} is right at first in {len(right)} of {len(shown)} questions, {expected:.1f} were expected"
+            )
+            yield Violation(right[0], told)
+
+
+RULES = (
+    Rule("options_differ", "Options of a question differ in id, variant and words, and golden ones exist.", invariants),
+    Rule("all_answered", "Every question is answered.", every_question_is_answered, beside=("state_schema",)),
+    Rule("enough_options", "Questions have enough options and a golden one per period.", questions_have_enough_options),
+    Rule("legal_variants", "Options are for variants of their question.", variants_are_legal, beside=("state_schema",)),
+    Rule(
+        "golden_is_right",
+        "In every period exactly one option matches the state, and it is the golden one.",
+        golden_options_are_right,
+        beside=("state_schema", "state_trajectory"),
+    ),
+    Rule(
+        "types_are_right",
+        "Options say whether the user lived through their variant.",
+        types_say_what_was_lived,
+        beside=("state_schema", "state_trajectory"),
+    ),
+    Rule(
+        "answers_passed_gates",
+        "Every answer was taken for its variant, and chosen for it, by enough judges.",
+        answers_passed_their_gates,
+        beside=("state_schema",),
+    ),
+    Rule("a_few_sentences", "Answers have two or three sentences.", answers_are_a_few_sentences, blocking=False),
+    Rule("no_copied_value", "Answers spell no value of their variant.", values_are_not_copied_into_answers, blocking=False),
+    SetRule(
+        "no_favoured_position", "No position is right more often than chance has it.", no_position_is_favoured, blocking=False
+    ),
+)

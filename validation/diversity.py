@@ -1,0 +1,138 @@
+"""Questions that ask nearly the same, by words and by meaning, within a user and across users."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from assets.chance import Chance
+from assets.ports import BudgetReached, Embedder, EndpointError, Vector
+from assets.records.episode import Episode
+from assets.records.recipe import Recipe
+from assets.records.report import Diversity, Twins
+
+if TYPE_CHECKING:
+    from assets.intervals import Array
+
+MOST_COMPARED = 1000  # questions; every pair of them is compared
+MOST_TWINS = 8
+STEPS = 10
+WORDS_ONLY = "not compared: the recipe names no embedding model"
+
+
+@dataclass(frozen=True)
+class Meanings:
+    """Vectors by text. `told` names the model that made them, or says why there are none; `problem` is for the log."""
+
+    told: str = WORDS_ONLY
+    vectors: Mapping[str, Vector] = field(default_factory=dict[str, Vector])
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The questions compared: who asks them, and their words."""
+
+    users: tuple[str, ...]
+    texts: tuple[str, ...]
+
+
+def compared(episodes: Sequence[Episode], *, recipe: Recipe) -> Compared:
+    """All questions; of a large set those of users drawn by seed, in the set's order."""
+    per_user = max((len(episode.questions) for episode in episodes), default=1)
+    drawn = Chance(recipe.seed, "diversity").sampled(range(len(episodes)), MOST_COMPARED // per_user)
+    asked = [(episodes[place].user_id, question.query) for place in sorted(drawn) for question in episodes[place].questions]
+    return Compared(tuple(user for user, _ in asked), tuple(text for _, text in asked))
+
+
+async def question_meanings(questions: Compared, embedder: Embedder | None, *, recipe: Recipe) -> Meanings:
+    """Ask for the vectors of all texts. An endpoint that gives none leaves the words to be compared, and the report says so."""
+    model = recipe.diversity.embedding_model
+    if not model or embedder is None or not questions.texts:
+        return Meanings()
+    texts = list(dict.fromkeys(questions.texts))
+    try:
+        found = await embedder.embed(texts, model=model)
+    except BudgetReached:
+        raise
+    except EndpointError as error:
+        return Meanings("not compared: the endpoint gave no embeddings", problem=str(error))
+    return Meanings(shared_name(model), dict(zip(texts, found, strict=True)))
+
+
+def shared_name(model: str) -> str:
+    """A model's name without the folders that it may lie in on the machine where the report is made."""
+    return model.replace("\\", "/").rstrip("/").rpartition("/")[2]
+
+
+def diversity(questions: Compared, meanings: Meanings, *, recipe: Recipe) -> Diversity | None:
+    """Near-duplicates among the questions; None for fewer than two."""
+    import numpy as np
+
+    count, near = len(questions.texts), recipe.diversity.near
+    if count < 2:
+        return None
+    likeness = _likeness(questions, meanings)
+    np.fill_diagonal(likeness, 0.0)
+    users = np.array(questions.users)
+    same = users[:, None] == users[None, :]
+    nearest = likeness.max(axis=1)
+    steps = np.minimum((nearest * STEPS).astype(int), STEPS - 1)
+    return Diversity(
+        questions=count,
+        threshold=near,
+        meaning=meanings.told,
+        near_within=_share((np.where(same, likeness, 0.0) >= near).any(axis=1).sum(), count),
+        near_across=_share((np.where(same, 0.0, likeness) >= near).any(axis=1).sum(), count),
+        likeness=tuple(int(number) for number in np.bincount(steps, minlength=STEPS)),
+        twins=tuple(_twins(questions, likeness)),
+    )
+
+
+def _likeness(questions: Compared, meanings: Meanings) -> "Array":
+    """The greater of two likenesses for each pair: of the sets of words, and of what the texts mean.
+
+    Rounded to three digits, because the last bits of a vector's product differ between machines.
+    """
+    import numpy as np
+    from rapidfuzz import fuzz, process, utils
+
+    words = process.cdist(
+        questions.texts, questions.texts, scorer=fuzz.token_set_ratio, processor=utils.default_process, dtype=np.float64
+    )
+    found = words / 100
+    if meanings.vectors:
+        vectors = np.array([meanings.vectors[text] for text in questions.texts])
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        unit = vectors / np.where(lengths, lengths, 1.0)
+        found = np.maximum(found, unit @ unit.T)
+    return np.clip(np.round(found, 3), 0.0, 1.0)
+
+
+def _twins(questions: Compared, likeness: "Array") -> list[Twins]:
+    """The most alike pairs; a pair of words that several users share is shown once."""
+    import numpy as np
+
+    rows, columns = np.triu_indices(len(questions.texts), k=1)
+    order = np.argsort(-likeness[rows, columns], kind="stable")
+    found: dict[frozenset[str], Twins] = {}
+    for place in order:
+        first, second = int(rows[place]), int(columns[place])
+        texts = frozenset((questions.texts[first], questions.texts[second]))
+        if len(found) == MOST_TWINS or not likeness[first, second]:
+            break
+        found.setdefault(texts, _pair(questions, first, second, likeness=float(likeness[first, second])))
+    return list(found.values())
+
+
+def _pair(questions: Compared, first: int, second: int, *, likeness: float) -> Twins:
+    return Twins(
+        first_user=questions.users[first],
+        first=questions.texts[first],
+        second_user=questions.users[second],
+        second=questions.texts[second],
+        likeness=likeness,
+    )
+
+
+def _share(count: int, total: int) -> float:
+    return round(int(count) / total, 4)

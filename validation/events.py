@@ -1,0 +1,50 @@
+"""What must hold of the life events."""
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+
+from assets.records.event import EventSet
+from assets.records.recipe import Recipe
+from assets.records.trajectory import StateTrajectory
+from validation.rules import Rule, expect
+from validation.wording import alike
+
+
+def every_period_has_events(record: EventSet, recipe: Recipe) -> Iterator[str]:
+    """Each period after the first has at least one event, and none is left over."""
+    indices = [period.index for period in record.periods]
+    yield from expect(indices == list(range(1, recipe.num_periods + 1)), f"has events for the periods {indices}")
+    for period in record.periods:
+        yield from expect(bool(period.events), f"period {period.index} has no event")
+
+
+def events_cause_the_updates(record: EventSet, trajectory: StateTrajectory, _: Recipe) -> Iterator[str]:
+    """Every update is caused by exactly one event, and no event is about a state that stays."""
+    updates = {period.index: {update.variable for update in period.updates} for period in trajectory.periods}
+    for period in record.periods:
+        causes = Counter(itertools.chain.from_iterable(event.states for event in period.events))
+        changed, place = updates.get(period.index, set[str]()), f"period {period.index}"
+        unchanged, unexplained = sorted(set(causes) - changed), sorted(changed - set(causes))
+        doubled = sorted(name for name, count in causes.items() if count > 1)
+        yield from expect(not unchanged, f"{place} has an event for {unchanged}, which did not change")
+        yield from expect(not unexplained, f"{place} changes {unexplained} without an event")
+        yield from expect(not doubled, f"{place} has two events for {doubled}")
+
+
+def events_differ(record: EventSet, _: Recipe) -> Iterator[str]:
+    """The same thing happens once in a life as short as this."""
+    for group in alike(event.text for period in record.periods for event in period.events):
+        yield f"{len(group)} events read {group[0][:80]!r}"
+
+
+RULES = (
+    Rule("events_per_period", "Every period has events.", every_period_has_events),
+    Rule(
+        "events_cause_updates",
+        "Every update is caused by exactly one event, and no event is about an unchanged state.",
+        events_cause_the_updates,
+        beside=("state_trajectory",),
+    ),
+    Rule("events_differ", "No event happens twice.", events_differ, blocking=False),
+)

@@ -1,0 +1,114 @@
+"""What must hold of the sessions and their first utterances."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from assets.records.event import EventSet
+from assets.records.recipe import Recipe
+from assets.records.schema import StateSchema
+from assets.records.session import Session, SessionSet
+from assets.records.trajectory import StateTrajectory
+from assets.session_queries import MAX_STATES_PER_INITIAL_QUERY
+from assets.session_times import WEEKS_BEFORE_START
+from assets.state_trajectory import period_dates
+from validation.rules import Rule, expect, invariants
+from validation.votes import accepting_votes
+from validation.wording import alike, spells
+
+
+def _sessions(record: SessionSet) -> Iterator[Session]:
+    return (session for period in record.periods for session in period.sessions)
+
+
+def initial_queries_expose_few_states(record: SessionSet, _: Recipe) -> Iterator[str]:
+    """An initial query exposes one to three states."""
+    for session in record.periods[0].sessions:
+        count = len(session.exposed_states)
+        yield from expect(count <= MAX_STATES_PER_INITIAL_QUERY, f"{session.query[:60]!r} exposes {count} states")
+
+
+def sessions_lie_inside_their_period(record: SessionSet, recipe: Recipe) -> Iterator[str]:
+    """Sessions take place within their period, the initial ones in the weeks before the start date."""
+    for period in record.periods:
+        start, end = period_dates(recipe, period.index)
+        start = start if period.index else recipe.start_date - timedelta(weeks=WEEKS_BEFORE_START)
+        for session in period.sessions:
+            inside = start < session.session_time.date() < end
+            yield from expect(inside, f"the session of {session.session_time} lies outside period {period.index}")
+
+
+def sessions_expose_what_is_new(record: SessionSet, trajectory: StateTrajectory, _: Recipe) -> Iterator[str]:
+    """The initial sessions expose the whole state, later ones exactly the updates of their period, with the new values."""
+    found = {period.index: period.sessions for period in record.periods}
+    yield from (f"has sessions of period {index}, which there is not" for index in found if index >= len(trajectory.periods))
+    for period in trajectory.periods:
+        due = {update.variable: update.new for update in period.updates} if period.index else period.state
+        exposed = {name: value for one in found.get(period.index, ()) for name, value in one.exposed_states.items()}
+        for name in sorted(due.keys() | exposed.keys()):
+            here, there = exposed.get(name), due.get(name)
+            yield from expect(here == there, f"period {period.index} exposes {name!r} as {here!r}, it should be {there!r}")
+
+
+def sessions_tell_the_events(record: SessionSet, events: EventSet, _: Recipe) -> Iterator[str]:
+    """Every event has its session, which exposes the states of that event; the initial sessions have none."""
+    due = {period.index: {(event.text, frozenset(event.states)) for event in period.events} for period in events.periods}
+    for period in record.periods:
+        told = {(one.event, frozenset(one.exposed_states)) for one in period.sessions}
+        if not period.index:
+            yield from (f"an initial session has the event {event[:60]!r}" for event, _ in told if event is not None)
+            continue
+        wanted = due.get(period.index, set())
+        untold, foreign = sorted(text[:60] for text, _ in wanted - told), len(told - wanted)
+        yield from expect(not untold, f"period {period.index} has no session for the events {untold}")
+        yield from expect(not foreign, f"period {period.index} has {foreign} sessions that are for none of its events")
+
+
+def queries_passed_their_gate(record: SessionSet, recipe: Recipe) -> Iterator[str]:
+    """The very words kept were read as meant, by as many judges as the recipe asks."""
+    votes = accepting_votes(record.gate_records, gate="exposure")
+    for session in _sessions(record):
+        count = votes[session.query, frozenset(session.exposed_states.items())]
+        enough = count >= recipe.gates.votes_needed
+        yield from expect(enough, f"{session.query[:60]!r} has {count} accepting votes for what it exposes")
+
+
+def values_are_not_copied_into_queries(record: SessionSet, schema: StateSchema, _: Recipe) -> Iterator[str]:
+    """A query hints at the values that it exposes and spells none, neither its own nor another variable's."""
+    for session in _sessions(record):
+        for name, values in schema.choices.items():
+            for value in (value for value in values if "_" in value and spells(session.query, value)):
+                yield f"{session.query[:60]!r} spells {value!r} of {name!r}"
+
+
+def queries_differ(record: SessionSet, _: Recipe) -> Iterator[str]:
+    """A user does not open two sessions with the same words."""
+    for group in alike(session.query for session in _sessions(record)):
+        yield f"{len(group)} sessions begin with {group[0][:60]!r}"
+
+
+RULES = (
+    Rule("few_states_each", "Initial queries expose one to three states.", initial_queries_expose_few_states),
+    Rule("inside_period", "Sessions lie inside their period.", sessions_lie_inside_their_period),
+    Rule("times_increase", "Sessions of a period follow each other in time, and none exposes a variable again.", invariants),
+    Rule(
+        "exposes_what_is_new",
+        "Sessions expose exactly the initial state, then exactly the updates.",
+        sessions_expose_what_is_new,
+        beside=("state_trajectory",),
+    ),
+    Rule(
+        "tells_the_events",
+        "Every event has its session, every later session its event.",
+        sessions_tell_the_events,
+        beside=("events",),
+    ),
+    Rule("queries_passed_gate", "Every query was read as meant by enough judges.", queries_passed_their_gate),
+    Rule(
+        "no_copied_value",
+        "Queries spell no value.",
+        values_are_not_copied_into_queries,
+        blocking=False,
+        beside=("state_schema",),
+    ),
+    Rule("queries_differ", "No two sessions of a user begin with the same words.", queries_differ, blocking=False),
+)

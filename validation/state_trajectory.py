@@ -1,0 +1,118 @@
+"""What must hold of the state trajectories; how well they move is judged with the stage's own measures."""
+
+from collections import Counter
+from collections.abc import Iterator
+from statistics import fmean
+
+from assets.records.recipe import Recipe
+from assets.records.schema import StateSchema
+from assets.records.trajectory import StateTrajectory
+from assets.state_trajectory import period_dates
+from assets.trajectory_quality import all_can_move, balance, golden_change_share, ping_pongs, unmoved
+from validation.rules import Rule, expect, invariants
+
+LEAST_EVENNESS = 0.4
+GOLDEN_CHANGES_OFF = 0.1
+
+
+def states_are_legal(trajectory: StateTrajectory, schema: StateSchema, _: Recipe) -> Iterator[str]:
+    """Every state assigns exactly the schema's variables, each one of its choices."""
+    for period in trajectory.periods:
+        missing, orphans = sorted(set(schema.choices) - set(period.state)), sorted(set(period.state) - set(schema.choices))
+        yield from expect(not missing, f"the state of period {period.index} lacks {missing}")
+        yield from expect(not orphans, f"the state of period {period.index} has {orphans}, which the schema does not know")
+        for name, value in period.state.items():
+            legal = value in schema.choices.get(name, [value])
+            yield from expect(legal, f"period {period.index} sets {name!r} to {value!r}, which is none of its choices")
+
+
+def periods_have_the_recipes_dates(trajectory: StateTrajectory, recipe: Recipe) -> Iterator[str]:
+    """Periods chain from the start date in steps of the recipe's months."""
+    yield from expect(len(trajectory.periods) == recipe.num_periods + 1, f"has {len(trajectory.periods)} periods")
+    yield from expect(trajectory.periods[0].end == recipe.start_date, "does not begin on the start date")
+    for period in trajectory.periods[1:]:
+        dates = (period.start, period.end)
+        yield from expect(dates == period_dates(recipe, period.index), f"period {period.index} has the dates {dates}")
+
+
+def periods_change_about_as_much_as_wanted(trajectory: StateTrajectory, recipe: Recipe) -> Iterator[str]:
+    """One update more or fewer than wanted is fine."""
+    for period in trajectory.periods[1:]:
+        count = len(period.updates)
+        fits = recipe.fewest_changes <= count <= recipe.num_changes_per_period + 1
+        yield from expect(fits, f"period {period.index} has {count} updates")
+
+
+def no_variable_changes_too_often(trajectory: StateTrajectory, recipe: Recipe) -> Iterator[str]:
+    """The cap per variable holds."""
+    counts = Counter(update.variable for period in trajectory.periods for update in period.updates)
+    for name, count in counts.items():
+        yield from expect(count <= recipe.max_changes_per_state, f"{name} changes {count} times")
+
+
+def every_variable_moves(trajectory: StateTrajectory, recipe: Recipe) -> Iterator[str]:
+    """A variable that never changes tells nothing of memory, as long as there is room for all to change."""
+    if all_can_move(len(trajectory.periods[0].state), recipe):
+        yield from (f"{name} never changes" for name in unmoved(trajectory.periods))
+
+
+def no_value_returns_at_once(trajectory: StateTrajectory, recipe: Recipe) -> Iterator[str]:
+    """A value left is not taken up again within two periods; a variable with two values has no other way to change."""
+    for found in ping_pongs(trajectory.periods) if recipe.num_choices_per_state > 2 else ():
+        yield f"{found.variable} leaves {found.value!r} in period {found.left} and returns to it in period {found.back}"
+
+
+def values_are_balanced(trajectory: StateTrajectory, schema: StateSchema, recipe: Recipe) -> Iterator[str]:
+    """Where one value has nearly all the time, guessing it is right nearly always."""
+    if all_can_move(len(schema.variables), recipe):
+        evenness = fmean(balance(trajectory.periods, schema.choices).values())
+        yield from expect(evenness >= LEAST_EVENNESS, f"has an evenness of {evenness:.2f}, wanted are {LEAST_EVENNESS} or more")
+
+
+def right_answers_change_as_wanted(trajectory: StateTrajectory, schema: StateSchema, recipe: Recipe) -> Iterator[str]:
+    """The share of right answers that change in a period is near the recipe's target, where it names one."""
+    share, target = (
+        golden_change_share(trajectory.periods, [one.required_info for one in schema.questions]),
+        recipe.golden_changes,
+    )
+    near = target is None or abs(share - target) <= GOLDEN_CHANGES_OFF
+    yield from expect(near, f"has another right answer in {share:.0%} of the cases, the recipe wants {target or 0:.0%}")
+
+
+RULES = (
+    Rule(
+        "states_follow",
+        "Each state is the one before with updates that change something, and periods chain.",
+        invariants,
+    ),
+    Rule(
+        "legal_states",
+        "States assign the schema's variables, each one of its choices.",
+        states_are_legal,
+        beside=("state_schema",),
+    ),
+    Rule("period_dates", "Periods chain from the start date in equal steps.", periods_have_the_recipes_dates),
+    Rule(
+        "changes_per_period",
+        "Every period changes about as much as wanted.",
+        periods_change_about_as_much_as_wanted,
+        blocking=False,
+    ),
+    Rule("changes_per_variable", "No variable changes too often.", no_variable_changes_too_often),
+    Rule("every_variable_moves", "Every variable changes at least once.", every_variable_moves, blocking=False),
+    Rule("no_ping_pong", "No value left is taken up again within two periods.", no_value_returns_at_once, blocking=False),
+    Rule(
+        "balanced_values",
+        "Each value has its share of the time.",
+        values_are_balanced,
+        blocking=False,
+        beside=("state_schema",),
+    ),
+    Rule(
+        "golden_changes",
+        "Right answers change about as often as the recipe wants.",
+        right_answers_change_as_wanted,
+        blocking=False,
+        beside=("state_schema",),
+    ),
+)

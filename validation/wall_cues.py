@@ -1,0 +1,131 @@
+"""Ways to choose an option without memory, each a program over the texts (DESIGN section 7)."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from assets.records.episode import Episode, EpisodeQuestion
+
+# Scripts without spaces are compared by character.
+WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]+")
+Weights = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question of one user, with the answers' words at hand."""
+
+    episode: Episode
+    question: EpisodeQuestion
+
+    @property
+    def answers(self) -> list[str]:
+        """The options' texts as shown."""
+        return [choice.answer for choice in self.question.answer_choices]
+
+    def golden_shares(self) -> Weights:
+        """Each option's share of the periods in which it is right."""
+        counts = Counter(self.question.golden)
+        return tuple(counts[choice.choice_id] / len(self.question.golden) for choice in self.question.answer_choices)
+
+
+@dataclass(frozen=True)
+class Cue:
+    """`take` gives each option's probability of being taken, None where the cue says nothing about the question."""
+
+    name: str
+    meaning: str
+    take: Callable[[Asked], Weights | None]
+
+
+def most(scores: Sequence[float]) -> Weights:
+    """The option with the highest score; equal ones share."""
+    best = [score == max(scores) for score in scores]
+    return tuple(one / sum(best) for one in best)
+
+
+def words(text: str) -> frozenset[str]:
+    """The different words of a text, in lower case."""
+    return frozenset(WORD.findall(text.casefold()))
+
+
+def _longest(asked: Asked) -> Weights:
+    return most([len(answer) for answer in asked.answers])
+
+
+def _shortest(asked: Asked) -> Weights:
+    return most([-len(answer) for answer in asked.answers])
+
+
+def _overlap(text: Callable[[Asked], str]) -> Callable[[Asked], Weights]:
+    def take(asked: Asked) -> Weights:
+        known = words(text(asked))
+        return most([len(words(answer) & known) for answer in asked.answers])
+
+    return take
+
+
+def _likeness_to_others(asked: Asked) -> list[float]:
+    """How many words each option shares with the others, on average over the words it has."""
+    found = [words(answer) for answer in asked.answers]
+    uses = Counter(word for one in found for word in one)
+    return [sum(uses[word] - 1 for word in one) / max(1, len(one)) for one in found]
+
+
+def _common(asked: Asked) -> Weights:
+    return most(_likeness_to_others(asked))
+
+
+def _odd(asked: Asked) -> Weights:
+    return most([-likeness for likeness in _likeness_to_others(asked)])
+
+
+def _lived(asked: Asked) -> Weights:
+    return most([choice.type == "experience" for choice in asked.question.answer_choices])
+
+
+def _best_fixed(asked: Asked) -> Weights:
+    return most(asked.golden_shares())
+
+
+def stale(asked: Asked) -> Weights:
+    """The option that was right at the start."""
+    return most([choice.choice_id == asked.question.golden[0] for choice in asked.question.answer_choices])
+
+
+def _at(place: int) -> Callable[[Asked], Weights | None]:
+    def take(asked: Asked) -> Weights | None:
+        count = len(asked.question.answer_choices)
+        return most([index == place for index in range(count)]) if place < count else None
+
+    return take
+
+
+def places(count: int) -> Iterator[Cue]:
+    """Always the option at one place, over the questions that have it; the first is the usual constant choice."""
+    for place in range(count):
+        meaning = "always the first option shown" if place == 0 else f"always option {place + 1}, of questions that have one"
+        yield Cue(f"place {place + 1}", meaning, _at(place))
+    yield Cue("last place", "always the last option shown", lambda asked: _at(len(asked.answers) - 1)(asked))
+
+
+TEXT_CUES = (
+    Cue("longest", "the option with the most characters", _longest),
+    Cue("shortest", "the option with the fewest characters", _shortest),
+    Cue(
+        "like the question", "the option that shares most words with the question", _overlap(lambda asked: asked.question.query)
+    ),
+    Cue(
+        "like the profile",
+        "the option that shares most words with the user's profile",
+        _overlap(lambda asked: asked.episode.user_profile.formatted_str),
+    ),
+    Cue("most common words", "the option most like the others in its words", _common),
+    Cue("least common words", "the option least like the others in its words", _odd),
+)
+STALE = Cue("stale", "knows the start and nothing later", stale)
+TOLD = (
+    Cue("lived through", "knows which options were added only to fill up", _lived),
+    Cue("best fixed choice", "the option right most often: no way to look at texts alone gets further", _best_fixed),
+)

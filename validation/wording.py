@@ -1,0 +1,25 @@
+"""Words compared as a reader compares them: without case, spacing and underscores."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+
+@lru_cache(maxsize=4096)  # one text is looked through for many values
+def folded(text: str) -> str:
+    """The text in one case, with single spaces for underscores and white space."""
+    return " ".join(text.replace("_", " ").casefold().split())
+
+
+def spells(text: str, value: str) -> bool:
+    """Whether the text has the value's words in one piece, as whole words."""
+    return re.search(rf"(?<!\w){re.escape(folded(value))}(?!\w)", folded(text)) is not None
+
+
+def alike(texts: Iterable[str]) -> Iterator[list[str]]:
+    """Groups of two or more texts that read the same, in order of their first."""
+    groups: defaultdict[str, list[str]] = defaultdict(list)
+    for text in texts:
+        groups[folded(text)].append(text)
+    yield from (group for group in groups.values() if len(group) > 1)
