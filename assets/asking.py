@@ -44,7 +44,7 @@ class Unusable(ValueError):
 
 async def ask(model: LanguageModel, asked: Ask[T, R], *, recipe: Recipe) -> R:
     """Ask until a reply passes. Raises UserFailed after `gates.max_reasks` further tries."""
-    messages = asked.prompt.messages
+    messages, made = asked.prompt.messages, set[tuple[Message, ...]]()
     for remaining in range(recipe.gates.max_reasks, -1, -1):
         reply = await model.complete(_request(asked, messages=messages, recipe=recipe))
         try:
@@ -53,7 +53,12 @@ async def ask(model: LanguageModel, asked: Ask[T, R], *, recipe: Recipe) -> R:
             if remaining == 0:
                 message = f"{asked.prompt.name}: {problem}"
                 raise UserFailed(problem.reason, message, last_reply=reply.text) from problem
-            messages = (*asked.prompt.messages, *_objection(reply, str(problem)))
+            told = _objection(reply, str(problem))
+            messages = (*asked.prompt.messages, *told)
+            # Who repeats a mistake hears of it once more: an equal request would get the equal reply from the call cache.
+            while messages in made:
+                messages = (*messages, *told)
+            made.add(messages)
             if isinstance(model, MeteredModel):
                 model.meter.add(Usage(reasks=1))
     raise AssertionError("unreachable: the loop returns or raises")

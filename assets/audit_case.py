@@ -16,8 +16,8 @@ from assets.records.session import Session, SessionSet
 from assets.records.trajectory import StateTrajectory
 from assets.variants import Variant, variants_of
 
-# Drafts that no gate reaches (`max_redrafts` ends at 5): their trials have sample numbers and orders of their own.
-PAIR_DRAFT, DECOY_DRAFT = 8, 9
+# Drafts that no gates reach (`max_redrafts` ends at 5 for each): their trials have samples and orders of their own.
+PAIR_DRAFT, DECOY_DRAFT = 98, 99
 
 
 @dataclass(frozen=True)

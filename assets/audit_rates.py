@@ -148,15 +148,20 @@ def accepted_by_votes(per_reading: float, policy: GatePolicy) -> float:
 
 
 def calls_per_accepted_item(records: Iterable[tuple[str, GateRecord]]) -> dict[GateName, float]:
-    """By gate, readings and rewritings per accepted item; each record comes with its user. First drafts count for nothing."""
+    """By gate, readings and rewritings per accepted item; each record comes with its user, those of an item in order.
+
+    A text is rewritten for the gate that refused the one before. First drafts count for nothing.
+    """
     calls, accepted = Counter[GateName](), dict[GateName, set[tuple[str, str]]]()
-    texts: set[tuple[str, str, str, int, int]] = set()
+    before: dict[tuple[str, str], GateRecord] = {}
     for user_id, record in records:
+        item = (user_id, record.item_id)
         calls[record.gate] += 1
-        text = (record.gate, user_id, record.item_id, record.draft, record.refinement)
-        calls[record.gate] += text not in texts and (record.draft, record.refinement) != (0, 0)
-        texts.add(text)
+        last = before.get(item)
+        if last is not None and (last.draft, last.refinement) != (record.draft, record.refinement):
+            calls[last.gate] += 1
+        before[item] = record
         passed = accepted.setdefault(record.gate, set())
         if record.accepted:
-            passed.add((user_id, record.item_id))
+            passed.add(item)
     return {gate: round(calls[gate] / len(passed), DIGITS) for gate, passed in sorted(accepted.items()) if passed}

@@ -34,8 +34,9 @@ class ReleaseContent:
     """Everything that a release is made from. All of it decides the bytes, so all of it has to be reproducible.
 
     `episodes` are read once, in order, and then `gate_records`, pairs of user id and record; of those only the users with
-    an episode count, and what was seen of others is what `failures` carry themselves. `prompts` maps a template's name to its fingerprint; `generator` is name and version of the
-    program; `usage` None: it was not recorded; `repository` is "owner/name" on the Hub, for the loading instructions.
+    an episode count, and what was seen of others is what `failures` carry themselves. `prompts` maps a template's name to
+    its fingerprint; `generator` is name and version of the program; `usage` None: it was not recorded; `repository` is
+    "owner/name" on the Hub, for the loading instructions.
     What changed since the version before is not in here: `folder.py` puts that section into the card, once it knows.
     """
 

@@ -100,7 +100,7 @@ class ReleaseDiff(Record):
     @property
     def level(self) -> Level:
         """Which number of the version has to grow."""
-        return max((reason.level for reason in self.reasons), key=LEVELS.index, default="same")
+        return LEVELS[max((LEVELS.index(reason.level) for reason in self.reasons), default=0)]
 
     @property
     def reason(self) -> str:

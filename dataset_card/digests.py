@@ -5,10 +5,12 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
+ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
 
 def canonical(value: object) -> bytes:
     """JSON with sorted keys, no spaces, UTF-8. Raises TypeError for what JSON does not know."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+    return ENCODER.encode(value).encode()
 
 
 def canonical_digest(value: object) -> str:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from assets.records.base import Record
-from assets.records.columnar import arrow_schema, to_table
+from assets.records.columnar import arrow_schema, to_rows
 from assets.records.episode import Episode
 from dataset_card.digests import RowDigest, file_digest
 from dataset_card.manifest import ManifestFile
@@ -60,9 +60,9 @@ class ParquetSink:
         return described(self.path, root=root, digest=self._digest)
 
     def _write(self, records: list[Record]) -> None:
-        table: pa.Table = to_table(records, record_type=self._type)
-        self._digest.add(table.to_pylist())
-        self._writer.write_table(table)
+        rows = to_rows(records, record_type=self._type)
+        self._digest.add(rows)
+        self._writer.write_table(pa.Table.from_pylist(rows, schema=arrow_schema(self._type)))
 
 
 class DataJsonSink:

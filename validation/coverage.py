@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from assets.records.persona import Persona
 from assets.records.recipe import Recipe
-from assets.records.report import CoverageLine, GroupShare
+from assets.records.variety import CoverageLine, GroupShare
 
 COLUMNS = ("age", "sex", "education_level", "occupation", "marital_status")
 # The paper's App. C.1 speaks of six groups from 18 to 85 years.

@@ -8,7 +8,7 @@ from assets.chance import Chance
 from assets.ports import BudgetReached, Embedder, EndpointError, Vector
 from assets.records.episode import Episode
 from assets.records.recipe import Recipe
-from assets.records.report import Diversity, Twins
+from assets.records.variety import Diversity, Twins
 
 if TYPE_CHECKING:
     from assets.intervals import Array

@@ -43,7 +43,7 @@ def make_report(
         parity=tuple(parity_lines(facts, episodes)),
         columns=tuple(columns),
         gate_errors=tuple(gate_error_rates(audits)),
-        calls_per_item=dict(calls_per_accepted_item(finished.gate_records)),
+        calls_per_item={str(gate): calls for gate, calls in calls_per_accepted_item(finished.gate_records).items()},
         wall=build_wall(episodes, audits, recipe=recipe),
         recovery=tuple(recovery_lines(audits, episodes)),
         ceiling=ceiling(audits, episodes),

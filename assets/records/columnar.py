@@ -39,8 +39,13 @@ def arrow_schema(record_type: type[Record]) -> pa.Schema:
 
 def to_table(records: Sequence[R], *, record_type: type[R]) -> pa.Table:
     """One row for each record."""
+    return pa.Table.from_pylist(to_rows(records, record_type=record_type), schema=arrow_schema(record_type))
+
+
+def to_rows(records: Sequence[R], *, record_type: type[R]) -> list[dict[str, Any]]:
+    """What reading the table back gives: one dict for each record, keys in any order."""
     row = _record(record_type)
-    return pa.Table.from_pylist([row.encode(record) for record in records], schema=arrow_schema(record_type))
+    return [row.encode(record) for record in records]
 
 
 def from_table(table: pa.Table, *, record_type: type[R]) -> list[R]:
@@ -87,8 +92,8 @@ def _optional(inner: Column) -> Column:
 def _many(item: Column) -> Column:
     return Column(
         pa.list_(item.type),
-        encode=lambda values: [item.encode(value) for value in values],
-        decode=lambda values: [item.decode(value) for value in values],
+        encode=list if item.encode is _same else lambda values: [item.encode(value) for value in values],
+        decode=list if item.decode is _same else lambda values: [item.decode(value) for value in values],
     )
 
 
@@ -102,10 +107,19 @@ def _mapping(value: Column) -> Column:
 
 def _record(record_type: type[Record]) -> Column:
     columns = _columns(record_type)
+    # Most columns go in as they are; a call for each of them would take most of the time.
+    encoders = {name: column.encode for name, column in columns.items() if column.encode is not _same}
+    decoders = {name: column.decode for name, column in columns.items() if column.decode is not _same}
     return Column(
         pa.struct([(name, column.type) for name, column in columns.items()]),
-        encode=lambda record: {name: column.encode(getattr(record, name)) for name, column in columns.items()},
-        decode=lambda values: {name: column.decode(values[name]) for name, column in columns.items()},
+        encode=lambda record: {
+            **{name: getattr(record, name) for name in columns},
+            **{name: encode(getattr(record, name)) for name, encode in encoders.items()},
+        },
+        decode=lambda values: {
+            **{name: values[name] for name in columns},
+            **{name: decode(values[name]) for name, decode in decoders.items()},
+        },
     )
 
 

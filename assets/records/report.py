@@ -8,6 +8,7 @@ from assets.audit_rates import GateErrorRate
 from assets.records.base import Record
 from assets.records.estimate import Estimate
 from assets.records.expectation import ColumnLine
+from assets.records.variety import CoverageLine, Diversity
 
 Verdict = Literal["holds", "crossed", "told"]
 
@@ -116,52 +117,6 @@ class PlaceLine(Record):
     right: float
     right_length: float | None
     other_length: float | None
-
-
-class Twins(Record):
-    """Two questions that ask nearly the same; `likeness` is the greater of words' and meaning's, from 0 to 1."""
-
-    first_user: str
-    first: str
-    second_user: str
-    second: str
-    likeness: float
-
-
-class Diversity(Record):
-    """Near-duplicate questions. `near_within` and `near_across` are shares of questions that have a near twin.
-
-    `meaning`: the embedding model that compared meanings, or why none did. `likeness`: how many questions have their
-    nearest twin at a likeness of up to 0.1, 0.2, ... 1.
-    """
-
-    questions: int
-    threshold: float
-    meaning: str
-    near_within: float
-    near_across: float
-    likeness: tuple[int, ...]
-    twins: tuple[Twins, ...] = ()
-
-
-class GroupShare(Record):
-    """A group's share of the users and of the pool."""
-
-    group: str
-    users: float
-    pool: float
-
-
-class CoverageLine(Record):
-    """A demographic column: `distance` is the share of users who would have to be of another group to match the pool.
-
-    `by_chance`: the distance that a uniform sample of as many users stays below in 19 of 20 draws.
-    """
-
-    column: str
-    distance: float
-    by_chance: float
-    groups: tuple[GroupShare, ...]
 
 
 class QualityReport(Record):

@@ -84,7 +84,7 @@ def _print(found: "ReleaseDiff") -> None:
     _print_table(console, ("how it was made", "before", "now"), settings, numbers=False)
     cells = [
         [f"{table.table}\n{', '.join(map(str, row.key.values()))}", cell.column, cell.before, cell.after]
-        for table in found.tables
+        for table in sorted(found.tables, key=lambda one: not one.relabelled)
         for row in table.examples
         for cell in row.cells
     ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from assets.chance import Chance
 from pipelines.embedded.reader import read
 
-NEVER_MENDED = 0.001
+NEVER_MENDED = 0.0005
 
 
 @dataclass(frozen=True)

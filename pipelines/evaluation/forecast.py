@@ -1,6 +1,5 @@
 """How large a run is, in calls, tokens and money, before the first call is made."""
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -82,15 +81,15 @@ def _steps(extent: Extent) -> int:
 
 def _usd(sizes: Mapping[Part, Size], spec: AssistantSpec, *, roles: Roles, prices: Prices) -> float | None:
     own = {"assistant": spec.settings.get("model"), "embedding": spec.settings.get("embedding_model")}
-    used: Counter[str] = Counter()
+    total = 0.0
     for part, size in sizes.items():
         role = ROLES.get(part, "assistant")
         if size.calls:
             price = prices.of(str(own.get(role) or getattr(roles, role)), Tokens(size.input_tokens, size.output_tokens))
             if price.usd is None:
                 return None
-            used[role] += price.usd
-    return sum(used.values())
+            total += price.usd
+    return total
 
 
 def _millions(tokens: int) -> str:

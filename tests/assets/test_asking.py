@@ -147,3 +147,11 @@ def test_calls_are_counted_under_their_stages_labels() -> None:
     assert meter.parent.usage == meter.usage
     told = [(label.stage, label.user_id, label.prompt, label.attempt) for label in (one.labels for one in model.requests)]
     assert told == [("answers", "u", NAME, 0), ("answers", "u", NAME, 1)]
+
+
+def test_a_model_that_repeats_its_mistakes_is_never_sent_the_same_request_twice() -> None:
+    replies: list[Reply] = ['{"n": 1}', '{"n": 3}', '{"n": 1}', '{"n": 3}', '{"n": 3}', '{"n": 4}']
+    number, model = asked(*replies, max_reasks=5)
+    assert number == 4
+    assert len({request.messages for request in model.requests}) == len(replies)
+    assert [len(request.messages) for request in model.requests] == [2, 4, 4, 6, 6, 8]

@@ -112,26 +112,34 @@ def test_votes_are_independent_readings(votes: int, needed: int, expected: float
     assert accepted_by_votes(0.15, policy) == pytest.approx(expected)
 
 
-def record(item: str, *, accepted: bool, refinement: int = 0, vote: int = 0) -> GateRecord:
-    return GateRecord.model_validate(
-        {
-            "gate": "recovery",
-            "item_id": item,
-            "draft": 0,
-            "refinement": refinement,
-            "vote": vote,
-            "judge": "m",
-            "text": "Rest.",
-            "target": {},
-            "reading": {},
-            "accepted": accepted,
-        }
+def record(item: str, *, accepted: bool, refinement: int = 0, gate: GateName = "recovery") -> GateRecord:
+    return GateRecord(
+        gate=gate,
+        item_id=item,
+        draft=0,
+        refinement=refinement,
+        vote=0,
+        judge="m",
+        text="Rest.",
+        target={},
+        reading={},
+        accepted=accepted,
     )
 
 
 def test_readings_and_rewritings_are_the_price_of_an_accepted_item() -> None:
-    plain = [record("v1", accepted=True), record("v1", accepted=True, vote=1)]
+    plain = [record("v1", accepted=True), record("v1", accepted=True)]
     mended = [record("v2", accepted=False), *[record("v2", accepted=True, refinement=1)] * 2]
     told = calls_per_accepted_item([("a", one) for one in [*plain, *mended]])
     assert told == {"recovery": (2 + 3 + 1) / 2}
     assert calls_per_accepted_item([("a", record("v1", accepted=False))]) == {}
+
+
+def test_a_rewriting_is_charged_to_the_gate_that_refused() -> None:
+    votes = [
+        record("v1", accepted=True),
+        record("v1", accepted=False, gate="choice"),
+        record("v1", accepted=True, refinement=1),
+        record("v1", accepted=True, refinement=1, gate="choice"),
+    ]
+    assert calls_per_accepted_item([("a", one) for one in votes]) == {"recovery": 2, "choice": 3}

@@ -73,7 +73,16 @@ SECOND = TrajectoryPeriod(
     index=1, start=FIRST.end, end=date(2021, 1, 1), summary="x", updates=(UPDATE,), state={**FIRST.state, "diät": UPDATE.new}
 )
 VOTE = GateRecord(
-    gate="recovery", item_id="q1", draft=0, refinement=0, vote=0, judge="j", text="", target={}, reading={"a": ""}, accepted=False
+    gate="recovery",
+    item_id="q1",
+    draft=0,
+    refinement=0,
+    vote=0,
+    judge="j",
+    text="",
+    target={},
+    reading={"a": ""},
+    accepted=False,
 )
 SESSION = Session(
     session_time=datetime(2020, 10, 1, 9, 5, 7), event=None, exposed_states={"b": "1", "a": "2"}, query="Hallo\n你好\x00!"

@@ -139,7 +139,9 @@ def test_examples_are_bounded_and_counts_are_not(tmp_path: Path) -> None:
 def test_the_section_has_no_empty_table_and_is_undone(tmp_path: Path) -> None:
     found = diff(tmp_path, {}, {"episodes": [retold(), scenario.episode(SECOND)]})
     section = changes_section(found)
-    assert section.startswith("## Changes since 0.1.0\n\nThis asks for a new patch number: 1 row of sessions is worded otherwise.")
+    assert section.startswith(
+        "## Changes since 0.1.0\n\nThis asks for a new patch number: 1 row of sessions is worded otherwise."
+    )
     assert "quality report" not in section
     for card in ("---\na: b\n---\n\n# T\n\n## What\n\nx\n\n## Loading it\n\ny\n", "# T\n", "# T\n\n## License and citation\n"):
         assert without_changes(with_changes(card, section)) == card

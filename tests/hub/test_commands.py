@@ -1,5 +1,6 @@
 """The commands, the asset, and that no token gets anywhere."""
 
+import json
 import logging
 import shutil
 from pathlib import Path
@@ -67,6 +68,11 @@ def test_a_variant_is_published_and_fetched(fake: FakeHub, home: Path, repo: str
         (["publish", "demo", "--repo", "lab/x", "--endpoint", "https://me:secret@hub"], "put a token into HF_TOKEN"),
         (["publish", "demo", "--repo", "lab/x", "--endpoint", "https://elsewhere"], "already bound to"),
         (["fetch", "lab/none@demo-v0.2.0"], "check the name"),
+        (["diff", "demo@0.1.0", "demo@3.0.0"], "demo has no version 3.0.0; there are 0.1.0, 0.2.0."),
+        (["diff", "demo", "lab/none@demo-v0.2.0"], "check the name"),
+        (["verify", "nothing"], "'nothing' is neither a release folder nor a variant with a release"),
+        (["verify", "x", "--tag", "demo-v0.1.0"], "give OWNER/NAME"),
+        (["release", "base"], "Nothing of 'base' is made yet; make it with: amemgym generate base"),
     ],
 )
 def test_what_cannot_be_done_is_told_in_one_sentence(home: Path, arguments: list[str], sentence: str) -> None:
@@ -74,6 +80,25 @@ def test_what_cannot_be_done_is_told_in_one_sentence(home: Path, arguments: list
     assert sentence in told
     assert "secret" not in told
     assert "\n" not in told
+
+
+def test_a_release_on_the_hub_is_compared_with_one_on_the_disk(fake: FakeHub, home: Path, repo: str, tmp_path: Path) -> None:
+    run("publish", "demo", "--version", "0.1.0", "--repo", repo)
+    page = tmp_path / "page.html"
+    told = run("diff", f"{repo}@demo-v0.1.0", "demo", "--page", str(page)).stdout
+    assert "From demo 0.1.0 to demo 0.2.0: a new major number, because 1 row of users is" in told
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert json.loads(run("diff", "demo@0.1.0", "demo@0.2.0", "--json").stdout)["users_removed"] == ["5f0c-user-001"]
+    assert run("diff", "demo@0.1.0", "demo@0.2.0", "--markdown").stdout.startswith("## Changes since 0.1.0\n")
+    assert "are the same release" in run("diff", "demo@0.1.0", str(home / "releases/demo/0.1.0")).stdout
+
+
+def test_a_version_too_low_for_what_was_published_is_refused(fake: FakeHub, home: Path, repo: str) -> None:
+    run("publish", "demo", "--version", "0.1.0", "--repo", repo)
+    assert refused("publish", "demo", "--repo", repo) == (
+        f"{repo}: 0.2.0 is too low for demo: since 0.1.0, 1 row of users is gone, so it has to be at least 1.0.0."
+    )
+    assert set(tags(fake, repo)) == {"demo-v0.1.0"}
 
 
 def test_the_asset_tells_commit_tag_and_digest(fake: FakeHub, home: Path, repo: str) -> None:

@@ -7,9 +7,7 @@ import pytest
 from dataset_card.hub import Hub
 from pipelines.evaluation.dataset import load_dataset
 from pipelines.evaluation.problems import EvaluationError
-from tests.hub.faults import Fault
 from tests.hub.shelf import a_release, published
-from tests.hub.state import FakeHub
 
 
 @pytest.fixture
@@ -27,10 +25,10 @@ def test_a_release_on_the_hub_is_the_same_dataset_as_in_its_folder(place: str, t
 
 
 def test_what_was_fetched_once_is_evaluated_without_the_hub(
-    place: str, fake: FakeHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first = load_dataset(place, releases=tmp_path)
-    fake.faults.add(Fault("refs", "drop", times=99))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
 
     assert load_dataset(place, releases=tmp_path) == first
     assert "Reading what was fetched before" in capsys.readouterr().err

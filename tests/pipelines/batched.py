@@ -25,7 +25,7 @@ from tests.pipelines.scripted_server import a_request, settings_for
 from tests.support import MemoryWork, materialized, small_recipe
 
 # Gates and audit that ask little: these tests are about how calls are made, not how many.
-GATES = {"votes": 1, "votes_needed": 1, "unexposed": 0, "reverse": False}
+GATES = {"votes": 1, "votes_needed": 1, "unexposed": 0, "reverse": False, "max_reasks": 6}
 AUDIT = {"decoys": 1, "pairs": 1, "guesses": 0}
 QUICK = BatchSettings(quiet=0.15, first_look=0.05, longest_look=0.2)
 

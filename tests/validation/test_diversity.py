@@ -9,8 +9,8 @@ import pytest
 
 from assets.ports import BudgetReached, EndpointError, Vector
 from assets.records.recipe import Recipe
-from assets.records.report import Diversity
 from assets.records.report_policy import DiversityPolicy
+from assets.records.variety import Diversity
 from assets.sampling import pool_counts
 from tests import scenario
 from tests.support import persona, persona_row, run

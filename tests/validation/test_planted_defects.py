@@ -87,7 +87,7 @@ def test_every_rule_has_a_defect() -> None:
 
 def test_the_share_of_changing_answers_is_held_against_the_recipe_s() -> None:
     clean = world()
-    recipe = clean.recipe.model_copy(update={"golden_changes": 0.99})
+    recipe = clean.recipe.model_copy(update={"golden_changes": 0.0})
     outcomes = apply_rules(RULES["state_trajectory"], clean.rows("state_trajectory"), recipe=recipe, beside=clean.records)
     (outcome,) = [one for one in outcomes if one.rule.name == "golden_changes"]
-    assert [one.message.partition(", ")[2] for one in outcome.violations] == ["the recipe wants 99%"] * 3
+    assert [one.message.partition(", ")[2] for one in outcome.violations] == ["the recipe wants 0%"] * 3

@@ -10,7 +10,8 @@ import pytest
 
 from assets.records.estimate import Estimate
 from assets.records.expectation import ColumnLine
-from assets.records.report import CoverageLine, Diversity, GroupShare, QualityReport, RecoveryLine, RuleLine, Twins, WorstItem
+from assets.records.report import QualityReport, RecoveryLine, RuleLine, WorstItem
+from assets.records.variety import CoverageLine, Diversity, GroupShare, Twins
 from tests import scenario
 from tests.scenario import varied
 from tests.validation.lives import adding, lives
