@@ -24,7 +24,7 @@ def one_of_each(choices: Mapping[str, Sequence[str]], *, required: bool = True) 
     return _one_of_each(tuple((name, tuple(values)) for name, values in choices.items()), required)
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=64)
 def _one_of_each(choices: tuple[tuple[str, tuple[str, ...]], ...], required: bool) -> type[LegalReply]:
     # Field names are numbers behind aliases: a variable may be called anything, also what no attribute may.
     fields: dict[str, Any] = {

@@ -1,7 +1,8 @@
 """What a release holds, and all its files but the manifest, written in one pass over the episodes."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
+import gc
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -53,7 +54,7 @@ class ReleaseContent:
 
 def write_contents(content: ReleaseContent, *, folder: Path) -> ManifestBody:
     """Write the files into `folder`. Raises ReleaseError for a set without users or with a user twice."""
-    with ExitStack() as stack:
+    with ExitStack() as stack, collector_at_rest():
         writers = _Writers(content.recipe.variant, folder, stack)
         writers.take(content)
         files = writers.close()
@@ -72,6 +73,18 @@ def write_contents(content: ReleaseContent, *, folder: Path) -> ManifestBody:
         counts={**card.facts.counts, "gate_records": card.tables["gate_records"], "failures": card.tables["failures"]},
         files=tuple(sorted(files, key=lambda file: file.path)),
     )
+
+
+@contextmanager
+def collector_at_rest() -> Generator[None, None, None]:
+    """No search for reference cycles: rows have none, and among so many it takes two fifths of the time."""
+    active = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if active:
+            gc.enable()
 
 
 class _Writers:

@@ -12,8 +12,6 @@ from assets.records.failure import Failure
 from assets.records.gate import GateRecord
 from assets.session_queries import SESSION_QUERIES
 
-USERS_AT_A_TIME = 50
-
 
 class Votes(UserRecord):
     """What the gates saw of a user: the one column that a release needs of the gated stages."""
@@ -30,6 +28,7 @@ class FinishedRows:
 
     snapshots: SnapshotStore
     refs: Mapping[str, Mapping[str, SnapshotRef]]
+    users_at_a_time: int = 50
 
     def episodes(self) -> Iterator[Episode]:
         """All of them, by unit and place in the sample."""
@@ -52,8 +51,8 @@ class FinishedRows:
         for _, ref in sorted(self.refs[EPISODES.name].items()):
             for part in ref.parts:
                 if part.stage == EPISODES.name:
-                    for first in range(part.first, part.last + 1, USERS_AT_A_TIME):
-                        yield ref, range(first, min(first + USERS_AT_A_TIME, part.last + 1))
+                    for first in range(part.first, part.last + 1, self.users_at_a_time):
+                        yield ref, range(first, min(first + self.users_at_a_time, part.last + 1))
 
     def _votes(self, stage: StageName, *, unit: str, positions: range) -> dict[int, Votes]:
         """From the stage's own snapshot, and from later ones that carry the rows of replacements."""

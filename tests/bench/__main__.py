@@ -24,10 +24,12 @@ from pipelines.resources.call_cache import CachedModel, open_replies
 from pipelines.resources.endpoint import Endpoint
 from pipelines.resources.endpoint_settings import EndpointSettings
 from prompts.catalogue import load_prompt
+from tests.bench.evaluation import evaluation
 from tests.bench.runs import IN_FLIGHT, LATENCY, Row, clean_environment, generate, provider
 
 UNBOUNDED = 4096
-TWO_VOTES = ("--set", "gates.votes=2", "--set", "gates.votes_needed=2")
+PLAIN_FIELDS = ("gates.votes=1", "gates.votes_needed=1", "gates.unexposed=0", "gates.reverse=false", "audit.enabled=false")
+PLAIN = tuple(word for field in PLAIN_FIELDS for word in ("--set", field))
 SPEED_CALLS = 3000
 
 
@@ -109,9 +111,9 @@ def small_request(number: int) -> ModelRequest:
 
 
 def tokens(folder: Path) -> list[Row]:
-    """Tokens per base user with plain gates and with two votes each, on the embedded model."""
+    """Tokens per base user with plain gates, and with two votes, all probes and the audit, on the embedded model."""
     rows: list[Row] = []
-    for name, words in (("one vote", ()), ("two votes of two", TWO_VOTES)):
+    for name, words in (("plain gates", PLAIN), ("all gates and audit", ())):
         run = generate(folder / name.replace(" ", "-"), "base", *words)
         given, got = run.tokens_per_user()
         rows += [(f"tokens in per base user, {name}", given / 1000, "K"), (f"tokens out, {name}", got / 1000, "K")]
@@ -124,7 +126,7 @@ def main() -> None:
     rows: list[Row] = start_up()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        for part in (calls_per_second, tokens, schedule):
+        for part in (calls_per_second, tokens, schedule, evaluation):
             (folder / part.__name__).mkdir()
             rows += part(folder / part.__name__ / "run")
     table = Table("measured", "value", "unit", title=f"amemgym bench, {os.cpu_count()} cores")

@@ -63,7 +63,7 @@ def test_live_calls_pass_by(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "weather",
     [
-        Weather(errors=0.4, seed=3),
+        Weather(errors=0.4, seed=5),
         Weather(expired=0.4),
         Weather(drops=0.3),
         Weather(hangs=0.1),

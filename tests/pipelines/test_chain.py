@@ -108,7 +108,8 @@ def test_the_same_release_is_made_through_a_served_endpoint_and_a_killed_run_rep
     finished: Path, tmp_path: Path
 ) -> None:
     app = Counted(create_app(api_key="sk-test-0123456789"))
-    words = ["generate", "demo", *SMALL, "--model", model_name()]
+    embedding = f"diversity.embedding_model={model_name()}"
+    words = ["generate", "demo", *SMALL, "--model", model_name(), "--set", embedding]
     with on_a_port(app) as url:
         given = {"AMEMGYM_BASE_URL": url, "AMEMGYM_API_KEY": "sk-test-0123456789", "AMEMGYM_MAX_IN_FLIGHT": "4"}
         process = amemgym(tmp_path, *words, **given)

@@ -1,0 +1,42 @@
+"""Finished users read back a few at a time: the same ones as all at once, in the order of the sample."""
+
+from pathlib import Path
+
+import pytest
+
+from assets.chain import STAGES
+from assets.ports import SnapshotRef
+from assets.workshop import Workshop
+from dataset_card.finished_rows import FinishedRows
+from dataset_card.release import FINISHED
+from tests.support import Script, ScriptedModel, materialized, persona, reply, sampled, small_recipe, workshop
+from validation.finished import gather
+
+RECIPE = small_recipe()
+REFUSED_LATE: Script = {
+    "audits/profile_only": [
+        lambda request: reply("No.", finish="refusal") if "Ada Number0" in str(request.messages) else {"choice": 1}
+    ]
+}
+
+
+def made(folder: Path, script: Script) -> tuple[Workshop, dict[str, dict[str, SnapshotRef]]]:
+    shop = workshop(folder, ScriptedModel(script), users_per_part=1)
+    results = materialized(shop, RECIPE, *STAGES[1:])
+    refs = {"personas": {RECIPE.variant: sampled(shop, RECIPE)}}
+    refs |= {name: {RECIPE.variant: result.ref} for name, result in results.items()}
+    return shop, {name: refs[name] for name in FINISHED}
+
+
+@pytest.mark.parametrize("script", [{}, REFUSED_LATE], ids=["nobody replaced", "one replaced at the end"])
+@pytest.mark.parametrize("portion", [1, 50])
+def test_portions_hold_what_gathering_finds(tmp_path: Path, script: Script, portion: int) -> None:
+    shop, refs = made(tmp_path, script)
+    rows, whole = FinishedRows(shop.snapshots, refs, users_at_a_time=portion), gather(shop, RECIPE, refs)
+    users = [episode.user_id for episode in whole.episodes]
+    assert users == [persona(number).user_id for number in ((1, 2) if script else (0, 1))]
+    assert tuple(rows.episodes()) == whole.episodes
+    assert tuple(rows.failures()) == whole.failures
+    votes = [(user, record) for user, record in rows.gate_records() if user in users]
+    assert votes == [pair for user in users for pair in whole.gate_records if pair[0] == user]
+    assert len(votes) == len(whole.gate_records) > 0
