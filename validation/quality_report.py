@@ -36,9 +36,8 @@ from validation.report_words import shown
     group_name="release",
     owners=OWNERS,
     kinds={"python", "html"},
-    description="How good the finished set is: counts beside the paper's Table 4, rules, gates and their error rates, what can "
-    "be guessed without memory, near-duplicates and demographics, as a record and as a page to read. A release is built only "
-    "from a set whose blocking checks pass.",
+    description="How good the finished set is, as a record and a page: counts beside the paper's Table 4, rules, gates and how "
+    "often they err, what can be guessed without memory. A release needs its blocking checks to pass.",
 )
 async def quality_report(context: dg.AssetExecutionContext, recipe: Recipe, **refs: Any) -> dg.MaterializeResult[Any]:
     """Gather the variant's units, report on them, and draw the page. Raises dg.Failure with one sentence."""

@@ -1,11 +1,13 @@
 """`amemgym diff`: what changed from one release to another."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pipelines.cli.field_options import about, options_of
 from pipelines.cli.problems import Problem
 from pipelines.cli.publish import EndpointOption, hub_problems, release_folder, tell
 
@@ -20,14 +22,23 @@ CELL_LIMIT = 200
 WHERE = "A folder, VARIANT, VARIANT@VERSION, or OWNER/NAME@TAG."
 
 
+@dataclass(frozen=True, kw_only=True)
+class Form:
+    """In what form the difference is told, beside the terminal's tables."""
+
+    page: str = about("Write a web page with the changed rows.", metavar="FILE")
+    json: bool = about("Print the whole record as JSON.", False)
+    markdown: bool = about("Print the card's section.", False)
+    examples: int = about("Changed rows to show of each table.", EXAMPLES)
+
+
+@options_of(Form, keyword="form")
 def diff(
     before: Annotated[str, typer.Argument(metavar="BEFORE", help=f"The earlier release. {WHERE}")],
     after: Annotated[str, typer.Argument(metavar="AFTER", help=f"The later release. {WHERE}")],
-    page: Annotated[str, typer.Option(metavar="FILE", help="Write a web page with the changed rows.")] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print the whole record as JSON.")] = False,
-    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print the card's section.")] = False,
-    examples: Annotated[int, typer.Option(min=1, help="Changed rows to show of each table.")] = EXAMPLES,
     endpoint: EndpointOption = "",
+    *,
+    form: Form,
 ) -> None:
     """Tell what changed from one release to another: users, questions, answers, keys, words, figures, settings."""
     from dataset_card.changes import changes_section
@@ -37,15 +48,15 @@ def diff(
     with hub_problems():
         sides = [read_side(source_folder(source, endpoint=endpoint)) for source in (before, after)]
         try:
-            found = compare(sides[0], sides[1], examples=examples)
+            found = compare(sides[0], sides[1], examples=form.examples)
         except DiffError as error:
             raise Problem(str(error)) from error
-        if page:
-            Path(page).write_text(diff_page(found), encoding="utf-8")
-            tell(f"wrote {page}")
-    if as_json:
+        if form.page:
+            Path(form.page).write_text(diff_page(found), encoding="utf-8")
+            tell(f"wrote {form.page}")
+    if form.json:
         print(found.model_dump_json(indent=2))
-    elif as_markdown:
+    elif form.markdown:
         print(changes_section(found), end="")
     else:
         _print(found)

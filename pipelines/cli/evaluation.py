@@ -1,34 +1,30 @@
 """`amemgym evaluate`, `compare` and `leaderboard`."""
 
-from dataclasses import dataclass, field
-from typing import Annotated, Any, Optional
+from dataclasses import dataclass
+from typing import Annotated, Optional
 
 import typer
 
-from pipelines.cli.field_options import options_of
+from pipelines.cli.field_options import about, options_of
 
 RUN = "Folder or id of a finished run; the beginning of an id is enough."
-
-
-def _about(text: str, default: Any = "", **more: Any) -> Any:
-    return field(default=default, metadata={"about": text, **more})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Choices:
     """What can be chosen for an evaluation, beside dataset and assistants."""
 
-    model: str = _about("Model of the assistant.")
-    embedding_model: str = _about("Model of its embeddings.")
-    user_model: str = _about("Model that plays the user, and checks what it says.")
-    users: Optional[int] = _about("Only the first so many users.", None)
-    replay: str = _about("Off-policy: replay the dialogues of this run.", metavar="RUN")
-    seed: int = _about("Seed of the order of options, and of all calls.", 42)
-    attempt: int = _about("Raise it to evaluate once more, with new replies.", 0)
-    concurrency: int = _about("Users evaluated at once.", 32)
-    max_cost: Optional[float] = _about("US dollars that each run may spend, over all its tries; at the limit it pauses.", None)
-    max_tokens: Optional[int] = _about("Tokens that each run may spend, likewise.", None)
-    offline: bool = _about("Ask no model; use recorded replies only.", False)
+    model: str = about("Model of the assistant.")
+    embedding_model: str = about("Model of its embeddings.")
+    user_model: str = about("Model that plays the user, and checks what it says.")
+    users: Optional[int] = about("Only the first so many users.", None)
+    replay: str = about("Off-policy: replay the dialogues of this run.", metavar="RUN")
+    seed: int = about("Seed of the order of options, and of all calls.", 42)
+    attempt: int = about("Raise it to evaluate once more, with new replies.", 0)
+    concurrency: int = about("Users evaluated at once.", 32)
+    max_cost: Optional[float] = about("US dollars that each run may spend, over all its tries; at the limit it pauses.", None)
+    max_tokens: Optional[int] = about("Tokens that each run may spend, likewise.", None)
+    offline: bool = about("Ask no model; use recorded replies only.", False)
 
 
 @options_of(Choices, keyword="choices")

@@ -2,13 +2,18 @@
 
 import inspect
 from collections.abc import Callable
-from dataclasses import Field, fields
+from dataclasses import Field, field, fields
 from functools import wraps
 from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
 Command = Callable[..., None]
+
+
+def about(text: str, default: Any = "", **more: Any) -> Any:
+    """A field that is an option: its help text, its default, and more metadata of those below."""
+    return field(default=default, metadata={"about": text, **more})
 
 
 def options_of(kind: type[Any], *, keyword: str, panel: str | None = None) -> Callable[[Command], Command]:

@@ -2,11 +2,13 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pipelines.cli.field_options import about, options_of
 from pipelines.cli.problems import Problem
 
 if TYPE_CHECKING:
@@ -18,16 +20,25 @@ if TYPE_CHECKING:
 EndpointOption = Annotated[str, typer.Option(metavar="URL", help="Another Hub than HF_ENDPOINT's or huggingface.co.")]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Manner:
+    """How a release is published."""
+
+    private: bool = about("Only for those who may see it (a new one is private).", False)
+    public: bool = about("Open to everybody, once it is complete.", False)
+    gated: bool = about("Open to everybody who tells a name.", False)
+    pull_request: bool = about("Propose it, and leave main and tags alone.", False)
+    dry_run: bool = about("Tell what would change, and change nothing.", False)
+
+
+@options_of(Manner, keyword="manner")
 def publish(
     source: Annotated[str, typer.Argument(metavar="FOLDER|VARIANT", help="A release's folder, or a variant with a release.")],
     repo: Annotated[str, typer.Option(metavar="OWNER/NAME", help="The dataset repository; made if it is not there.")],
     version: Annotated[str, typer.Option(help="Version of the variant's release; the newest if not given.")] = "",
-    private: Annotated[bool, typer.Option("--private", help="Only for those who may see it (a new one is private).")] = False,
-    public: Annotated[bool, typer.Option("--public", help="Open to everybody, once it is complete.")] = False,
-    gated: Annotated[bool, typer.Option("--gated", help="Open to everybody who tells a name.")] = False,
-    pull_request: Annotated[bool, typer.Option("--pull-request", help="Propose it, and leave main and tags alone.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Tell what would change, and change nothing.")] = False,
     endpoint: EndpointOption = "",
+    *,
+    manner: Manner,
 ) -> None:
     """Publish a release on the Hub: one commit, then its tag. Run it again to go on where it stopped.
 
@@ -38,13 +49,13 @@ def publish(
     from pipelines.resources.hub_reader import release_records
     from pipelines.resources.hub_settings import HubSettings, open_hub
 
-    visibility = _visibility(private=private, public=public, gated=gated, pull_request=pull_request)
+    visibility = _visibility(manner)
     with hub_problems():
-        order = Order(release_folder(source, version=version), repo, visibility, pull_request)
+        order = Order(release_folder(source, version=version), repo, visibility, manner.pull_request)
         _warn_of_embedded(order)
         hub = open_hub(HubSettings(endpoint=endpoint or None, notice=tell))
         publisher = Publisher(hub, records=release_records(), notice=tell)
-        if dry_run:
+        if manner.dry_run:
             _print_plan(*publisher.preview(order), order)
         else:
             _print_published(publisher.publish(order), hub.endpoint)
@@ -111,14 +122,13 @@ def release_folder(source: str, *, version: str) -> Path:
     return place / (version or versions[-1])
 
 
-def _visibility(*, private: bool, public: bool, gated: bool, pull_request: bool) -> "Visibility | None":
-    if private + public + gated > 1:
+def _visibility(manner: Manner) -> "Visibility | None":
+    asked: list[Visibility] = [name for name in ("private", "public", "gated") if getattr(manner, name)]
+    if len(asked) > 1:
         raise Problem("Of --private, --public and --gated, give one.")
-    if pull_request and (private or public or gated):
+    if manner.pull_request and asked:
         raise Problem("A pull request changes no settings; leave out --private, --public and --gated.")
-    if private:
-        return "private"
-    return "public" if public else "gated" if gated else None
+    return asked[0] if asked else None
 
 
 def _warn_of_embedded(order: "Order") -> None:
