@@ -76,6 +76,10 @@ def graph(page: Page) -> Locator:
     expect(nodes.first).to_be_visible()
     page.wait_for_timeout(500)
     page.keyboard.press("Alt+KeyE")
+    page.wait_for_timeout(500)
+    # Only what is in view is drawn, and the opened groups reach beyond it.
+    for _ in range(4):
+        page.get_by_role("button", name="zoom_out").click()
     return nodes
 
 

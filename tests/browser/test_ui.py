@@ -52,7 +52,7 @@ def demo(user: Visit) -> str:
 
 
 def test_the_graph_shows_every_asset_in_its_group(user: Visit) -> None:
-    page = user.open("/asset-groups", width=4200, height=1200)
+    page = user.open("/asset-groups", width=3000, height=2000)
     nodes = graph(page)
     for name, spec in SPECS.items():
         expect(nodes.get_by_text(name, exact=True).first).to_be_visible()
