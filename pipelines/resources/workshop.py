@@ -3,8 +3,6 @@
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-import pyarrow as pa
-
 from assets.chain import STAGES
 from assets.ports import StageProgress
 from assets.workshop import Workshop
@@ -40,8 +38,6 @@ def open_workshop(
     `report` is told how the stages get on, `watch` how batch jobs do; in mode `replay` no endpoint is asked.
     """
     place.root.mkdir(parents=True, exist_ok=True)
-    # Arrow's own allocator keeps what it frees, which makes a tenth of a run's memory.
-    pa.set_memory_pool(pa.system_memory_pool())
     configured, own_prices = EndpointSettings.from_environment(), read_prices()
     settings = configured or embedded_settings()
     endpoint, prices = Endpoint(settings), Prices(own_prices, base_url=settings.place)
