@@ -8,7 +8,6 @@ from assets.records.audit import Decoy, Judgement, Recovery, UserAudit
 from assets.records.base import Record
 from assets.records.estimate import Estimate
 from assets.records.gate import GateName, GateRecord
-from assets.records.gate_policy import GatePolicy
 
 DIGITS = 6
 DIRECTIONS: tuple[Recovery, ...] = ("state_from_answer", "answer_from_state")
@@ -137,14 +136,6 @@ def _wilson(share: float, weight: float) -> tuple[float, float]:
     middle = (share + weight / 2) / (1 + weight)
     reach = (weight * (share * (1 - share) + weight / 4)) ** 0.5 / (1 + weight)
     return max(0.0, middle - reach), min(1.0, middle + reach)
-
-
-def accepted_by_votes(per_reading: float, policy: GatePolicy) -> float:
-    """How likely k of n independent votes accept what a single reading accepts with this probability."""
-    from scipy import special
-
-    # The chance of at least k successes in n trials is a regularized incomplete beta function.
-    return float(special.betainc(policy.votes_needed, policy.votes - policy.votes_needed + 1, per_reading))
 
 
 def calls_per_accepted_item(records: Iterable[tuple[str, GateRecord]]) -> dict[GateName, float]:

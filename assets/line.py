@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from assets.carried import rows_of
 from assets.desk import Desk, GivenUp
 from assets.look_ahead import LookAhead, ancestry
 from assets.metering import Meter
@@ -140,14 +141,12 @@ class Line:
 
     def _known(self, positions: Sequence[int]) -> dict[StageName, dict[int, UserRecord]]:
         """What the upstream snapshots hold of these users, their own rows and the carried ones."""
-        known: dict[StageName, dict[int, UserRecord]] = {}
-        stages = ancestry(self.stage)
-        for ref in self.upstream.values():
-            names: set[StageName] = {part.stage for part in ref.parts}
-            for name in names:
-                rows = self.workshop.snapshots.read(ref, name, record=stages[name].record, positions=positions)
-                known.setdefault(name, {}).update(rows)
-        return known
+        refs, snapshots, stages = self.upstream.values(), self.workshop.snapshots, ancestry(self.stage)
+        names: set[StageName] = {part.stage for ref in refs for part in ref.parts}
+        return {
+            name: rows_of(name, record=stages[name].record, refs=refs, snapshots=snapshots, positions=positions)
+            for name in names
+        }
 
     async def _tick(self) -> None:
         while True:

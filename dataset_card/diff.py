@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, cast
 
 import yaml
 
+from assets.records.rows import KEYS
 from dataset_card.changes import without_changes
 from dataset_card.diff_figures import drifts, report_figures, statistics
 from dataset_card.diff_records import Compared, Drift, Reason, ReleaseDiff, Setting, TableChange
-from dataset_card.diff_tables import KEYS, TablePair, compare_table
+from dataset_card.diff_tables import TablePair, compare_table
 from dataset_card.manifest import CARD, ManifestBody, read_manifest
 
 if TYPE_CHECKING:

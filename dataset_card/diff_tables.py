@@ -6,22 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from assets.records.rows import KEYS
 from dataset_card.diff_records import CellChange, ChangeKind, Reason, RowChange, TableChange
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-KEYS: dict[str, tuple[str, ...]] = {
-    "users": ("user_id",),
-    "state_variables": ("user_id", "variable"),
-    "periods": ("user_id", "period"),
-    "states": ("user_id", "period", "variable"),
-    "sessions": ("user_id", "period", "session"),
-    "questions": ("user_id", "question_id"),
-    "answer_choices": ("user_id", "question_id", "choice_id"),
-    "gate_records": ("user_id", "number"),
-    "failures": ("user_id", "position"),
-}
 # How the rows came about: nothing that an assistant is shown or scored by.
 MAKING = frozenset({"gate_records", "failures"})
 # Free text; every other column is a label, those of later versions too.
@@ -38,7 +28,7 @@ WORDS: dict[str, frozenset[str]] = {
 class TablePair:
     """One table of both releases, and how many changed rows to show."""
 
-    name: str
+    name: TableName
     before: Path
     after: Path
     examples: int

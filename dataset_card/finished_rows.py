@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from assets.answers import ANSWERS
+from assets.carried import rows_of
 from assets.episodes import EPISODES
 from assets.ports import SnapshotRef, SnapshotStore
 from assets.records.base import StageName, UserRecord
@@ -55,8 +56,5 @@ class FinishedRows:
                         yield ref, range(first, min(first + self.users_at_a_time, part.last + 1))
 
     def _votes(self, stage: StageName, *, unit: str, positions: range) -> dict[int, Votes]:
-        """From the stage's own snapshot, and from later ones that carry the rows of replacements."""
-        votes: dict[int, Votes] = {}
-        for units in self.refs.values():
-            votes.update(self.snapshots.read(units[unit], stage, record=Votes, positions=positions))
-        return votes
+        refs = [units[unit] for units in self.refs.values()]
+        return rows_of(stage, record=Votes, refs=refs, snapshots=self.snapshots, positions=positions)

@@ -39,11 +39,6 @@ def smallest_after(last: str, *, level: Level) -> str:
     return ".".join(str(number) for number in following.get(level, (major, minor, patch + 1)))
 
 
-def newest_below(version: str, *, among: list[str]) -> str | None:
-    """The highest of the versions that are lower than this one."""
-    return max((one for one in among if numbers(one) < numbers(version)), key=numbers, default=None)
-
-
 def released_versions(home: Path) -> list[str]:
     """Versions below `<root>/<variant>`, lowest first."""
     names = [path.name for path in home.iterdir() if is_version(path.name)] if home.is_dir() else []

@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import dagster as dg
 
+from assets.carried import rows_of
 from assets.chain import STAGES
 from assets.partitions import UNIT_PARTITIONS, by_variant
 from assets.ports import SnapshotRef
@@ -55,8 +56,8 @@ def stage_checks(stage: Stage[Any]) -> dg.AssetChecksDefinition:
 
 def records_of(stage: Stage[Any], refs: Mapping[StageName, SnapshotRef], workshop: Workshop) -> dict[str, UserRecord]:
     """A stage's records by user: from its own snapshot, and from those that carry the rows of replacements."""
-    found = [workshop.snapshots.read(ref, stage.name, record=stage.record) for ref in refs.values()]
-    return {record.user_id: record for rows in found for record in rows.values()}
+    rows = rows_of(stage.name, record=stage.record, refs=refs.values(), snapshots=workshop.snapshots)
+    return {record.user_id: record for record in rows.values()}
 
 
 def check_result(outcome: Outcome, *, asset: str) -> dg.AssetCheckResult:

@@ -13,10 +13,10 @@ from assets.records.expectation import ColumnLine
 from assets.records.failure import Failure
 from assets.records.gate import GateRecord
 from assets.records.recipe import Recipe
-from assets.records.rows import TABLES, TableName
+from assets.records.rows import KEYS, TABLES, TableName
 from assets.tables import failure_row, gate_record_rows, table_rows
 from validation.promises import Promise
-from validation.suites import KEYS, suite
+from validation.suites import suite
 from validation.table_facts import FACTS, Known, Tables, known_of
 
 USERS_AT_ONCE = 500

@@ -9,7 +9,7 @@ from datetime import date, datetime
 from typing import Any, Literal, Union, get_args, get_origin
 
 from assets.records.recipe import Recipe
-from assets.records.rows import TABLES, TableName
+from assets.records.rows import KEYS, TABLES, TableName
 from assets.session_queries import MAX_STATES_PER_INITIAL_QUERY
 from assets.user_profiles import PROFILE_WORD_LIMIT
 from validation.promises import (
@@ -28,17 +28,6 @@ from validation.promises import (
     written,
 )
 
-KEYS: dict[TableName, tuple[str, ...]] = {
-    "users": ("user_id",),
-    "state_variables": ("user_id", "variable"),
-    "periods": ("user_id", "period"),
-    "states": ("user_id", "period", "variable"),
-    "sessions": ("user_id", "period", "session"),
-    "questions": ("user_id", "question_id"),
-    "answer_choices": ("user_id", "question_id", "choice_id"),
-    "gate_records": ("user_id", "number"),
-    "failures": ("user_id",),
-}
 OLDEST = 120
 QUESTION_ID, CHOICE_ID = r"^q\d{2,}$", r"^q\d{2,}-c\d+$"
 

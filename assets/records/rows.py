@@ -147,3 +147,15 @@ TABLES: dict[TableName, type[Record]] = {
     "gate_records": GateRecordRow,
     "failures": FailureRow,
 }
+# What tells one row from all others.
+KEYS: dict[TableName, tuple[str, ...]] = {
+    "users": ("user_id",),
+    "state_variables": ("user_id", "variable"),
+    "periods": ("user_id", "period"),
+    "states": ("user_id", "period", "variable"),
+    "sessions": ("user_id", "period", "session"),
+    "questions": ("user_id", "question_id"),
+    "answer_choices": ("user_id", "question_id", "choice_id"),
+    "gate_records": ("user_id", "number"),
+    "failures": ("user_id",),
+}

@@ -46,7 +46,10 @@ def serve_gguf(local: LocalModel, *, host: str, port: int, api_key: str, weather
     try:
         server = xllamacpp.Server(params)
     except RuntimeError as error:
-        raise Problem(f"{local.path} cannot be served on {host}:{port}: {error}.") from error
+        reason = str(error).rstrip(". ")
+        raise Problem(
+            f"{local.path} cannot be served on {host}:{port}: {reason}. Is the port taken? Give another --port."
+        ) from error
     print(f"{local.name} answers on {server.listening_address}/v1 (Ctrl-C ends it). In another terminal:", flush=True)
     print(
         f"  AMEMGYM_BASE_URL={server.listening_address}/v1 AMEMGYM_API_KEY={'...' if api_key else 'any'} "

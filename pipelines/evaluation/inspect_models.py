@@ -13,9 +13,9 @@ from inspect_ai.model import (
 
 from assets.ports import Embedder, FinishReason, ModelReply, ModelRequest
 from pipelines.embedded.bank import model_name
-from pipelines.evaluation.embeddings import EmbeddingEndpoint, ModelEmbedder
 from pipelines.evaluation.plan import PAPER_MODELS, Roles
 from pipelines.resources.embedded import embedded_settings
+from pipelines.resources.embeddings import EmbeddingEndpoint, ModelEmbedder
 from pipelines.resources.endpoint_settings import EndpointSettings
 from prompts.template import Message
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from assets.ports import LanguageModel
 from assets.records.recipe import Recipe
 from pipelines.embedded.bank import model_name
-from pipelines.evaluation.embeddings import EmbeddingEndpoint
 from pipelines.home import Home
 from pipelines.resources.accounts import Accounts
 from pipelines.resources.call_cache import CacheMode, open_replies
 from pipelines.resources.embedded import embedded_settings
+from pipelines.resources.embeddings import EmbeddingEndpoint
 from pipelines.resources.endpoint import Endpoint
 from pipelines.resources.endpoint_settings import EndpointSettings
 from pipelines.resources.ledger import Ledger, ledger_file

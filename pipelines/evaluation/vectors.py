@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from assets.ports import Vector
-from pipelines.evaluation.embeddings import packed, unpacked
+from pipelines.resources.embeddings import packed, unpacked
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from assets.records.recipe import Recipe
 from pipelines.evaluation.assistant import Assistant, Tools
 from pipelines.evaluation.assistants.registry import make_assistant
 from pipelines.evaluation.dataset import Dataset
-from pipelines.evaluation.embeddings import ModelEmbedder
 from pipelines.evaluation.folder import RunFolder
 from pipelines.evaluation.models import ModelPorts
 from pipelines.evaluation.plan import Roles
 from pipelines.evaluation.records import RunManifest, Turn
 from pipelines.evaluation.spending import Count, CountedModel, Purpose, Spending, Toll
+from pipelines.resources.embeddings import ModelEmbedder
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from assets.chain import STAGES
 from assets.ports import StageProgress
 from assets.workshop import Workshop
 from pipelines.embedded.bank import model_name
-from pipelines.evaluation.embeddings import EmbeddingEndpoint, ModelEmbedder
 from pipelines.home import Home
 from pipelines.resources.accounts import Accounts
 from pipelines.resources.batch import BatchedModel
@@ -16,6 +15,7 @@ from pipelines.resources.batch_hall import BatchPlan
 from pipelines.resources.batch_run import Watch
 from pipelines.resources.call_cache import CachedModel, CacheMode, open_replies
 from pipelines.resources.embedded import embedded_settings
+from pipelines.resources.embeddings import EmbeddingEndpoint, ModelEmbedder
 from pipelines.resources.endpoint import Endpoint
 from pipelines.resources.endpoint_settings import EndpointSettings
 from pipelines.resources.ledger import Ledger, ledger_file

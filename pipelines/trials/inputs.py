@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from assets.carried import rows_of
 from assets.chain import STAGES
-from assets.look_ahead import ancestry
 from assets.partitions import UNITS
 from assets.ports import SnapshotRef
 from assets.records.base import UserRecord
@@ -28,23 +28,14 @@ def resolved_recipe(place: Home, variant: str) -> Recipe | None:
 
 def finished_inputs(place: Home, variant: str, *, stage: Stage[UserRecord], users: int) -> list[Sequence[UserRecord]]:
     """What the stage needs of the variant's first users, in order; fewer where fewer are finished."""
+    values, snapshots = RecordValues(place.values), ParquetSnapshots(place.snapshots)
     found: list[Sequence[UserRecord]] = []
     for unit in UNITS.get(variant, ()):
-        records = [_records(place, unit, need) for need in stage.needs]
+        refs = [ref for need in stage.needs if isinstance(ref := values.find(need.name, unit), SnapshotRef)]
+        records = [rows_of(need.name, record=need.record, refs=refs, snapshots=snapshots) for need in stage.needs]
         for position in sorted(position for position in records[0] if all(position in one for one in records)):
             found.append([one[position] for one in records])
     return found[:users]
-
-
-def _records(place: Home, unit: str, need: Stage[UserRecord]) -> dict[int, UserRecord]:
-    """By position. A user who joined later is carried by the snapshot of a later stage."""
-    values, snapshots = RecordValues(place.values), ParquetSnapshots(place.snapshots)
-    found: dict[int, UserRecord] = {}
-    for stage in STAGES:
-        ref = values.find(stage.name, unit) if need.name in ancestry(stage) else None
-        if isinstance(ref, SnapshotRef) and need.name in {part.stage for part in ref.parts}:
-            found.update(snapshots.read(ref, need.name, record=need.record))
-    return found
 
 
 def with_model(recipe: Recipe, role: Role, model: str) -> Recipe:

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from assets.audit_rates import (
     Outcome,
-    accepted_by_votes,
     calls_per_accepted_item,
     gate_error_rates,
     recovery_rates,
@@ -14,7 +13,6 @@ from assets.audit_rates import (
 )
 from assets.records.audit import Decoy, Judgement, UserAudit
 from assets.records.gate import GateName, GateRecord
-from assets.records.gate_policy import GatePolicy
 
 
 def decoy(kind: str, *, right: bool, accepted: bool, gate: GateName = "exposure", readings: int = 1) -> Decoy:
@@ -102,14 +100,6 @@ def test_an_interval_holds_its_share_and_stays_a_share(users: dict[str, list[boo
     assert share.low is not None
     assert share.high is not None
     assert 0 <= share.low <= share.value <= share.high <= 1
-
-
-@pytest.mark.parametrize(
-    ("votes", "needed", "expected"), [(1, 1, 0.15), (2, 2, 0.0225), (3, 2, 0.06075), (3, 3, 0.003375), (3, 1, 0.385875)]
-)
-def test_votes_are_independent_readings(votes: int, needed: int, expected: float) -> None:
-    policy = GatePolicy(votes=votes, votes_needed=needed)
-    assert accepted_by_votes(0.15, policy) == pytest.approx(expected)
 
 
 def record(item: str, *, accepted: bool, refinement: int = 0, gate: GateName = "recovery") -> GateRecord:

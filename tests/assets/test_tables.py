@@ -8,21 +8,9 @@ import pytest
 
 from assets.records.base import Record
 from assets.records.columnar import arrow_schema, from_table, to_table
-from assets.records.rows import TABLES, SessionRow, TableName
+from assets.records.rows import KEYS, TABLES, SessionRow, TableName
 from assets.tables import failure_row, gate_record_rows, table_rows
 from tests import scenario
-
-KEYS: dict[TableName, tuple[str, ...]] = {
-    "users": ("user_id",),
-    "state_variables": ("user_id", "variable"),
-    "periods": ("user_id", "period"),
-    "states": ("user_id", "period", "variable"),
-    "sessions": ("user_id", "period", "session"),
-    "questions": ("user_id", "question_id"),
-    "answer_choices": ("user_id", "question_id", "choice_id"),
-    "gate_records": ("user_id", "number"),
-    "failures": ("user_id", "position"),
-}
 
 
 def rows() -> dict[TableName, Sequence[Record]]:

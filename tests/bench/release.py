@@ -26,7 +26,7 @@ from pipelines.home import Home
 from pipelines.resources.snapshots import ParquetSnapshots, load_ref
 from pipelines.resources.values import RecordValues
 from pipelines.resources.workshop import open_workshop
-from tests.bench.__main__ import clean_environment, generate
+from tests.bench.runs import clean_environment, generate
 
 VARIANT, MANY = "base", "many"
 USERS_PER_PART = 200

@@ -15,7 +15,6 @@ from assets.records.episode import Episode
 from assets.records.recipe import Budget
 from pipelines.evaluation.assistant import Tools
 from pipelines.evaluation.dataset import UNKNOWN, Dataset, Rounds
-from pipelines.evaluation.embeddings import packed
 from pipelines.evaluation.folder import FinishedRun, RunFolder
 from pipelines.evaluation.models import ModelPorts
 from pipelines.evaluation.page import run_page
@@ -24,6 +23,7 @@ from pipelines.evaluation.records import AssistantSpec
 from pipelines.evaluation.report import run_report
 from pipelines.evaluation.run import evaluate
 from pipelines.evaluation.workplace import Run
+from pipelines.resources.embeddings import packed
 from pipelines.resources.prices import OwnPrice, Prices
 from tests.scenario import episode as scenario_episode
 from tests.scenario import varied

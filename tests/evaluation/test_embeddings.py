@@ -12,8 +12,8 @@ from starlette.routing import Route
 from assets.ports import EndpointError
 from pipelines.embedded.bank import model_name
 from pipelines.embedded.embeddings import embedding
-from pipelines.evaluation.embeddings import LARGEST_BATCH, EmbeddingEndpoint, ModelEmbedder, packed, unpacked
 from pipelines.resources.embedded import embedded_settings
+from pipelines.resources.embeddings import LARGEST_BATCH, EmbeddingEndpoint, ModelEmbedder, packed, unpacked
 from pipelines.resources.endpoint_settings import EndpointSettings
 from tests.support import run
 

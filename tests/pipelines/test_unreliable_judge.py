@@ -8,12 +8,12 @@ from statistics import mean
 from typing import cast
 
 import pytest
+from scipy import special  # pyright: ignore[reportMissingTypeStubs]
 
 from assets.answers import ANSWERS
 from assets.audit_rates import (
     GateErrorRate,
     Outcome,
-    accepted_by_votes,
     gate_error_rates,
     recovery_rates,
     share_by_user,
@@ -64,6 +64,12 @@ class Unreliable:
         completion = {"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
         spoilt = Damage(self.weather, log=Log()).spoil(chat, completion, meant=chat, path=("", 0))
         return ModelReply(spoilt["choices"][0]["message"]["content"], "stop", 1, 1)
+
+
+def accepted_by_votes(per_reading: float, policy: GatePolicy) -> float:
+    """How likely k of n independent votes accept what a single reading accepts with this probability."""
+    # The chance of at least k successes in n trials is a regularized incomplete beta function.
+    return float(special.betainc(policy.votes_needed, policy.votes - policy.votes_needed + 1, per_reading))
 
 
 def recipe(*, sample: int = 0, gates: dict[str, int] | None = None, audit: dict[str, int] | None = None) -> Recipe:

@@ -1,0 +1,24 @@
+"""A stage's rows of one work unit: those in its own snapshot, and those of replacements, which later snapshots carry."""
+
+from collections.abc import Collection, Iterable
+from typing import TypeVar
+
+from assets.ports import SnapshotRef, SnapshotStore
+from assets.records.base import StageName, UserRecord
+
+R = TypeVar("R", bound=UserRecord)
+
+
+def rows_of(
+    stage: StageName,
+    *,
+    record: type[R],
+    refs: Iterable[SnapshotRef],
+    snapshots: SnapshotStore,
+    positions: Collection[int] | None = None,
+) -> dict[int, R]:
+    """By position, from all these snapshots of one unit. Raises SnapshotError for one that cannot be read."""
+    found: dict[int, R] = {}
+    for ref in refs:
+        found.update(snapshots.read(ref, stage, record=record, positions=positions))
+    return found
