@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 from assets.ports import LanguageModel
 from assets.records.recipe import Budget, Recipe
 from pipelines.resources.batch_settings import MOST_LINES
-from pipelines.resources.budget import BudgetedModel, Tally
+from pipelines.resources.budget import BudgetedModel, Purse, till_for
 from pipelines.resources.call_cache import CachedModel, CacheMode
 from pipelines.resources.endpoint_settings import EndpointSettings
 from pipelines.resources.keyed_store import KeyedStore
@@ -42,6 +42,7 @@ class Accounts:
         # Few slots would make small batch jobs, one after another.
         at_once = MOST_LINES if recipe.models.batched else self.settings.max_in_flight
         if recipe.budget != Budget():
-            tally = Tally(self.ledger, variant=recipe.variant, prices=self.prices)
-            paid = BudgetedModel(paid, budget=recipe.budget, tally=tally, at_once=at_once)
+            purse = Purse(recipe.variant, recipe.budget, self.prices)
+            till = till_for(self.ledger, variant=recipe.variant)
+            paid = BudgetedModel(paid, purse=purse, till=till, at_once=at_once)
         return BookedHits(CachedModel(paid, store=self.replies, mode=self.mode, at_once=at_once), book)

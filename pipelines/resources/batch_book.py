@@ -5,27 +5,24 @@ here until the call cache has it.
 """
 
 import hashlib
-import sqlite3
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from filelock import AsyncFileLock
-
 from assets.ports import ModelReply
 from pipelines.home import Home
 from pipelines.resources.call_cache import REPLY, ReplyStore
+from pipelines.resources.databases import Connection, database_of
 from pipelines.resources.keyed_store import KeyedStore
 
-TABLE = "jobs"
+TABLE, KEPT = "jobs", "kept"
 COLUMNS = {"ids": "TEXT", "place": "TEXT", "tried": "INTEGER", "batch_id": "TEXT", "ended": "INTEGER"}
-REPLIES = "CREATE TABLE IF NOT EXISTS replies (id TEXT PRIMARY KEY, reply BLOB NOT NULL)"
 ADD = f"INSERT INTO {TABLE} (key, value, ids, place) VALUES (?, ?, ?, ?)"
 OPEN = f"SELECT key, ids FROM {TABLE} WHERE place = ? AND ended IS NULL"
-END = f"UPDATE {TABLE} SET ended = 1, value = x'' WHERE key = ?"
-KEEP = "INSERT INTO replies (id, reply) VALUES (?, ?) ON CONFLICT (id) DO NOTHING"
+END = f"UPDATE {TABLE} SET ended = 1, value = ? WHERE key = ?"
+KEEP = f"INSERT INTO {KEPT} (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING"
 
 
 def batch_file(place: Home) -> Path:
@@ -57,11 +54,11 @@ class Known:
 
 
 class BatchBook:
-    """The jobs of one endpoint in a SQLite file. Raises StoreError when the file cannot be used."""
+    """The jobs of one endpoint in the installation's database. Raises StoreError when it cannot be used."""
 
     def __init__(self, path: Path, *, place: str) -> None:
-        self._path, self._place = path, place
-        self._store = KeyedStore(path, table=TABLE, columns=COLUMNS)
+        self._place = place
+        self._store = KeyedStore(database_of(path), table=TABLE, columns=COLUMNS, beside=[KEPT])
 
     async def known(self, ids: Iterable[str]) -> Known:
         """What is known of these lines."""
@@ -94,8 +91,7 @@ class BatchBook:
 
     def locked(self) -> AbstractAsyncContextManager[object]:
         """Only one process at a time may be inside; one that dies lets the next one in."""
-        # Never a lock that is only a file: a killed process would leave it behind, and everyone would wait for ever.
-        return AsyncFileLock(f"{self._path}.lock", fallback_to_soft=False)
+        return self._store.database.locked()
 
     async def tidy(self, kept: ReplyStore) -> None:
         """Forget the replies that the call cache has."""
@@ -104,16 +100,15 @@ class BatchBook:
         await self._store.run(partial(_forget, ids=done))
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Let go of the database."""
         self._store.close()
 
-    def _known(self, connection: sqlite3.Connection, *, ids: list[str]) -> Known:
-        connection.execute(REPLIES)
+    def _known(self, connection: Connection, *, ids: list[str]) -> Known:
         known, jobs = Known(), dict[str, str]()
         for key, joined in connection.execute(OPEN, (self._place,)):
             jobs.update(dict.fromkeys(joined.split(), key))
         for custom_id in ids:
-            row = connection.execute("SELECT reply FROM replies WHERE id = ?", (custom_id,)).fetchone()
+            row = connection.execute(f"SELECT value FROM {KEPT} WHERE key = ?", (custom_id,)).fetchone()
             if row is not None:
                 known.replies[custom_id] = REPLY.validate_json(row[0])
             elif custom_id in jobs:
@@ -122,9 +117,8 @@ class BatchBook:
                 known.fresh.append(custom_id)
         return known
 
-    def _claim(self, connection: sqlite3.Connection, *, lines: dict[str, str]) -> Known:
-        with connection:
-            connection.execute("BEGIN IMMEDIATE")
+    def _claim(self, connection: Connection, *, lines: dict[str, str]) -> Known:
+        with connection.writing():
             known = self._known(connection, ids=list(lines))
             if known.fresh:
                 content = "".join(f"{lines[custom_id]}\n" for custom_id in sorted(known.fresh)).encode()
@@ -137,26 +131,23 @@ class BatchBook:
 _SELECT = f"SELECT value, tried, batch_id, ended FROM {TABLE} WHERE key = ?"
 
 
-def _key(connection: sqlite3.Connection, *, content: bytes) -> str:
+def _key(connection: Connection, *, content: bytes) -> str:
     """The digest of the lines, and how many jobs with these lines there were: they may have to be sent again."""
     digest = hashlib.sha256(content).hexdigest()[:40]
     earlier = connection.execute(f"SELECT COUNT(*) FROM {TABLE} WHERE key LIKE ?", (f"{digest}-%",)).fetchone()
     return f"{digest}-{earlier[0]}"
 
 
-def _end(connection: sqlite3.Connection, *, key: str, rows: list[tuple[str, bytes]]) -> None:
-    with connection:
-        connection.execute("BEGIN IMMEDIATE")
+def _end(connection: Connection, *, key: str, rows: list[tuple[str, bytes]]) -> None:
+    with connection.writing():
         connection.executemany(KEEP, rows)
-        connection.execute(END, (key,))
+        connection.execute(END, (b"", key))
 
 
-def _reply_ids(connection: sqlite3.Connection) -> list[str]:
-    connection.execute(REPLIES)
-    return [row[0] for row in connection.execute("SELECT id FROM replies")]
+def _reply_ids(connection: Connection) -> list[str]:
+    return [row[0] for row in connection.execute(f"SELECT key FROM {KEPT}")]
 
 
-def _forget(connection: sqlite3.Connection, *, ids: list[str]) -> None:
-    with connection:
-        connection.execute("BEGIN IMMEDIATE")
-        connection.executemany("DELETE FROM replies WHERE id = ?", [(custom_id,) for custom_id in ids])
+def _forget(connection: Connection, *, ids: list[str]) -> None:
+    with connection.writing():
+        connection.executemany(f"DELETE FROM {KEPT} WHERE key = ?", [(custom_id,) for custom_id in ids])

@@ -1,13 +1,36 @@
 """A run stops spending where its recipe says, loses nothing it has paid for, and goes on when it may spend more."""
 
 import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
 
 from assets.ports import BudgetReached, EndpointError, LanguageModel, ModelReply, ModelRequest
 from assets.records.recipe import Budget
 from pipelines.resources.ledger import Ledger, Spent
 from pipelines.resources.prices import Prices, Tokens
+from pipelines.resources.sqlite_file import SqliteFile
 
 KEPT = "and run again; whatever was paid for is kept"
+Allowed = Callable[[Spent, int], bool]  # by what was spent, and how many calls are under way
+
+
+class Till(Protocol):
+    """Counts what a variant has spent, and which of its calls are under way."""
+
+    under_way: int  # from here
+
+    async def enter(self, allowed: Allowed) -> tuple[bool, Spent]:
+        """Begin a call if it is allowed; whether it was, and what had been spent."""
+        ...
+
+    async def leave(self) -> None:
+        """A call has ended, and stands in the ledger if it was paid for."""
+        ...
+
+    async def changed(self) -> None:
+        """Wait until a call may have ended."""
+        ...
 
 
 class BudgetedModel:
@@ -18,59 +41,91 @@ class BudgetedModel:
     what a run can spend beyond its budget are the calls under way, at most `at_once`.
     """
 
-    def __init__(self, model: LanguageModel, *, budget: Budget, tally: "Tally", at_once: int) -> None:
+    def __init__(self, model: LanguageModel, *, purse: "Purse", till: Till, at_once: int) -> None:
         self._model = model
-        self._budget = budget
-        self._tally = tally
+        self._purse = purse
+        self._till = till
         self._slots = asyncio.Semaphore(at_once)
-        self._under_way = 0
-        self._came_home = asyncio.Event()
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         """Ask while the budget lasts. Raises BudgetReached once all calls under way have brought their replies home."""
-        self._tally.check_price(request.model, self._budget)
+        self._purse.check_price(request.model)
         async with self._slots:
-            while not exhausted(self._budget, spent := await self._tally.count()):
-                if not self._under_way or not exhausted(self._budget, spent.expected(self._under_way)):
+            while True:
+                entered, spent = await self._till.enter(self._purse.allows)
+                if entered:
                     return await self._ask(request)
-                await self._came_home.wait()
+                if exhausted(self._purse.budget, spent):
+                    break
+                await self._till.changed()
         # The first failure cancels whatever runs beside it; calls that are paid for must not be among that.
-        while self._under_way:
-            await self._came_home.wait()
-        raise BudgetReached(sentence(self._tally.variant, self._budget, spent=spent))
+        while self._till.under_way:
+            await self._till.changed()
+        raise BudgetReached(sentence(self._purse.variant, self._purse.budget, spent=spent))
 
     async def _ask(self, request: ModelRequest) -> ModelReply:
-        self._under_way += 1
         try:
             return await self._model.complete(request)
         finally:
-            self._under_way -= 1
-            self._came_home.set()
-            self._came_home = asyncio.Event()
+            await self._till.leave()
 
 
-class Tally:
-    """What a variant has spent, by the ledger."""
+@dataclass(frozen=True)
+class Purse:
+    """What a variant may spend."""
 
-    def __init__(self, ledger: Ledger, *, variant: str, prices: Prices) -> None:
-        self.variant = variant
-        self._ledger = ledger
-        self._prices = prices
-        self._spent = Spent()
+    variant: str
+    budget: Budget
+    prices: Prices
 
-    async def count(self) -> Spent:
-        """Count on from the last count."""
-        spent = await self._ledger.spent(self.variant, before=self._spent)
-        self._spent = max(self._spent, spent, key=lambda each: each.upto)
-        return spent
+    def allows(self, spent: Spent, under_way: int) -> bool:
+        """Whether one more call may begin."""
+        return not exhausted(self.budget, spent) and not (under_way and exhausted(self.budget, spent.expected(under_way)))
 
-    def check_price(self, model: str, budget: Budget) -> None:
+    def check_price(self, model: str) -> None:
         """Raise EndpointError where a limit in dollars is set on a model whose price nobody knows."""
-        if budget.max_cost_usd is not None and self._prices.of(model, Tokens(1, 1)).usd is None:
+        if self.budget.max_cost_usd is not None and self.prices.of(model, Tokens(1, 1)).usd is None:
             raise EndpointError(
                 f"budget.max_cost_usd of {self.variant!r} cannot be kept because the price of the model {model!r} is unknown; "
                 "give its price in pipelines/prices.yaml (or the file in AMEMGYM_PRICES), or limit budget.max_tokens instead."
             )
+
+
+class OwnTill:
+    """The Till port over a ledger on one machine: earlier runs and other processes count by what they have spent."""
+
+    def __init__(self, ledger: Ledger, *, variant: str) -> None:
+        self.under_way = 0
+        self._ledger, self._variant = ledger, variant
+        self._spent = Spent()
+        self._came_home = asyncio.Event()
+
+    async def enter(self, allowed: Allowed) -> tuple[bool, Spent]:
+        """Count on from the last count, and begin a call if it is allowed."""
+        spent = await self._ledger.spent(self._variant, before=self._spent)
+        self._spent = max(self._spent, spent, key=lambda each: each.upto)
+        entered = allowed(self._spent, self.under_way)
+        self.under_way += entered
+        return entered, self._spent
+
+    async def leave(self) -> None:
+        """Tell those who wait."""
+        self.under_way -= 1
+        self._came_home.set()
+        self._came_home = asyncio.Event()
+
+    async def changed(self) -> None:
+        """Wait until a call from here has ended."""
+        await self._came_home.wait()
+
+
+def till_for(ledger: Ledger, *, variant: str) -> Till:
+    """The variant's till: calls under way at other workers count where they share a database."""
+    if isinstance(ledger.calls.database, SqliteFile):
+        return OwnTill(ledger, variant=variant)
+    from pipelines.cluster.till import SharedTill
+
+    return SharedTill(ledger, variant=variant)
 
 
 def exhausted(budget: Budget, spent: Spent) -> bool:

@@ -13,7 +13,9 @@ from weakref import WeakValueDictionary
 
 from pydantic import TypeAdapter
 
+from assets.interruption import landing
 from assets.ports import CallLabels, EndpointError, LanguageModel, ModelReply, ModelRequest
+from pipelines.resources.databases import database_of
 from pipelines.resources.keyed_store import KeyedStore, SqlValue
 
 CacheMode = Literal["use", "replay", "off"]
@@ -32,8 +34,8 @@ class ReplyStore(Protocol):
 
 
 def open_replies(path: Path) -> KeyedStore:
-    """The store of replies in this file; one from before the columns existed gets them."""
-    return KeyedStore(path, table=TABLE, columns=COLUMNS)
+    """The store of replies in this file, or in the workers' database; one from before the columns existed gets them."""
+    return KeyedStore(database_of(path), table=TABLE, columns=COLUMNS)
 
 
 class CachedModel:
@@ -66,7 +68,7 @@ class CachedModel:
             if self._mode == "replay":
                 raise EndpointError(_missing(request.labels))
             async with self._slots:
-                return await self._ask(request, key=key)
+                return await landing(self._ask(request, key=key))
 
     async def _kept(self, key: str) -> ModelReply | None:
         value = await self._store.get(key)

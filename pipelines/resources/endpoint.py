@@ -13,7 +13,7 @@ from pipelines.resources.effort import Effort
 from pipelines.resources.endpoint_settings import EndpointSettings
 from pipelines.resources.errors import Diagnosis, Trouble
 from pipelines.resources.lane import Lane, Lanes
-from pipelines.resources.limits import Pace
+from pipelines.resources.pace import pace_for
 from pipelines.resources.reply import read_reply
 
 
@@ -28,7 +28,7 @@ class Endpoint:
         self._lanes = Lanes(settings)
         self.dialects = Dialects()
         self._diagnosis = Diagnosis(settings)
-        self._pace = Pace(requests_per_minute=settings.requests_per_minute, tokens_per_minute=settings.tokens_per_minute)
+        self._pace = pace_for(settings)
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         """Ask until a reply comes. Raises EndpointError when no further call makes sense."""
@@ -61,7 +61,7 @@ class Endpoint:
         probe, failed = False, None
         try:
             probe = await lane.breaker.admit()
-            await lane.halt.rest(self._pace.take(effort.request))
+            await lane.halt.rest(await self._pace.take(effort.request))
             began = time.monotonic()
             outcome = await self._send(effort.request, client=lane.client, dialect=dialect)
             took = time.monotonic() - began
@@ -70,7 +70,7 @@ class Endpoint:
             if isinstance(outcome, ModelReply):
                 lane.served = True
                 lane.limit.succeeded()
-                self._pace.settle(effort.request, reply=outcome)
+                await self._pace.settle(effort.request, reply=outcome)
                 return replace(outcome, seconds=took)
             if outcome.overloaded:
                 lane.limit.overloaded(acquired)

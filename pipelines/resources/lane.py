@@ -9,8 +9,9 @@ import httpx2
 import openai
 
 from pipelines.resources.breaker import Breaker, Halt
+from pipelines.resources.databases import shared_database
 from pipelines.resources.endpoint_settings import EndpointSettings
-from pipelines.resources.limits import FIRST_LIMIT, AdaptiveLimit
+from pipelines.resources.limits import FIRST_LIMIT, AdaptiveLimit, Slots
 
 LONGEST_CONNECT_SECONDS = 10.0
 FIRST_PAUSE, LONGEST_PAUSE = 2, 60  # in multiples of the settings' backoff_seconds
@@ -23,7 +24,7 @@ class Lane:
 
     client: openai.AsyncOpenAI
     keeper: AsyncGenerator[openai.AsyncOpenAI, None]
-    limit: AdaptiveLimit
+    limit: Slots
     halt: Halt
     breaker: Breaker
     served: bool = False
@@ -44,21 +45,29 @@ class Lanes:
         known = self._of.get(loop)
         if known is not None:
             return known
-        others = list(self._of.items())
-        start = others[-1][1].limit.limit if others else FIRST_LIMIT
-        keeper, halt, unit = kept_client(self._settings, tls=self._tls), Halt(), self._settings.backoff_seconds
+        others = list(self._of)
+        slots, halt, unit = self._slots(), Halt(), self._settings.backoff_seconds
+        keeper = kept_client(self._settings, tls=self._tls, slots=slots)
         lane = Lane(
             client=await anext(keeper),  # does not suspend, so no second first call can slip in
             keeper=keeper,
-            limit=AdaptiveLimit(start=start, ceiling=self._settings.max_in_flight),
+            limit=slots,
             halt=halt,
             breaker=Breaker(halt, first_pause=FIRST_PAUSE * unit, longest_pause=LONGEST_PAUSE * unit),
         )
-        for other, _ in others:
+        for other in others:
             if other.is_closed():
                 self._of.pop(other, None)
         self._of[loop] = lane
         return lane
+
+    def _slots(self) -> Slots:
+        if shared_database() and self._settings.transport is None:
+            from pipelines.cluster.slots import SharedSlots
+
+            return SharedSlots(self._settings)
+        latest = next((lane.limit for lane in reversed(self._of.values()) if isinstance(lane.limit, AdaptiveLimit)), None)
+        return AdaptiveLimit(start=latest.limit if latest else FIRST_LIMIT, ceiling=self._settings.max_in_flight)
 
     async def leave(self) -> None:
         """Close the running loop's lane, if there is one."""
@@ -67,8 +76,10 @@ class Lanes:
             await lane.keeper.aclose()
 
 
-async def kept_client(settings: EndpointSettings, *, tls: ssl.SSLContext | None) -> AsyncGenerator[openai.AsyncOpenAI, None]:
-    """Yield a client of the running loop.
+async def kept_client(
+    settings: EndpointSettings, *, tls: ssl.SSLContext | None, slots: Slots
+) -> AsyncGenerator[openai.AsyncOpenAI, None]:
+    """Yield a client of the running loop, whose slots are given back at the end.
 
     A loop that shuts down closes its asynchronous generators; so the client is closed by the loop that holds its
     connections, and by no other.
@@ -89,5 +100,6 @@ async def kept_client(settings: EndpointSettings, *, tls: ssl.SSLContext | None)
     try:
         yield client
     finally:
+        slots.close()
         if settings.transport is None:
             await client.close()

@@ -1,12 +1,13 @@
-"""The ledger: one row for every call, and the recipes that the calls were made for, in one SQLite file."""
+"""The ledger: one row for every call, and the recipes that the calls were made for, in one database."""
 
 import uuid
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from assets.records.recipe import Recipe
 from pipelines.home import Home
+from pipelines.resources.databases import Connection, database_of
 from pipelines.resources.keyed_store import KeyedStore
 
 Outcome = Literal["stop", "length", "refusal", "error"]
@@ -68,8 +69,8 @@ class Ledger:
     """Rows are on the disk when `add` returns, batched with those that wait at the same time. Raises StoreError."""
 
     def __init__(self, path: Path) -> None:
-        self.calls = KeyedStore(path, table=TABLE, columns=COLUMNS)
-        self.recipes = KeyedStore(path, table=RECIPES)
+        self.calls = KeyedStore(database_of(path), table=TABLE, columns=COLUMNS)
+        self.recipes = KeyedStore(database_of(path), table=RECIPES)
         self._noted: set[str] = set()
 
     async def add(self, row: LedgerRow) -> None:
@@ -88,22 +89,24 @@ class Ledger:
         Calls whose price nobody knows count with their tokens alone.
         """
 
-        def count(connection: Any) -> Spent:
-            # Rows get their ids while the write lock is held, so no smaller id can appear later.
-            calls, tokens, cost, upto = connection.execute(
-                f"SELECT COUNT(*), TOTAL(input_tokens + output_tokens), TOTAL(cost_usd), MAX(rowid) FROM {TABLE} "
-                "WHERE rowid > ? AND variant = ? AND cache_hit = 0 AND outcome <> 'error'",
-                (before.upto, variant),
-            ).fetchone()
-            counted = (before.calls + calls, before.tokens + int(tokens), before.cost_usd + cost)
-            return Spent(*counted, upto=upto or before.upto)
-
-        return await self.calls.run(count)
+        return await self.calls.run(lambda connection: spent_so_far(connection, variant, before=before))
 
     def close(self) -> None:
-        """Let go of the file; it opens again when next used."""
+        """Let go of the database; it opens again when next used."""
         self.calls.close()
         self.recipes.close()
+
+
+def spent_so_far(connection: Connection, variant: str, *, before: Spent) -> Spent:
+    """What has been paid, counted on from an earlier count."""
+    # Rows get their ids while the database's write lock is held, so no smaller id can appear later.
+    calls, tokens, cost, upto = connection.execute(
+        "SELECT COUNT(*), COALESCE(SUM(input_tokens + output_tokens), 0), COALESCE(SUM(cost_usd), 0.0), MAX(rowid) "
+        f"FROM {TABLE} WHERE rowid > ? AND variant = ? AND cache_hit = 0 AND outcome <> 'error'",
+        (before.upto, variant),
+    ).fetchone()
+    counted = (before.calls + calls, before.tokens + int(tokens), before.cost_usd + cost)
+    return Spent(*counted, upto=upto or before.upto)
 
 
 def ledger_file(place: Home) -> Path:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pipelines.resources.databases import Connection
 from pipelines.resources.ledger import COLUMNS, TABLE, Ledger, LedgerRow
 
 Grouping = Literal["variant", "stage", "model", "prompt"]
@@ -18,15 +19,15 @@ ROWS_AT_ONCE = 50_000
 
 # Tokens and cost are those of paid calls; errors are calls that brought no reply.
 SUMS = """
-    SUM(outcome <> 'error'),
-    SUM(cache_hit),
-    SUM(outcome = 'error'),
-    TOTAL(CASE WHEN cache_hit = 0 THEN input_tokens END),
-    TOTAL(CASE WHEN cache_hit = 0 THEN cached_input_tokens END),
-    TOTAL(CASE WHEN cache_hit = 0 THEN output_tokens END),
-    TOTAL(cost_usd),
-    SUM(cost_usd IS NULL),
-    AVG(CASE WHEN cache_hit = 0 AND outcome <> 'error' THEN seconds END)
+    COUNT(*) FILTER (WHERE outcome <> 'error'),
+    COUNT(*) FILTER (WHERE cache_hit = 1),
+    COUNT(*) FILTER (WHERE outcome = 'error'),
+    COALESCE(SUM(input_tokens) FILTER (WHERE cache_hit = 0), 0),
+    COALESCE(SUM(cached_input_tokens) FILTER (WHERE cache_hit = 0), 0),
+    COALESCE(SUM(output_tokens) FILTER (WHERE cache_hit = 0), 0),
+    COALESCE(SUM(cost_usd), 0.0),
+    COUNT(*) FILTER (WHERE cost_usd IS NULL),
+    AVG(seconds) FILTER (WHERE cache_hit = 0 AND outcome <> 'error')
 """
 
 
@@ -68,7 +69,7 @@ def dollars(usd: float | None, *, unpriced: int = 0) -> str:
 async def summary(ledger: Ledger, *, by: Grouping, variant: str | None = None) -> list[Line]:
     """One line per group, in order of first appearance; `variant` None: over all variants."""
 
-    def read(connection: Any) -> list[Line]:
+    def read(connection: Connection) -> list[Line]:
         query = f"SELECT {by}, {SUMS} FROM {TABLE} WHERE ? IS NULL OR variant = ? GROUP BY {by} ORDER BY MIN(rowid)"
         return [_line(row) for row in connection.execute(query, (variant, variant))]
 
@@ -83,7 +84,7 @@ def _line(row: tuple[Any, ...]) -> Line:
 async def export(ledger: Ledger, path: Path) -> int:
     """Write all rows in order as a Parquet file, which appears only when it is whole; their number. Raises OSError."""
 
-    def write(connection: Any) -> int:
+    def write(connection: Connection) -> int:
         draft, count = path.with_name(f".{path.name}.{os.getpid()}"), 0
         rows = connection.execute(f"SELECT {', '.join(COLUMNS)} FROM {TABLE} ORDER BY rowid")
         with pq.ParquetWriter(draft, SCHEMA, compression="zstd") as writer:

@@ -1,116 +1,150 @@
-"""How much may be asked of an endpoint at once and per minute."""
+"""How much may be asked of an endpoint at once."""
 
 import asyncio
-import time
+import threading
 from collections import deque
-from collections.abc import Callable
-
-from assets.ports import ModelReply, ModelRequest
+from dataclasses import dataclass
+from typing import Protocol
 
 FIRST_LIMIT = 16
-CHARACTERS_PER_TOKEN = 4
 
 
-class AdaptiveLimit:
-    """Calls in flight: one more per success until the first overload, then one more after each window of successes; half
-    as many after an overload.
-
-    It serves one event loop. Slots are handed on in the order of asking.
-    """
-
-    def __init__(self, *, start: int, ceiling: int) -> None:
-        self.limit = max(1, min(start, ceiling))
-        self._ceiling = ceiling
-        self._in_flight = 0
-        self._successes = 0
-        self._halvings = 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
+class Slots(Protocol):
+    """Calls in flight from one event loop. Raises EndpointError when slots cannot be had any more."""
 
     async def acquire(self) -> int:
         """Wait for a slot; the number is for `overloaded`."""
-        if self._in_flight < self.limit and not self._waiting:
-            self._in_flight += 1
-            return self._halvings
+        ...
+
+    def release(self) -> None: ...
+
+    def succeeded(self) -> None: ...
+
+    def overloaded(self, acquired: int) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass
+class Size:
+    """How many calls may be in flight: one more per success until the first overload, then one more after each window of
+    successes; half as many after an overload.
+    """
+
+    limit: int
+    halvings: int = 0
+    successes: int = 0
+
+    def succeeded(self, *, ceiling: int) -> None:
+        """Count a success."""
+        self.successes += 1
+        if self.successes >= (self.limit if self.halvings else 1):
+            self.successes = 0
+            self.limit = min(self.limit + 1, ceiling)
+
+    def overloaded(self, acquired: int) -> None:
+        """Halve, once for all the calls that were in flight when the overload showed."""
+        if acquired == self.halvings:
+            self.halvings += 1
+            self.successes = 0
+            self.limit = max(1, self.limit // 2)
+
+
+class Turns:
+    """Slots of one event loop, handed on in the order of asking."""
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self.in_flight = 0
+        self._lock = threading.Lock()
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    @property
+    def wanted(self) -> int:
+        """Calls in flight and those that wait; also for other threads."""
+        return self.in_flight + len(self._waiting)
+
+    async def wait(self) -> None:
+        """Wait for a slot."""
+        if not self._waiting and self._enter():
+            return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         try:
             await turn
         except asyncio.CancelledError:
-            if not turn.cancelled():
-                self.release()  # the slot had been handed over already
+            if turn.done() and not turn.cancelled() and turn.exception() is None:
+                self.leave()  # the slot had been handed over already
             raise
-        return self._halvings
+
+    def leave(self) -> None:
+        """Give the slot back."""
+        with self._lock:
+            self.in_flight -= 1
+        self.hand_on()
+
+    def resize(self, capacity: int) -> int:
+        """Have so many slots from now on, also from another thread; how many calls there may be until some come home."""
+        with self._lock:
+            self.capacity = capacity
+            return max(capacity, self.in_flight)
+
+    def hand_on(self) -> None:
+        """Let in whom there is room for."""
+        while self._waiting and self._enter():
+            turn = self._waiting.popleft()
+            if turn.done():
+                with self._lock:
+                    self.in_flight -= 1
+            else:
+                turn.set_result(None)
+
+    def dismiss(self, error: Exception) -> None:
+        """Fail everyone who waits."""
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_exception(error)
+
+    def _enter(self) -> bool:
+        with self._lock:
+            if self.in_flight >= self.capacity:
+                return False
+            self.in_flight += 1
+            return True
+
+
+class AdaptiveLimit:
+    """The Slots port for one process alone."""
+
+    def __init__(self, *, start: int, ceiling: int) -> None:
+        self._size = Size(max(1, min(start, ceiling)))
+        self._ceiling = ceiling
+        self._turns = Turns(self._size.limit)
+
+    @property
+    def limit(self) -> int:
+        """Calls that may be in flight now."""
+        return self._size.limit
+
+    async def acquire(self) -> int:
+        """Wait for a slot; the number is for `overloaded`."""
+        await self._turns.wait()
+        return self._size.halvings
 
     def release(self) -> None:
         """Give the slot back."""
-        self._in_flight -= 1
-        self._hand_on()
+        self._turns.leave()
 
     def succeeded(self) -> None:
         """Count a success."""
-        self._successes += 1
-        window = self.limit if self._halvings else 1
-        if self._successes >= window:
-            self._successes = 0
-            self.limit = min(self.limit + 1, self._ceiling)
+        self._size.succeeded(ceiling=self._ceiling)
+        self._turns.capacity = self._size.limit
 
     def overloaded(self, acquired: int) -> None:
-        """Halve the limit, once for all the calls that were in flight when the overload showed."""
-        if acquired == self._halvings:
-            self._halvings += 1
-            self._successes = 0
-            self.limit = max(1, self.limit // 2)
+        """Count an overload of the calls that were acquired with this number."""
+        self._size.overloaded(acquired)
+        self._turns.capacity = self._size.limit
 
-    def _hand_on(self) -> None:
-        while self._waiting and self._in_flight < self.limit:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                self._in_flight += 1
-                turn.set_result(None)
-
-
-class Bucket:
-    """Amounts per minute, evenly paced, with one second's worth in advance. It belongs to no event loop."""
-
-    def __init__(self, per_minute: int, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._rate = per_minute / 60
-        self._capacity = max(1.0, self._rate)
-        self._level = self._capacity
-        self._clock = clock
-        self._seen = clock()
-
-    def take(self, amount: float) -> float:
-        """Reserve the amount; the seconds to wait before using it."""
-        now = self._clock()
-        self._level = min(self._capacity, self._level + (now - self._seen) * self._rate)
-        self._seen = now
-        self._level -= amount
-        return max(0.0, -self._level / self._rate)
-
-    def give_back(self, amount: float) -> None:
-        """Return what was reserved and not used, or take what was used beyond."""
-        self._level = min(self._capacity, self._level + amount)
-
-
-class Pace:
-    """Requests and tokens per minute, where limits are set."""
-
-    def __init__(self, *, requests_per_minute: int | None, tokens_per_minute: int | None) -> None:
-        self._requests = Bucket(requests_per_minute) if requests_per_minute else None
-        self._tokens = Bucket(tokens_per_minute) if tokens_per_minute else None
-
-    def take(self, request: ModelRequest) -> float:
-        """Reserve one request and its likely tokens; the seconds to wait before sending it."""
-        requests = self._requests.take(1) if self._requests else 0.0
-        tokens = self._tokens.take(likely_tokens(request)) if self._tokens else 0.0
-        return max(requests, tokens)
-
-    def settle(self, request: ModelRequest, *, reply: ModelReply) -> None:
-        """Correct the reservation by what the reply says it used."""
-        if self._tokens and reply.input_tokens:
-            self._tokens.give_back(likely_tokens(request) - reply.input_tokens - reply.output_tokens)
-
-
-def likely_tokens(request: ModelRequest) -> int:
-    """What providers count before they know: the prompt's length and the whole room for the reply."""
-    return sum(len(message.content) for message in request.messages) // CHARACTERS_PER_TOKEN + request.max_output_tokens
+    def close(self) -> None:
+        """Nothing is held."""

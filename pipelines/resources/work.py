@@ -2,14 +2,15 @@
 
 from pathlib import Path
 
+from pipelines.resources.databases import database_of
 from pipelines.resources.keyed_store import KeyedStore
 
 
-class SqliteWork:
-    """The WorkStore port over one SQLite file. Raises StoreError when the file cannot be used."""
+class KeptWork:
+    """The WorkStore port over the installation's database. Raises StoreError when it cannot be used."""
 
     def __init__(self, path: Path) -> None:
-        self._store = KeyedStore(path, table="work")
+        self._store = KeyedStore(database_of(path), table="work")
 
     async def get(self, key: str) -> bytes | None:
         """The record stored under the key."""
@@ -20,5 +21,5 @@ class SqliteWork:
         await self._store.put(key, record)
 
     def close(self) -> None:
-        """Let go of the file; it opens again when next used."""
+        """Let go of the database; it opens again when next used."""
         self._store.close()

@@ -10,7 +10,8 @@ import httpx2
 from assets.chain import STAGES
 from assets.ports import ModelRequest, SnapshotRef
 from assets.records.base import StageName
-from assets.records.recipe import Recipe, Transport
+from assets.records.model_policy import Transport
+from assets.records.recipe import Recipe
 from assets.workshop import Workshop
 from pipelines.embedded.bank import model_name
 from pipelines.resources.batch import BatchedModel

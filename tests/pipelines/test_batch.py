@@ -15,7 +15,8 @@ import pytest
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from assets.ports import EndpointError, ModelReply
-from assets.records.recipe import Models, ModelSpec, Recipe
+from assets.records.model_policy import Models, ModelSpec
+from assets.records.recipe import Recipe
 from pipelines.embedded.app import create_app
 from pipelines.embedded.provider import simulate
 from pipelines.embedded.provider_exchange import ask, drop, error_answer, read, tell

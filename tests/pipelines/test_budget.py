@@ -12,7 +12,7 @@ from assets.ports import BudgetReached, EndpointError, ModelReply
 from assets.recipes import RecipeError, build_recipe
 from assets.records.recipe import Budget
 from pipelines.resources.budget import exhausted
-from pipelines.resources.keyed_store import StoreError
+from pipelines.resources.databases import StoreError
 from pipelines.resources.ledger import Spent
 from tests.pipelines.booked import Counterpart, UsingModel, call, counterpart
 from tests.support import small_recipe

@@ -13,14 +13,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipelines.resources.keyed_store import KeyedStore, StoreError
-from pipelines.resources.work import SqliteWork
+from pipelines.resources.databases import Connection, StoreError
+from pipelines.resources.keyed_store import KeyedStore
+from pipelines.resources.work import KeptWork
 
 ROOT = Path(__file__).parents[2]
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from pipelines.resources.work import SqliteWork
+from pipelines.resources.work import KeptWork
 
 async def one(work, name, number):
     await work.put(f"{name}-{number}", name.encode() * 500)
@@ -28,7 +29,7 @@ async def one(work, name, number):
     print(f"{name}-{number}", flush=True)
 
 async def main(path, name, count):
-    work = SqliteWork(Path(path))
+    work = KeptWork(Path(path))
     print("ready", flush=True)
     sys.stdin.readline()
     for start in range(0, count, 20):
@@ -63,20 +64,25 @@ def told(process: "subprocess.Popen[str]", lines: int) -> list[str]:
     return [process.stdout.readline().strip() for _ in range(lines)]
 
 
-def keys(connection: sqlite3.Connection) -> set[str]:
+def keys(connection: Connection) -> set[str]:
     return {row[0] for row in connection.execute("SELECT key FROM work")}
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[KeyedStore]:
-    store = KeyedStore(tmp_path / "new" / "folder" / "store.sqlite", table="work")
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "new" / "folder" / "store.sqlite"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[KeyedStore]:
+    store = KeyedStore(path, table="work")
     yield store
     store.close()
 
 
-def test_a_value_comes_back_in_another_store_of_the_same_file(store: KeyedStore) -> None:
+def test_a_value_comes_back_in_another_store_of_the_same_file(store: KeyedStore, path: Path) -> None:
     asyncio.run(store.put("käse", b"\x00\xff"))
-    other = SqliteWork(store.path)
+    other = KeptWork(path)
     assert asyncio.run(other.get("käse")) == b"\x00\xff"
     assert asyncio.run(other.get("kase")) is None
     other.close()
@@ -108,7 +114,12 @@ def test_the_store_is_a_dict_with_setdefault(store: KeyedStore, puts: list[tuple
 def test_puts_that_wait_together_are_committed_together(store: KeyedStore) -> None:
     async def many() -> list[str]:
         statements: list[str] = []
-        await store.run(lambda connection: connection.set_trace_callback(statements.append))
+
+        def listen(connection: Connection) -> None:
+            assert isinstance(connection, sqlite3.Connection)
+            connection.set_trace_callback(statements.append)
+
+        await store.run(listen)
         await asyncio.gather(*(store.put(str(number), b"x") for number in range(200)))
         return statements
 
@@ -125,10 +136,10 @@ def test_one_store_serves_one_event_loop_after_another_and_opens_again_after_clo
     assert asyncio.run(store.run(keys)) == {"0", "1", "2", "3"}
 
 
-def test_the_event_loop_runs_on_while_another_process_holds_the_file(store: KeyedStore) -> None:
+def test_the_event_loop_runs_on_while_another_process_holds_the_file(store: KeyedStore, path: Path) -> None:
     async def wait_for_the_lock() -> tuple[int, bool]:
         await store.put("before", b"")
-        other = sqlite3.connect(store.path, isolation_level=None)
+        other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         put = asyncio.create_task(store.put("after", b""))
         ticks = 0
@@ -155,9 +166,9 @@ def test_a_cancelled_put_harms_no_other(store: KeyedStore) -> None:
     assert asyncio.run(cancel_one()) >= {"1", "2", "3", "4"}
 
 
-def test_extra_columns_are_stored_and_added_to_an_older_file(store: KeyedStore) -> None:
+def test_extra_columns_are_stored_and_added_to_an_older_file(store: KeyedStore, path: Path) -> None:
     asyncio.run(store.put("old", b"x"))
-    newer = KeyedStore(store.path, table="work", columns={"model": "TEXT", "tokens": "INTEGER"})
+    newer = KeyedStore(path, table="work", columns={"model": "TEXT", "tokens": "INTEGER"})
     asyncio.run(newer.put("new", b"y", extra={"tokens": 3, "model": "m"}))
     rows = asyncio.run(newer.run(lambda c: c.execute("SELECT key, model, tokens FROM work ORDER BY key").fetchall()))
     assert rows == [("new", "m", 3), ("old", None, None)]
@@ -166,8 +177,8 @@ def test_extra_columns_are_stored_and_added_to_an_older_file(store: KeyedStore) 
     newer.close()
 
 
-def test_two_processes_write_to_one_store_at_once(store: KeyedStore) -> None:
-    processes = [writer(store.path, name, 100) for name in ("a", "b")]
+def test_two_processes_write_to_one_store_at_once(store: KeyedStore, path: Path) -> None:
+    processes = [writer(path, name, 100) for name in ("a", "b")]
     for process in processes:
         release(process)
     assert [process.wait(timeout=60) for process in processes] == [0, 0]
@@ -176,8 +187,8 @@ def test_two_processes_write_to_one_store_at_once(store: KeyedStore) -> None:
     assert asyncio.run(store.get("shared-7")) in (b"a", b"b")
 
 
-def test_what_a_killed_process_had_been_told_is_stored_is_there(store: KeyedStore) -> None:
-    process = writer(store.path, "a", 100_000)
+def test_what_a_killed_process_had_been_told_is_stored_is_there(store: KeyedStore, path: Path) -> None:
+    process = writer(path, "a", 100_000)
     release(process)
     acknowledged = told(process, 150)
     process.send_signal(signal.SIGKILL)
@@ -190,7 +201,7 @@ def test_what_a_killed_process_had_been_told_is_stored_is_there(store: KeyedStor
 def test_a_file_that_is_no_database_is_named_with_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "work.sqlite"
     path.write_bytes(b"not a database " * 100)
-    work = SqliteWork(path)
+    work = KeptWork(path)
     with pytest.raises(StoreError, match=r"work\.sqlite is not a SQLite database; move it away"):
         asyncio.run(work.put("key", b""))
     path.unlink()
@@ -199,12 +210,12 @@ def test_a_file_that_is_no_database_is_named_with_what_to_do(tmp_path: Path) -> 
     work.close()
 
 
-def test_a_damaged_database_is_named_with_what_to_do(store: KeyedStore) -> None:
+def test_a_damaged_database_is_named_with_what_to_do(store: KeyedStore, path: Path) -> None:
     asyncio.run(store.put("key", b"x" * 100_000))
     store.close()
-    content = bytearray(store.path.read_bytes())
+    content = bytearray(path.read_bytes())
     content[4096 : len(content)] = b"\xff" * (len(content) - 4096)
-    store.path.write_bytes(content)
+    path.write_bytes(content)
     with pytest.raises(StoreError, match=r"store\.sqlite is damaged; move it away"):
         asyncio.run(store.put("key", b""))
 
@@ -225,7 +236,7 @@ def test_a_place_that_cannot_be_written_is_named_with_what_to_do(tmp_path: Path)
     (tmp_path / "folder").mkdir()
     for path in (tmp_path / "file" / "work.sqlite", tmp_path / "folder"):
         with pytest.raises(StoreError, match=f"{path} cannot be opened; make the file and its folder writable"):
-            asyncio.run(SqliteWork(path).put("key", b""))
+            asyncio.run(KeptWork(path).put("key", b""))
 
 
 def test_a_file_made_read_only_is_named_with_what_to_do(store: KeyedStore) -> None:

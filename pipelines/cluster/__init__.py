@@ -1,0 +1,1 @@
+"""One chain over many machines: what workers share, and the services they need."""

@@ -1,0 +1,55 @@
+"""Requests and tokens per minute, counted in the database of all workers."""
+
+import weakref
+from functools import partial
+from pathlib import Path
+
+from assets.ports import ModelReply, ModelRequest
+from pipelines.resources.databases import Connection, database_of
+from pipelines.resources.endpoint_settings import EndpointSettings
+from pipelines.resources.keyed_store import KeyedStore
+from pipelines.resources.pace import Bucket, likely_tokens
+
+LIMITS = Path("limits")  # names the schema
+NOW = "SELECT EXTRACT(EPOCH FROM clock_timestamp())"  # the database's clock: workers' may differ
+COLUMNS = {"level": "REAL", "seen": "REAL"}
+
+
+class SharedPace:
+    """The Pacing port. Reservations of all workers stand in one line, so that no minute has more than it may."""
+
+    def __init__(self, settings: EndpointSettings) -> None:
+        limits = {"requests": settings.requests_per_minute, "tokens": settings.tokens_per_minute}
+        self._limits = {f"{kind} {settings.place}": limit for kind, limit in limits.items() if limit}
+        self._store = KeyedStore(database_of(LIMITS), table="paces", columns=COLUMNS)
+        weakref.finalize(self, self._store.close)  # an endpoint has no end of its own
+
+    async def take(self, request: ModelRequest) -> float:
+        """Reserve one request and its likely tokens; the seconds to wait before sending it. Raises StoreError."""
+        amounts = {key: 1 if key.startswith("requests") else likely_tokens(request) for key in self._limits}
+        return await self._store.run(partial(self._take, amounts=amounts))
+
+    async def settle(self, request: ModelRequest, *, reply: ModelReply) -> None:
+        """Correct the reservation of tokens by what the reply says it used. Raises StoreError."""
+        amounts = {
+            key: reply.input_tokens + reply.output_tokens - likely_tokens(request)
+            for key in self._limits
+            if key.startswith("tokens") and reply.input_tokens
+        }
+        if amounts:
+            await self._store.run(partial(self._take, amounts=amounts))
+
+    def _take(self, connection: Connection, *, amounts: dict[str, int]) -> float:
+        with connection.writing():
+            now: float = connection.execute(NOW).fetchone()[0]
+            return max(self._take_one(connection, key, amount=amount, now=now) for key, amount in amounts.items())
+
+    def _take_one(self, connection: Connection, key: str, *, amount: int, now: float) -> float:
+        row = connection.execute("SELECT level, seen FROM paces WHERE key = ?", (key,)).fetchone()
+        bucket = Bucket(self._limits[key], clock=lambda: now, state=row)
+        wait = bucket.take(amount)
+        level, seen = bucket.state
+        insert = "INSERT INTO paces (key, value, level, seen) VALUES (?, ?, ?, ?)"
+        update = "ON CONFLICT (key) DO UPDATE SET level = excluded.level, seen = excluded.seen"
+        connection.execute(f"{insert} {update}", (key, b"", level, seen))
+        return wait

@@ -1,0 +1,185 @@
+"""The tables of an installation in a Postgres, where the workers of a cluster share them."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from pipelines.resources.databases import VARIABLE, Cursor, StoreError, Table
+
+try:
+    import psycopg2
+    from psycopg2 import extensions, extras
+except ModuleNotFoundError as error:
+    raise StoreError(f"{VARIABLE} is set, but the Postgres driver is missing; install the extra `cluster`.") from error
+
+SCHEMES = ("postgresql+psycopg2://", "postgresql://")
+TYPES = {"TEXT": "TEXT", "INTEGER": "BIGINT", "REAL": "DOUBLE PRECISION"}
+# A worker whose machine vanished without a word is given up after a minute, with whatever it held.
+LIVELINESS = "-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3"
+POLL_SECONDS = 0.2
+BYTEA, NUMERIC = 17, 1700
+
+
+class PostgresConnection:
+    """The Connection port. Statements are the ones that SQLite takes too, with question marks for parameters."""
+
+    def __init__(self, raw: extensions.connection, *, schema: str) -> None:
+        self._raw, self._schema = raw, schema
+
+    def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Cursor:
+        cursor = self._raw.cursor()
+        cursor.execute(_own_marks(sql), [_plain(value) for value in parameters])
+        return cursor
+
+    def executemany(self, sql: str, rows: Sequence[Sequence[Any]], /) -> None:
+        with self._raw.cursor() as cursor:
+            batches: Any = extras  # has no types
+            batches.execute_batch(cursor, _own_marks(sql), [[_plain(value) for value in row] for row in rows])
+
+    @contextmanager
+    def writing(self) -> Generator[None]:
+        """One writer per schema at a time: ids are committed in order, and equal keys meet no deadlock."""
+        self.execute("BEGIN")
+        try:
+            self.execute("SELECT pg_advisory_xact_lock(hashtext(?))", (self._schema,))
+            yield
+        except BaseException:
+            with suppress(psycopg2.Error):
+                self.execute("ROLLBACK")
+            raise
+        self.execute("COMMIT")
+
+    def close(self) -> None:
+        self._raw.close()
+
+
+@dataclass(frozen=True)
+class Postgres:
+    """The Database port over one schema. `dsn` may hold a password and is never told."""
+
+    dsn: str
+    schema: str
+
+    def __str__(self) -> str:
+        return f"{self._where} ({self.schema})"
+
+    @cached_property
+    def _where(self) -> str:
+        parts = extensions.parse_dsn(self.dsn)
+        return f"postgresql://{parts.get('host', 'localhost')}:{parts.get('port', '5432')}/{parts.get('dbname', '')}"
+
+    @property
+    def errors(self) -> tuple[type[Exception], ...]:
+        return (psycopg2.Error,)
+
+    @property
+    def exists(self) -> bool:
+        """Whether the schema is there."""
+        with self._once() as connection:
+            return connection.execute("SELECT to_regnamespace(?)", (self.schema,)).fetchone()[0] is not None
+
+    def connect(self, tables: Sequence[Table]) -> PostgresConnection:
+        """Connect; schema and tables are made where they are missing. Raises psycopg2.Error."""
+        raw = psycopg2.connect(self.dsn, options=f"{LIVELINESS} -c search_path={self.schema}", application_name="amemgym")
+        raw.autocommit = True
+        for number, name, cast in ((BYTEA, "BYTES", _as_bytes), (NUMERIC, "FLOAT", _as_float)):
+            types: Any = extensions  # has no complete types
+            types.register_type(types.new_type((number,), name, cast), raw)
+        connection = PostgresConnection(raw, schema=self.schema)
+        try:
+            for table in tables:
+                self._create(connection, table)
+        except psycopg2.Error:
+            raw.close()
+            raise
+        return connection
+
+    def diagnose(self, error: Exception) -> str | None:
+        """Whatever is not a mistake in a statement: the server's own words, and where it was looked for."""
+        if isinstance(error, psycopg2.ProgrammingError) and not _denied(error):
+            return None
+        words = " ".join(str(error).split()) or type(error).__name__
+        return f"The database {self._where} cannot be used ({words}); mend it or correct {VARIABLE}, and run again."
+
+    def lost(self, error: Exception) -> bool:
+        """Whether the server hung up, as it does when it restarts."""
+        return isinstance(error, (psycopg2.OperationalError, psycopg2.InterfaceError))
+
+    def locked(self) -> AbstractAsyncContextManager[object]:
+        """A lock of a session, which the server drops with the session."""
+        return self._locked()
+
+    def size(self) -> int:
+        """The tables of the schema with their indexes, in bytes."""
+        query = "SELECT COALESCE(SUM(pg_total_relation_size(oid)), 0) FROM pg_class WHERE relnamespace = to_regnamespace(?)"
+        with self._once() as connection:
+            return int(connection.execute(f"{query} AND relkind = 'r'", (self.schema,)).fetchone()[0])
+
+    @asynccontextmanager
+    async def _locked(self) -> AsyncGenerator[None]:
+        with self._once() as connection:
+            query = "SELECT pg_try_advisory_lock(hashtext(?))"
+            while not connection.execute(query, (f"{self.schema} locked",)).fetchone()[0]:  # noqa: ASYNC110 (nobody tells)
+                await asyncio.sleep(POLL_SECONDS)
+            yield
+
+    @contextmanager
+    def _once(self) -> Generator[PostgresConnection]:
+        try:
+            connection = self.connect([])
+        except psycopg2.Error as error:
+            raise StoreError(self.diagnose(error)) from error
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+    def _create(self, connection: PostgresConnection, table: Table) -> None:
+        if self._columns(connection, table).issuperset({"key", *table.columns}):
+            return
+        with connection.writing():
+            connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{self.schema}"')
+            columns = "key TEXT PRIMARY KEY, value BYTEA NOT NULL, rowid BIGSERIAL UNIQUE"
+            connection.execute(f'CREATE TABLE IF NOT EXISTS "{table.name}" ({columns})')
+            for name in sorted(table.columns.keys() - self._columns(connection, table)):
+                connection.execute(f'ALTER TABLE "{table.name}" ADD COLUMN {name} {TYPES[table.columns[name]]}')
+
+    def _columns(self, connection: PostgresConnection, table: Table) -> set[str]:
+        query = "SELECT column_name FROM information_schema.columns WHERE table_schema = ? AND table_name = ?"
+        return {row[0] for row in connection.execute(query, (self.schema, table.name))}
+
+
+def open_postgres(url: str, *, schema: str) -> Postgres:
+    """The database of an address. Raises StoreError when it is none of a Postgres."""
+    scheme = next((scheme for scheme in SCHEMES if url.startswith(scheme)), None)
+    dsn = f"postgresql://{url.removeprefix(scheme)}" if scheme else ""
+    try:
+        if extensions.parse_dsn(dsn):
+            return Postgres(dsn, schema)
+    except psycopg2.ProgrammingError:
+        pass  # its words repeat the address, which may hold a password
+    raise StoreError(f"{VARIABLE} must be an address such as postgresql+psycopg2://user:password@host:5432/database.")
+
+
+def _own_marks(sql: str) -> str:
+    return sql.replace("%", "%%").replace("?", "%s")
+
+
+def _plain(value: object) -> object:
+    """SQLite has no truth values, so tables that serve both hold 0 and 1."""
+    return int(value) if isinstance(value, bool) else value
+
+
+def _as_bytes(value: Any, cursor: Any) -> bytes | None:
+    return None if value is None else bytes(psycopg2.BINARY(value, cursor))
+
+
+def _as_float(value: Any, cursor: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _denied(error: psycopg2.Error) -> bool:
+    return error.pgcode in ("42501", "3D000")  # insufficient privilege, no such database

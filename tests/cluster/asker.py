@@ -1,0 +1,23 @@
+"""Calls without a worker: `python -m tests.cluster.asker FIRST COUNT MAX_TOKENS` asks so many questions at once."""
+
+import asyncio
+import sys
+
+from assets.ports import ModelReply
+from pipelines.evaluation.models import open_models
+from pipelines.home import home
+from tests.pipelines.booked import call
+from tests.support import small_recipe
+
+
+async def main(first: int, count: int, most_tokens: int) -> None:
+    recipe = small_recipe(budget={"max_tokens": most_tokens})
+    with open_models(home()) as models:
+        account = models.of(recipe).chat
+        calls = (account.complete(call(number)) for number in range(first, first + count))
+        replies = await asyncio.gather(*calls, return_exceptions=True)
+    print(sum(isinstance(reply, ModelReply) for reply in replies))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*map(int, sys.argv[1:4])))

@@ -1,0 +1,122 @@
+"""The whole thing for real: two workers on Redis and Postgres, with everything killed that can be, make one process's bytes."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg2
+import pytest
+
+from pipelines.cluster.layout import Cluster
+from pipelines.embedded.bank import model_name
+from pipelines.home import Home
+from tests.bench.runs import clean_environment, provider
+
+ROOT = Path(__file__).parents[2]
+IN_FLIGHT = 16
+WORDS = [word for role in ("writer", "judge", "user_simulator") for word in ("--set", f"models.{role}.model={model_name()}")]
+SLOW = 600.0
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Commands with a data folder, a recipe of four users in two work units, and an endpoint."""
+
+    home: Path
+    url: str
+
+    def start(self, *words: str) -> "subprocess.Popen[bytes]":
+        own = {"AMEMGYM_HOME": str(self.home), "AMEMGYM_RECIPES": str(self.home.parent / "recipes")}
+        place = {"AMEMGYM_BASE_URL": self.url, "AMEMGYM_API_KEY": "any", "AMEMGYM_MAX_IN_FLIGHT": str(IN_FLIGHT)}
+        command = [sys.executable, "-m", "pipelines.cli.main", *words]
+        return subprocess.Popen(command, env={**clean_environment(), **own, **place}, cwd=ROOT)
+
+    def run(self, *words: str) -> None:
+        assert self.start(*words).wait(SLOW) == 0, f"{' '.join(words)} did not end well"
+
+    def digest(self) -> str:
+        return json.loads((self.home / "releases" / "crowd" / "0.1.0" / "manifest.json").read_bytes())["data_digest"]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    place = tmp_path_factory.mktemp("machines")
+    for folder in (place, *place.parents[:2]):
+        folder.chmod(0o711)
+    (place / "recipes").mkdir()
+    demo = (ROOT / "pipelines" / "recipes" / "demo.yaml").read_text()
+    crowd = demo.replace("num_users: 3", "num_users: 4\nusers_per_shard: 2").replace("num_periods: 3", "num_periods: 2")
+    (place / "recipes" / "crowd.yaml").write_text(crowd)
+    yield place
+    shutil.rmtree(place / "shared" / "cluster", ignore_errors=True)
+
+
+@contextmanager
+def cluster_up(machine: Machine) -> "Generator[tuple[Cluster, subprocess.Popen[bytes]]]":
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = machine.start("cluster", "up", "--workers", "2", "--port", str(port))
+    try:
+        yield Cluster(Home(machine.home), port=port), process
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def paid(cluster: Cluster) -> tuple[int, int]:
+    """Calls that were paid for, and how many different ones; nothing before there is a ledger."""
+    try:
+        with psycopg2.connect(host=str(cluster.sockets), user="postgres", dbname="amemgym") as connection:
+            cursor = connection.cursor()
+            query = "SELECT COUNT(*), COUNT(DISTINCT request) FROM amemgym_ledger.calls WHERE cache_hit = 0"
+            cursor.execute(f"{query} AND outcome <> 'error'")
+            return cursor.fetchone() or (0, 0)
+    except (psycopg2.OperationalError, psycopg2.errors.UndefinedTable):
+        return 0, 0
+
+
+def until_paid(count: int, cluster: Cluster) -> None:
+    give_up = time.monotonic() + SLOW
+    while paid(cluster)[0] < count:
+        assert time.monotonic() < give_up, "no more calls are made"
+        time.sleep(0.2)
+
+
+def child(parent: int, mark: str) -> int:
+    """The child process whose command holds the mark."""
+    for pid in Path(f"/proc/{parent}/task/{parent}/children").read_text().split():
+        if mark in Path(f"/proc/{pid}/cmdline").read_text():
+            return int(pid)
+    raise AssertionError(f"There is no {mark} among the processes.")
+
+
+def test_two_workers_make_the_bytes_of_one_process_although_a_pool_process_a_worker_and_the_daemon_are_killed(
+    place: Path,
+) -> None:
+    with provider("--latency", "0.2") as url:
+        alone, shared = Machine(place / "alone", url), Machine(place / "shared", url)
+        alone.run("generate", "crowd", *WORDS)
+        with cluster_up(shared) as (cluster, supervisor):
+            while not (shared.home / "cluster" / "url").exists():
+                time.sleep(0.2)
+            asked = shared.start("cluster", "generate", "crowd", *WORDS)
+            until_paid(40, cluster)
+            os.kill(child(child(supervisor.pid, "worker-1@"), "worker-1@"), signal.SIGKILL)
+            until_paid(100, cluster)
+            for mark in ("worker-2@", "dagster._daemon"):
+                os.killpg(child(supervisor.pid, mark), signal.SIGKILL)
+            assert asked.wait(SLOW) == 0
+            calls, different = paid(cluster)
+    assert shared.digest() == alone.digest()
+    # A call is noted and then kept: a kill in between may repeat what was in flight, and nothing else.
+    assert calls - different <= 2 * IN_FLIGHT

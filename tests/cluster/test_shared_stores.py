@@ -1,0 +1,133 @@
+"""The stores behave in the workers' Postgres as they do in SQLite files."""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assets.ports import ModelReply
+from pipelines.cluster.shares import fair_shares
+from pipelines.planning.observed import observed_runs, observed_seconds
+from pipelines.resources.batch_book import BatchBook
+from pipelines.resources.call_cache_files import export, prune, shares
+from pipelines.resources.databases import VARIABLE, Connection, StoreError
+from pipelines.resources.ledger import Spent
+from pipelines.resources.ledger_reports import Grouping, summary
+from pipelines.resources.work import KeptWork
+from tests.pipelines.booked import Counterpart, UsingModel, call, counterpart
+
+
+def told(stores: Counterpart, folder: Path) -> list[Any]:
+    """Everything that is read from ledger and call cache, after hits, misses and an error."""
+    stores.ask(UsingModel(), [call(number) for number in range(5)])
+    stores.ask(UsingModel(), [call(number) for number in range(3)])
+    stores.ask(UsingModel(fails=True), [call(9, model="made-up")])
+
+    async def read() -> list[Any]:
+        groupings: tuple[Grouping, ...] = ("stage", "model", "prompt", "variant")
+        sums = [sorted(map(str, await summary(stores.ledger, by=by))) for by in groupings]
+        seen = [await observed_runs(stores.ledger), await observed_seconds(stores.ledger, model="gpt-4.1")]
+        kept = [(share.model, share.replies, share.size) for share in await shares(stores.replies)]
+        copied = await export(stores.replies, folder / "copy.sqlite")
+        taken = await prune(stores.replies, model="gpt-4.1", older_than_days=None)
+        left = await shares(stores.replies)
+        return [sums, await stores.ledger.spent("small", before=Spent()), seen, kept, copied, taken, left]
+
+    return asyncio.run(read())
+
+
+def test_ledger_and_call_cache_tell_the_same_from_either_database(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with counterpart(tmp_path) as stores:
+        shared = told(stores, tmp_path)
+    monkeypatch.delenv(VARIABLE)
+    with counterpart(tmp_path) as stores:
+        own = told(stores, tmp_path)
+    # Times differ, and nothing else may.
+    plain: Callable[[list[Any]], str] = lambda found: str([found[0][1][0].split("seconds")[0], *found[1:]])  # noqa: E731
+    assert plain(shared) == plain(own)
+    with sqlite3.connect(tmp_path / "copy.sqlite") as copy:
+        assert copy.execute("SELECT COUNT(*) FROM replies").fetchone() == (5,)
+
+
+def test_a_value_of_one_worker_is_the_others_too_and_the_first_stays(database: str, tmp_path: Path) -> None:
+    one, other = KeptWork(tmp_path / "work.sqlite"), KeptWork(tmp_path / "work.sqlite")
+
+    async def use() -> list[bytes | None]:
+        await asyncio.gather(*(store.put(f"{n}", b"%s?\x00\xff" * n) for n in range(50) for store in (one, other)))
+        await asyncio.gather(one.put("key", b"first"), one.put("odd", b"\x00"))
+        await other.put("key", b"second")
+        return [await other.get("key"), await other.get("odd"), await other.get("none"), await one.get("49")]
+
+    assert asyncio.run(use()) == [b"first", b"\x00", None, b"%s?\x00\xff" * 49]
+    one.close()
+    other.close()
+
+
+def test_a_store_goes_on_when_the_server_has_hung_up(database: str, tmp_path: Path) -> None:
+    with counterpart(tmp_path) as stores:
+
+        async def use() -> bytes | None:
+            await stores.replies.put("key", b"value")
+            await asyncio.gather(stores.replies.run(_end_own_session), return_exceptions=True)
+            return await stores.replies.get("key")
+
+        assert asyncio.run(use()) == b"value"
+
+
+def _end_own_session(connection: Connection) -> None:
+    connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+
+def test_a_line_is_in_one_batch_job_whichever_worker_asks(database: str, tmp_path: Path) -> None:
+    books = [BatchBook(tmp_path / "batches.sqlite", place="http://model/v1") for _ in range(2)]
+    reply = ModelReply("words", "stop", 1, 1)
+
+    async def use() -> None:
+        claims = await asyncio.gather(*(book.claim({"a": "line a", "b": "line b"}) for book in books))
+        assert claims[0].jobs == claims[1].jobs
+        [key] = claims[0].jobs
+        async with books[0].locked():
+            waiting = asyncio.create_task(_inside(books[1]))
+            await asyncio.sleep(0.5)
+            assert not waiting.done()
+        await waiting
+        await books[0].end(key, {"a": reply})
+        known = await books[1].known(["a", "b"])
+        assert (known.replies, known.fresh) == ({"a": reply}, ["b"])
+
+    asyncio.run(use())
+    for book in books:
+        book.close()
+
+
+async def _inside(book: BatchBook) -> None:
+    async with book.locked():
+        pass
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("mysql://me:hush@host/x", "must be an address such as postgresql"),
+        ("postgresql+psycopg2://me:hush@127.0.0.1:1/x", "127.0.0.1:1/x cannot be used"),
+    ],
+)
+def test_a_database_that_cannot_be_used_is_told_without_its_password(
+    url: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, url)
+    with pytest.raises(StoreError) as error:
+        asyncio.run(KeptWork(tmp_path / "work.sqlite").get("key"))
+    assert words in str(error.value)
+    assert "hush" not in str(error.value)
+
+
+def test_shares_follow_need_and_nobody_waits_while_another_has_more() -> None:
+    assert fair_shares(10, {"a": 2, "b": 20, "c": 20}) == {"a": 2, "b": 4, "c": 4}
+    assert fair_shares(9, {"a": 0, "b": 1}) == {"a": 4, "b": 5}
+    assert sum(fair_shares(1, {"a": 5, "b": 5}, turn=turn)["a"] for turn in range(10)) == 5
