@@ -56,13 +56,13 @@ def orders_of(dataset: str, assistants: Sequence[str], choices: Choices) -> list
 def evaluate_all(orders: Sequence[Order]) -> list[FinishedRun]:
     """Carry the orders out one after another and tell the results. Raises Problem with one sentence."""
     console = Console(stderr=True)
-    runs = [_in_one_sentence(lambda order=order: _evaluate(order, console)) for order in orders]
-    _print(leaderboard(runs) if len(runs) > 1 else run_report(runs[0]))
+    runs = [in_one_sentence(lambda order=order: _evaluate(order, console)) for order in orders]
+    tell(leaderboard(runs) if len(runs) > 1 else run_report(runs[0]))
     place = runs_folder(home())
     for run in runs:
-        _say(console, f"{run.manifest.run_id}: {latency_words(run)} Page: {place / run.manifest.run_id / PAGE}")
+        say(console, f"{run.manifest.run_id}: {latency_words(run)} Page: {place / run.manifest.run_id / PAGE}")
     if len(runs) > 1:
-        _say(console, f"All of them: {write_board(compared(runs), place=place)}")
+        say(console, f"All of them: {write_board(compared(runs), place=place)}")
     return runs
 
 
@@ -71,20 +71,20 @@ def compare_runs(names: Sequence[str]) -> None:
     if len(names) < 2:
         raise Problem("Give two or more runs to compare, by their folders or ids, as in: amemgym compare RUN RUN")
     place = runs_folder(home())
-    found = _in_one_sentence(lambda: compared([read_run(name, runs=place) for name in names]))
-    _print(comparison(found))
-    _say(Console(stderr=True), f"Page: {_in_one_sentence(lambda: write_board(found, place=place))}")
+    found = in_one_sentence(lambda: compared([read_run(name, runs=place) for name in names]))
+    tell(comparison(found))
+    say(Console(stderr=True), f"Page: {in_one_sentence(lambda: write_board(found, place=place))}")
 
 
 def rank_runs(dataset: str) -> None:
     """Print a leaderboard of all finished runs for each dataset, and write its page. Raises Problem when there is none."""
     place = runs_folder(home())
-    boards = _in_one_sentence(lambda: all_boards(place, dataset=dataset))
+    boards = in_one_sentence(lambda: all_boards(place, dataset=dataset))
     if not boards:
         raise Problem(f"There is no finished run{f' on {dataset}' if dataset else ''} in {place}; amemgym evaluate makes one.")
     for runs in boards:
-        _print(f"# {runs[0].manifest.dataset}\n\n{leaderboard(runs)}\n")
-        _say(Console(stderr=True), f"Page: {_in_one_sentence(lambda runs=runs: write_board(compared(runs), place=place))}")
+        tell(f"# {runs[0].manifest.dataset}\n\n{leaderboard(runs)}\n")
+        say(Console(stderr=True), f"Page: {in_one_sentence(lambda runs=runs: write_board(compared(runs), place=place))}")
 
 
 def latency_words(run: FinishedRun) -> str:
@@ -98,7 +98,8 @@ def latency_words(run: FinishedRun) -> str:
     )
 
 
-def _in_one_sentence(work: Callable[[], T]) -> T:
+def in_one_sentence(work: Callable[[], T]) -> T:
+    """What the work returns. Raises Problem for whatever the user can mend."""
     try:
         return work()
     except BudgetReached as error:
@@ -115,17 +116,19 @@ def _evaluate(order: Order, console: Console) -> FinishedRun:
         task = bars.add_task(order.assistant, total=None)
 
         def begun(manifest: RunManifest, size: Forecast) -> None:
-            _say(console, f"{manifest.run_id}: {size.sentence} {size.warning(order.budget)}".strip())
+            say(console, f"{manifest.run_id}: {size.sentence} {size.warning(order.budget)}".strip())
             bars.update(task, total=size.steps)
 
         return asyncio.run(carry_out(order, place=home(), watch=Watch(begun=begun, step=lambda key: bars.advance(task))))
 
 
-def _say(console: Console, sentence: str) -> None:
+def say(console: Console, sentence: str) -> None:
+    """Print a sentence as it is."""
     console.print(sentence, highlight=False, soft_wrap=True, markup=False)
 
 
-def _print(markdown: str) -> None:
+def tell(markdown: str) -> None:
+    """Print a report, drawn on a terminal and as it is elsewhere."""
     console = Console()
     if console.is_terminal:
         console.print(Markdown(markdown))

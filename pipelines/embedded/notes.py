@@ -1,15 +1,19 @@
 """Memory work of the plain assistant: facts out of a conversation, their place among memories, notes, and what a turn tells."""
 
+import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
 from pipelines.embedded.bank import load_bank
-from pipelines.embedded.reader import read
+from pipelines.embedded.reader import plain_talk, read, stems
 from pipelines.embedded.task import Task
+from pipelines.embedded.wording import said
 
 SPOKEN = re.compile(r"^(?:\[[^\]]*\] )?user: (?:\[Current Time: [^\]]*\]\s*)?(?P<text>.*)$", re.MULTILINE)
+KINDS = re.compile(r"<kinds>\n(?P<lines>.*?)\n</kinds>", re.DOTALL)
+ENOUGH = 1 / 3  # of what a variable's name says: a line that says so much of it names the variable
 SENTENCE = re.compile(r"[^.?!]+[.?!]*")
 
 
@@ -45,9 +49,25 @@ def _change(fact: str, memories: list[dict[str, str]]) -> dict[str, str]:
     return {"id": "", "text": fact, "event": "ADD"}
 
 
+@lru_cache(maxsize=50_000)
+def names(line: str, variable: str) -> bool:
+    """Whether a line of a policy names the variable; rare words say more than common ones."""
+    common, size = plain_talk()
+    weights = {word: math.log(size / (common[word] + 1)) for word in stems(said(variable))}
+    told = sum(weight for word, weight in weights.items() if word in stems(line))
+    return bool(weights) and told >= ENOUGH * sum(weights.values())
+
+
+def named_by(lines: Sequence[str], variable: str) -> bool:
+    """Whether any line names the variable."""
+    return any(names(line, variable) for line in lines)
+
+
 def update_notes(task: Task) -> dict[str, str]:
-    """One entry for each variable that a statement settles; what settles none is not noted."""
-    return {name: sentence for sentence in statements(task.text("conversation")) for name in sorted(settled(sentence))}
+    """One entry for each variable that a statement settles and that the list of kinds names; all, where none is given."""
+    listed = KINDS.search(task.system)
+    found = {name: sentence for sentence in statements(task.text("conversation")) for name in sorted(settled(sentence))}
+    return {name: known for name, known in found.items() if listed is None or named_by(listed["lines"].splitlines(), name)}
 
 
 def check_turn(task: Task) -> dict[str, list[dict[str, str]]]:

@@ -8,9 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from assets.asking import extract_json
 from assets.chance import Chance
-from assets.legal import LegalReply, one_of_each
 from assets.records.answer import AnswerChoice
 from assets.records.episode import EpisodeQuestion
+from assets.shapes import Shape, one_of_each
 from pipelines.evaluation.assistant import Question
 from pipelines.evaluation.dataset import UNKNOWN
 from pipelines.evaluation.spending import Spending, counting
@@ -110,8 +110,8 @@ def states_ask(choices: Mapping[str, Sequence[str]], *, may_not_know: bool) -> A
     """Tell the value of every variable, or, where that is allowed, that it is unknown."""
     offered = {name: [*values, *([UNKNOWN] if may_not_know else [])] for name, values in choices.items()}
     prompt = load_prompt("evaluation/tell_states").render(state_schema=offered, unknown=UNKNOWN if may_not_know else "")
-    shape = one_of_each(offered)
-    question = _question(prompt, about="; ".join(name.replace("_", " ") for name in choices), schema=shape.model_json_schema())
+    shape: Shape[dict[str, str]] = Shape(one_of_each(offered))
+    question = _question(prompt, about="; ".join(name.replace("_", " ") for name in choices), schema=shape.json_schema)
     return Ask(question, lambda reply: _states(reply, shape), salvage=lambda reply: _legal(reply, offered))
 
 
@@ -131,9 +131,9 @@ def _choice(reply: str, options: Sequence[AnswerChoice]) -> str:
     return options[number - 1].choice_id
 
 
-def _states(reply: str, shape: type[LegalReply]) -> dict[str, str]:
+def _states(reply: str, shape: Shape[dict[str, str]]) -> dict[str, str]:
     try:
-        return shape.model_validate(extract_json(reply)).given()
+        return shape.read(extract_json(reply))
     except ValidationError as error:
         wrong = ", ".join(sorted({str(problem["loc"][0]) for problem in error.errors() if problem["loc"]}))
         raise ValueError(f"Give every kind exactly one of its values; see {wrong or 'the whole object'}.") from error

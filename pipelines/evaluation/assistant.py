@@ -75,6 +75,23 @@ class Observer(Protocol):
         ...
 
 
+@runtime_checkable
+class Evolvable(Protocol):
+    """An assistant with a section of words that says what to remember, which may be replaced (self-evolution, section 5).
+
+    The section is an assistant's policy and no memory: it is in no snapshot, so that a memory can go on under another one.
+    """
+
+    @property
+    def policy(self) -> str:
+        """The section as it is now."""
+        ...
+
+    def with_policy(self, section: str) -> Assistant:
+        """A copy with the same memory and this section; the words are put into prompts as they are, never evaluated."""
+        ...
+
+
 @dataclass(frozen=True)
 class Tools:
     """What a new assistant gets: the models behind the call cache, and the run's seed.

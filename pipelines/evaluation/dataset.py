@@ -13,9 +13,13 @@ from assets.records.episode import Episode
 from assets.records.recipe import LANGUAGES, Recipe
 from dataset_card.digests import file_digest
 from dataset_card.manifest import MANIFEST, read_manifest
+from dataset_card.problems import ReleaseError
 from dataset_card.reference import ReferenceError, read_data_json
+from dataset_card.shelf import Shelf, find_release
 from dataset_card.verify import verify_release
 from pipelines.evaluation.problems import EvaluationError
+from pipelines.home import home
+from pipelines.resources.databases import StoreError
 
 UNKNOWN = "cannot_tell"
 
@@ -51,20 +55,23 @@ class Dataset:
         return replace(self, episodes=self.episodes[:users])
 
 
-def load_dataset(place: str, *, releases: Path) -> Dataset:
+def load_dataset(place: str, *, shelf: Shelf) -> Dataset:
     """Read and check everything. Raises EvaluationError with one sentence; nothing has been asked of a model then.
 
     `place`: as in `amemgym evaluate`; `OWNER/NAME@TAG` is fetched from the Hub the first time, and is there from then on.
+    `shelf`: where a variant's releases stand, for `VARIANT` and `VARIANT@VERSION`.
     """
     path = Path(place)
     if path.suffix == ".json":
         dataset = _data_json(path)
     elif (path / MANIFEST).is_file():
         dataset = _release(path)
-    elif "@" in place:
+    elif "://" in place:
+        dataset = _release(_at_url(place))
+    elif "@" in place and "/" in place:
         dataset = _release(_fetched(place))
     else:
-        dataset = _release(_latest(place, releases=releases))
+        dataset = _release(_on_the_shelf(place, shelf))
     _check(dataset)
     return dataset
 
@@ -104,14 +111,27 @@ def _fetched(place: str) -> Path:
         raise EvaluationError(str(error)) from error
 
 
-def _latest(variant: str, *, releases: Path) -> Path:
-    found = [path.parent for path in (releases / variant).glob(f"*/{MANIFEST}")]
-    if not found:
+def _at_url(url: str) -> Path:
+    from pipelines.resources.stores import release_at
+
+    try:
+        return release_at(url, home=home())
+    except StoreError as error:
+        raise EvaluationError(str(error)) from error
+
+
+def _on_the_shelf(place: str, shelf: Shelf) -> Path:
+    variant, _, version = place.partition("@")
+    try:
+        found = find_release(shelf, variant, version=version)
+    except (ReleaseError, StoreError) as error:
+        raise EvaluationError(str(error)) from error
+    if found is None:
         raise EvaluationError(
-            f"{variant!r} is neither a data.json, nor a release folder, nor OWNER/NAME@TAG, nor a variant with a release in "
-            f"{releases}; make one with: amemgym generate demo"
+            f"{place!r} is neither a data.json, nor a release folder, nor OWNER/NAME@TAG, nor a variant with a release in "
+            f"{shelf.address}; make one with: amemgym generate demo"
         )
-    return max(found, key=lambda folder: [int(part) for part in folder.name.split(".")])
+    return found
 
 
 def _recipe(path: Path) -> Recipe:

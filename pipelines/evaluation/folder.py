@@ -36,7 +36,7 @@ class RunFolder:
     def begin(self, manifest: RunManifest) -> None:
         """Write the manifest; one that is there is the same, because its digest names the folder."""
         self.path.mkdir(parents=True, exist_ok=True)
-        self._write(MANIFEST, manifest.model_dump_json(indent=2) + "\n")
+        self.write(MANIFEST, manifest.model_dump_json(indent=2) + "\n")
 
     async def step(self, key: str, kind: type[R]) -> R | None:
         """A finished step of an earlier, interrupted try; None when it is still to do."""
@@ -48,13 +48,17 @@ class RunFolder:
         await self._steps.put(key, record.model_dump_json().encode())
 
     def finish(self, run: "FinishedRun", *, report: str, page: str) -> None:
-        """Write tables, reports and, last, the results; checkpoints are not needed any more."""
-        _write_table(self.path / "answers.parquet", run.answers, kind=Answer)
-        _write_table(self.path / "turns.parquet", run.turns, kind=Turn)
-        self._write(REPORT, report)
-        self._write(PAGE, page)
-        self._write(LATENCY, run.latency.model_dump_json(indent=2) + "\n")
-        self._write(RESULTS, run.results.model_dump_json(indent=2) + "\n")
+        """Write tables, reports and, last, the results."""
+        write_table(self.path / "answers.parquet", run.answers, kind=Answer)
+        write_table(self.path / "turns.parquet", run.turns, kind=Turn)
+        self.write(REPORT, report)
+        self.write(PAGE, page)
+        self.write(LATENCY, run.latency.model_dump_json(indent=2) + "\n")
+        self.write(RESULTS, run.results.model_dump_json(indent=2) + "\n")
+        self.drop_steps()
+
+    def drop_steps(self) -> None:
+        """Remove the checkpoints, which are not needed any more."""
         self.close()
         for path in self.path.glob("steps.sqlite*"):
             path.unlink()
@@ -63,7 +67,8 @@ class RunFolder:
         """Let go of the checkpoints."""
         self._steps.close()
 
-    def _write(self, name: str, text: str) -> None:
+    def write(self, name: str, text: str) -> None:
+        """Write a text file, whole or not at all."""
         draft = self.path / f".{name}.tmp"
         draft.write_text(text, encoding="utf-8")
         draft.replace(self.path / name)
@@ -88,8 +93,8 @@ def read_run(name: str, *, runs: Path) -> FinishedRun:
     try:
         return FinishedRun(
             manifest=RunManifest.model_validate_json((path / MANIFEST).read_bytes()),
-            answers=_read_table(path / "answers.parquet", kind=Answer),
-            turns=_read_table(path / "turns.parquet", kind=Turn),
+            answers=read_table(path / "answers.parquet", kind=Answer),
+            turns=read_table(path / "turns.parquet", kind=Turn),
             results=Results.model_validate_json((path / RESULTS).read_bytes()),
             latency=Latency.model_validate_json((path / LATENCY).read_bytes()),
         )
@@ -109,13 +114,15 @@ def _find(name: str, *, runs: Path) -> Path:
     )
 
 
-def _write_table(path: Path, rows: Sequence[Record], *, kind: type[Record]) -> None:
+def write_table(path: Path, rows: Sequence[Record], *, kind: type[Record]) -> None:
+    """Write rows of one kind as Parquet; equal rows give equal bytes."""
     with ParquetSink(path, kind) as sink:
         sink.add(rows)
         sink.close(root=path.parent)
 
 
-def _read_table(path: Path, *, kind: type[R]) -> list[R]:
+def read_table(path: Path, *, kind: type[R]) -> list[R]:
+    """The rows of such a file."""
     # Its annotations are only partly known to type checkers.
     parquet: Any = pq
     return from_table(parquet.read_table(path), record_type=kind)

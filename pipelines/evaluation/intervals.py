@@ -1,5 +1,6 @@
 """Paired tests between two runs over the same users."""
 
+from collections.abc import Mapping
 from itertools import product
 
 import numpy as np
@@ -30,10 +31,10 @@ def paired(name: str, metric: Metric, runs: tuple[Tallies, Tallies], *, seed: in
     first, second = runs
     assert first.users == second.users
 
-    both = Sample.of(Tallies(first.users, {**_named("a", first), **_named("b", second)}), seed=seed)
+    both = Sample.of(merged({"a": first, "b": second}), seed=seed)
 
     def gap(sums: Sums) -> Array:
-        return metric(_part("b", sums)) - metric(_part("a", sums))
+        return metric(part("b", sums)) - metric(part("a", sums))
 
     drawn = gap(both.drawn)
     return Paired(
@@ -44,12 +45,15 @@ def paired(name: str, metric: Metric, runs: tuple[Tallies, Tallies], *, seed: in
     )
 
 
-def _named(prefix: str, tallies: Tallies) -> Sums:
-    return {f"{prefix} {name}": count for name, count in tallies.counts.items()}
+def merged(tallies: Mapping[str, Tallies]) -> Tallies:
+    """Tallies of the same users as one, each under a key of one letter; `part` takes them apart again."""
+    [users] = {one.users for one in tallies.values()}
+    return Tallies(users, {f"{key} {name}": count for key, one in tallies.items() for name, count in one.counts.items()})
 
 
-def _part(prefix: str, sums: Sums) -> Sums:
-    return {name[2:]: count for name, count in sums.items() if name.startswith(prefix)}
+def part(key: str, sums: Sums) -> Sums:
+    """The sums of the tallies under this key."""
+    return {name[2:]: count for name, count in sums.items() if name.startswith(f"{key} ")}
 
 
 def _p_value(metric: Metric, runs: tuple[Tallies, Tallies], *, seed: int) -> float | None:

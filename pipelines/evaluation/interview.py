@@ -58,12 +58,17 @@ async def together(work: Iterable[Awaitable[T]]) -> list[T]:
 
 
 async def _ask_question(assistant: Assistant, asked: Interview, question: EpisodeQuestion) -> Told:
-    options = shuffled_options(question, asked.seed, "question", asked.episode.user_id, asked.period)
+    options = shown_options(asked.episode, question, period=asked.period, seed=asked.seed)
     ask = choice_ask(question, options)
     outcome = await put(ask, assistant.answer)
     memories = await assistant.memories(ask.question.about)
     row = choice_answer(asked.episode, question, period=asked.period, kind="question", seen=Seen(options, outcome))
     return Told([row.model_copy(update={"memories": tuple(memories)})], [outcome.seconds])
+
+
+def shown_options(episode: Episode, question: EpisodeQuestion, *, period: int, seed: int) -> list[AnswerChoice]:
+    """The options in the order in which the interview of this period shows them."""
+    return shuffled_options(question, seed, "question", episode.user_id, period)
 
 
 @dataclass(frozen=True)

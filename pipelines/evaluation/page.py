@@ -23,17 +23,18 @@ ESCAPED = {ord(mark): f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"}
 def run_page(run: FinishedRun, dataset: Dataset) -> str:
     """One run with every dialogue, memory and answer. Each user's texts are a block, parsed when it is first looked at."""
     blocks = {f"user-{place}": user_data(run, episode) for place, episode in enumerate(dataset.episodes)}
-    return _page(f"{run.manifest.assistant.name} on {run.manifest.dataset}", {"data": run_data(run, dataset), **blocks})
+    return page(f"{run.manifest.assistant.name} on {run.manifest.dataset}", {"data": run_data(run, dataset), **blocks})
 
 
 def board_page(comparison: Comparison, *, pages: Mapping[str, str]) -> str:
     """Several runs side by side; `pages` are the addresses of their own pages, by run id."""
     data = board_data(comparison, pages=pages)
-    return _page(str(data["title"]), {"data": data})
+    return page(str(data["title"]), {"data": data})
 
 
-def _page(title: str, blocks: Mapping[str, object]) -> str:
-    style, script = _files()
+def page(title: str, blocks: Mapping[str, object], *, scripts: tuple[str, ...] = SCRIPTS) -> str:
+    """A page of these blocks of data, drawn by these scripts of `page_files`, the last of which starts."""
+    style, script = _files(scripts)
     return (
         _templates()
         .get_template("page.html")
@@ -58,9 +59,9 @@ def _hash(text: str) -> str:
 
 
 @cache
-def _files() -> tuple[str, str]:
-    scripts = [(FILES / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS]
-    return (FILES / "page.css").read_text(encoding="utf-8"), "\n".join(scripts)
+def _files(scripts: tuple[str, ...]) -> tuple[str, str]:
+    texts = [(FILES / f"{name}.js").read_text(encoding="utf-8") for name in scripts]
+    return (FILES / "page.css").read_text(encoding="utf-8"), "\n".join(texts)
 
 
 @cache

@@ -10,7 +10,7 @@ from pipelines.evaluation.dataset import Dataset
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.records import Answer, RunManifest, Turn
 from pipelines.evaluation.report import ordered
-from pipelines.evaluation.telling import BOARD, MEANINGS, baseline_words, mode_words
+from pipelines.evaluation.telling import BOARD, MEANINGS, baseline_words, mode_words, settings_words
 
 Json = dict[str, Any]
 
@@ -51,7 +51,7 @@ def plain(record: Record) -> Any:
 
 
 def _facts(manifest: RunManifest) -> list[tuple[str, str]]:
-    settings = ", ".join(f"{name} {value}" for name, value in manifest.assistant.settings.items())
+    settings = settings_words(manifest.assistant)
     return [
         ("dataset", f"{manifest.dataset}, {len(manifest.users)} users, digest {manifest.dataset_digest[:16]}"),
         ("assistant", f"{manifest.assistant.name}: {manifest.assistant.kind}, {settings}; {manifest.assistant_version}"),

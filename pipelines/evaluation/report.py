@@ -5,7 +5,17 @@ from collections.abc import Mapping, Sequence
 from assets.records.estimate import Estimate
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.results import Results
-from pipelines.evaluation.telling import BOARD, MEANINGS, baseline_words, figure, mode_words, shown, table, words
+from pipelines.evaluation.telling import (
+    BOARD,
+    MEANINGS,
+    baseline_words,
+    figure,
+    mode_words,
+    settings_words,
+    shown,
+    table,
+    words,
+)
 
 
 def ordered(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
@@ -48,7 +58,7 @@ def period_table(runs: Sequence[FinishedRun], name: str) -> str:
 def run_report(run: FinishedRun) -> str:
     """The whole report of one run."""
     manifest, results = run.manifest, run.results
-    settings = ", ".join(f"{name} {value}" for name, value in manifest.assistant.settings.items())
+    settings = settings_words(manifest.assistant)
     parts = [
         f"# {manifest.assistant.name} on {manifest.dataset}",
         f"Run `{manifest.run_id}`, {mode_words(manifest)}; {len(manifest.users)} users; {settings}; user simulated by "

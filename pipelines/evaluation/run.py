@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
+from assets.records.base import Record
 from assets.records.episode import Episode
 from pipelines.evaluation.baselines import ask_baselines
 from pipelines.evaluation.diagnosis import diagnosed
@@ -19,9 +20,9 @@ from pipelines.evaluation.records import Answer, Asked, PeriodLived, Turn
 from pipelines.evaluation.results import score
 from pipelines.evaluation.simulator import Scene
 from pipelines.evaluation.spending import Toll
-from pipelines.evaluation.workplace import Run
+from pipelines.evaluation.workplace import Life, Run
 
-S = TypeVar("S", PeriodLived, Asked)
+S = TypeVar("S", bound=Record)
 
 
 @dataclass
@@ -61,15 +62,16 @@ async def evaluate(run: Run) -> FinishedRun:
 
 async def _user(run: Run, episode: Episode) -> Gathered:
     """All steps of one user. An interview runs beside the next period, because it is held on a copy."""
-    gathered, state, interviews = Gathered(), b"", list[asyncio.Task[Asked]]()
-    baselines = asyncio.create_task(_baselines(run, episode))
+    gathered, state, interviews, life = Gathered(), b"", list[asyncio.Task[Asked]](), Life(run, episode)
+    baselines = asyncio.create_task(_baselines(life))
     try:
         for period in range(len(episode.periods)):
-            key, live = f"{episode.user_id}/{period}/lived", partial(_live, run, episode, period, state)
-            lived = await _step(run, key, PeriodLived, live)
+            key = f"{episode.user_id}/{period}"
+            lived = await kept_step(run, f"{key}/lived", PeriodLived, partial(live, life, period=period, state=state))
             state = base64.b64decode(lived.snapshot)
             gathered.add(lived)
-            interviews.append(asyncio.create_task(_interview(run, episode, period, state)))
+            asking = partial(question, life, period=period, state=state)
+            interviews.append(asyncio.create_task(kept_step(run, f"{key}/asked", Asked, asking)))
         for asked in [*await together(interviews), await baselines]:
             gathered.add(asked)
     finally:
@@ -84,7 +86,7 @@ async def _end(tasks: Sequence[asyncio.Task[Asked]]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _step(run: Run, key: str, kind: type[S], work: Callable[[], Awaitable[S]]) -> S:
+async def kept_step(run: Run, key: str, kind: type[S], work: Callable[[], Awaitable[S]]) -> S:
     """The step as it was finished before, or done now and kept."""
     kept = await run.folder.step(key, kind)
     if kept is None:
@@ -94,8 +96,9 @@ async def _step(run: Run, key: str, kind: type[S], work: Callable[[], Awaitable[
     return kept
 
 
-async def _live(run: Run, episode: Episode, period: int, state: bytes) -> PeriodLived:
-    step = run.step(episode.user_id)
+async def live(life: Life, *, period: int, state: bytes) -> PeriodLived:
+    """Live a period with the memory of the one before."""
+    step, run, episode = life.step(), life.run, life.episode
     assistant = step.assistant("dialogue", state)
     scene = Scene(episode, run.recipe, run.dataset.language, step.model("simulator"))
     if run.recorded is None:
@@ -106,28 +109,28 @@ async def _live(run: Run, episode: Episode, period: int, state: bytes) -> Period
     return PeriodLived(turns=tuple(turns), snapshot=snapshot, toll=step.toll(assistant, "dialogue"))
 
 
-async def _interview(run: Run, episode: Episode, period: int, state: bytes) -> Asked:
-    async def ask() -> Asked:
-        step = run.step(episode.user_id)
-        copy = step.assistant("interview", state)
-        told = await interview(copy, Interview(episode, period, run.manifest.seed, run.manifest.unknown_probe))
-        if copy.snapshot() != state:
-            raise EvaluationError(
-                f"Assistant {run.manifest.assistant.name!r} remembers the questions that it was asked; its methods 'answer' "
-                "and 'memories' must leave what 'snapshot' returns as it was."
-            )
-        return Asked(answers=tuple(told.rows), seconds=tuple(told.seconds), toll=step.toll(copy, "interview"))
-
-    return await _step(run, f"{episode.user_id}/{period}/asked", Asked, ask)
+async def question(life: Life, *, period: int, state: bytes) -> Asked:
+    """Interview a copy with this memory. Raises EvaluationError for an assistant that remembers what it is asked."""
+    step, manifest = life.step(), life.run.manifest
+    copy = step.assistant("interview", state)
+    told = await interview(copy, Interview(life.episode, period, manifest.seed, manifest.unknown_probe))
+    if copy.snapshot() != state:
+        raise EvaluationError(
+            f"Assistant {manifest.assistant.name!r} remembers the questions that it was asked; its methods 'answer' "
+            "and 'memories' must leave what 'snapshot' returns as it was."
+        )
+    return Asked(answers=tuple(told.rows), seconds=tuple(told.seconds), toll=step.toll(copy, "interview"))
 
 
-async def _baselines(run: Run, episode: Episode) -> Asked:
-    async def ask() -> Asked:
-        step = run.step(episode.user_id)
-        fresh = step.assistant("baselines")
-        answers = await ask_baselines(fresh, episode, seed=run.manifest.seed)
-        return Asked(answers=tuple(answers), toll=step.toll(fresh, "baselines"))
+async def measure_baselines(life: Life) -> Asked:
+    """Ask the same assistant with perfect memory, and with none."""
+    step = life.step()
+    fresh = step.assistant("baselines")
+    answers = await ask_baselines(fresh, life.episode, seed=life.run.manifest.seed)
+    return Asked(answers=tuple(answers), toll=step.toll(fresh, "baselines"))
 
-    if not run.manifest.baselines:
+
+async def _baselines(life: Life) -> Asked:
+    if not life.run.manifest.baselines:
         return Asked()
-    return await _step(run, f"{episode.user_id}/baselines", Asked, ask)
+    return await kept_step(life.run, f"{life.episode.user_id}/baselines", Asked, partial(measure_baselines, life))

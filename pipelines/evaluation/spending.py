@@ -13,7 +13,7 @@ from assets.records.base import Record
 from assets.records.usage import Usage
 from pipelines.resources.prices import Prices, Tokens
 
-Purpose = Literal["dialogue", "simulator", "interview", "baselines", "embeddings"]
+Purpose = Literal["dialogue", "simulator", "interview", "baselines", "embeddings", "recall", "improvement"]
 STAGE = "evaluation"
 NANO = 1_000_000_000
 

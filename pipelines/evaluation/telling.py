@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from assets.records.estimate import Estimate
-from pipelines.evaluation.records import RunManifest
+from pipelines.evaluation.records import AssistantSpec, RunManifest
 
 MEANINGS = {
     "overall": "questions answered rightly, of those with a readable answer (section 3.3)",
@@ -33,6 +33,7 @@ MEANINGS = {
     "stale": "always the option that was right at the start",
 }
 BOARD = ("overall", "memory", "write_failure", "read_failure", "utilization_failure", "state_recall")
+LONGEST = 80  # characters of a setting that is told
 OWN_BASELINES = ("upper_bound", "options_only", "no_memory")  # these ask the assistant
 
 
@@ -65,6 +66,15 @@ def figure(value: float | None, *, digits: int = 3) -> str:
         return f"{value:,.0f}"
     text = f"{value:.{digits}f}"
     return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+
+
+def settings_words(spec: AssistantSpec) -> str:
+    """An assistant's settings in one line; of long ones only the length."""
+    lengths = {name: len(str(value)) for name, value in spec.settings.items()}
+    return ", ".join(
+        f"{name} {value if lengths[name] <= LONGEST else f'of {lengths[name]:,} characters'}"
+        for name, value in spec.settings.items()
+    )
 
 
 def words(name: str) -> str:

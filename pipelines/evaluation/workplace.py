@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from assets.ports import LanguageModel, ModelReply, ModelRequest
+from assets.records.episode import Episode
 from assets.records.recipe import Recipe
-from pipelines.evaluation.assistant import Assistant, Tools
+from pipelines.evaluation.assistant import Assistant, Evolvable, Tools
 from pipelines.evaluation.assistants.registry import make_assistant
 from pipelines.evaluation.dataset import Dataset
 from pipelines.evaluation.folder import RunFolder
@@ -38,9 +39,22 @@ class Run:
         talking = min(self.users_at_once, len(self.dataset.episodes))
         return asyncio.Semaphore(max(1, self.models.at_once // 4, self.models.at_once - talking))
 
-    def step(self, user_id: str) -> "Step":
+    def step(self, user_id: str, *, policy: str | None = None) -> "Step":
         """A new step of one user, of which nothing has been counted."""
-        return Step(self, user_id)
+        return Step(self, user_id, policy)
+
+
+@dataclass(frozen=True)
+class Life:
+    """One user's way through a run. `policy`: the section that an evolvable assistant has instead of its own."""
+
+    run: Run
+    episode: Episode
+    policy: str | None = None
+
+    def step(self) -> "Step":
+        """A new step of this life."""
+        return self.run.step(self.episode.user_id, policy=self.policy)
 
 
 @dataclass(frozen=True)
@@ -62,13 +76,14 @@ class Step:
 
     run: Run
     user_id: str
+    policy: str | None = None
     counts: dict[Purpose, Count] = field(default_factory=dict[Purpose, Count])
 
     def model(self, purpose: Purpose) -> CountedModel:
         """The run's model for this purpose."""
         ports, count = self.run.models, self.counts.setdefault(purpose, Count())
         model = ports.embeddings if purpose == "embeddings" else ports.chat
-        if purpose in ("interview", "baselines"):
+        if purpose in ("interview", "baselines", "recall"):
             model = Aside(model, self.run.aside)
         return CountedModel(model, ports.prices, self.user_id, purpose, count)
 
@@ -83,16 +98,24 @@ class Step:
             seed=manifest.seed + manifest.attempt,
         )
         made = make_assistant(manifest.assistant, tools)
+        if self.policy is not None:
+            assert isinstance(made, Evolvable)
+            made = made.with_policy(self.policy)
         if state:
             made.restore(state)
         return made
 
     def toll(self, assistant: Assistant, purpose: Purpose) -> Toll:
         """What the step took. An assistant may count its own mishaps, in attributes of the toll's names."""
-        spending: dict[str, Spending] = {name: count.spending for name, count in self.counts.items() if count.spending.calls}
+        spending = self.spending
         spending[purpose] = self.counts[purpose].spending.at_least(assistant.usage)
         return Toll(
             spending=spending,
             cut_calls=getattr(assistant, "cut_calls", 0),
             failed_writes=getattr(assistant, "failed_writes", 0),
         )
+
+    @property
+    def spending(self) -> dict[str, Spending]:
+        """What the step's calls took so far, by purpose."""
+        return {name: count.spending for name, count in self.counts.items() if count.spending.calls}

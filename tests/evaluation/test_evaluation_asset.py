@@ -8,7 +8,7 @@ import pytest
 
 from dataset_card.folder import write_release
 from pipelines.definitions import defs
-from pipelines.evaluation_assets import evaluation
+from pipelines.evaluation_assets import answers_scored, evaluation
 from tests.dataset_card.releases import content
 
 
@@ -25,7 +25,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def materialized(**config: Any) -> dg.ExecuteInProcessResult:
     """The asset of `demo`, with this config."""
     return dg.materialize(
-        [evaluation],
+        [evaluation, answers_scored],  # pyright: ignore[reportArgumentType]
         partition_key="demo",
         run_config={"ops": {"evaluation": {"config": config}}},
         instance=dg.DagsterInstance.ephemeral(),  # pyright: ignore[reportUnknownMemberType]
@@ -40,6 +40,8 @@ def test_the_asset_shows_a_leaderboard_and_names_pages_that_are_there() -> None:
     shown = {name: value.value for name, value in event.metadata.items()}
 
     assert result.success
+    assert [(check.check_name, check.passed) for check in result.get_asset_check_evaluations()] == [("answers_scored", True)]
+    assert shown["unscored_llm"] == shown["unscored_awi"] == 0
     assert "| awi | on-policy |" in str(shown["leaderboard"])
     assert str(shown["overall_by_period"]).startswith("| assistant | 0 | 1 | 2 |")
     for name in ("board", "page_llm", "page_awi"):
@@ -52,7 +54,7 @@ def test_the_asset_shows_a_leaderboard_and_names_pages_that_are_there() -> None:
     [
         ({"assistants": ["brain"]}, "There is no assistant 'brain'"),
         ({"users": 9}, "has 2 users"),
-        ({"version": "7.0.0"}, "neither a data.json"),
+        ({"version": "7.0.0"}, "has no version 7.0.0; there are 0.1.0."),
     ],
 )
 def test_a_problem_ends_the_run_with_one_sentence(config: dict[str, Any], sentence: str) -> None:
@@ -68,5 +70,5 @@ def test_a_problem_ends_the_run_with_one_sentence(config: dict[str, Any], senten
 def test_the_job_evaluates_and_makes_nothing_else() -> None:
     job = defs.resolve_job_def("evaluate")
 
-    assert [node.name for node in job.nodes] == ["evaluation"]
+    assert {node.name for node in job.nodes} == {"evaluation", "evaluation_answers_scored"}
     assert dg.AssetKey("release") in defs.resolve_asset_graph().get(dg.AssetKey("evaluation")).parent_keys

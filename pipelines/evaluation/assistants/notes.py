@@ -1,8 +1,9 @@
 """AWI: a model keeps notes about the user, and all of them stand in the context (section 4.1, App. C.4)."""
 
+import re
 from typing import Any
 
-from pydantic import RootModel
+from pydantic import Field, RootModel
 
 from assets.asking import Ask, ask
 from assets.records.failure import UserFailed
@@ -11,22 +12,44 @@ from pipelines.evaluation.assistants.buffered import BufferedAssistant, BufferSe
 from pipelines.evaluation.assistants.chat import Voice, checked
 from prompts.catalogue import load_prompt
 
+KINDS = re.compile(r"<kinds>\n(.*?)\n</kinds>", re.DOTALL)
+
+
+class NotesSettings(BufferSettings):
+    """`policy`: the kinds of information that belong in the notes, one a line; "" are those of the prompt."""
+
+    policy: str = Field(default="")
+
 
 class NotesReply(RootModel[dict[str, str]]):
     """Entries to lay over the notes."""
 
 
 class AwiAssistant(BufferedAssistant):
-    """Notes from kinds of information to what is known, updated by union."""
+    """Notes from kinds of information to what is known, updated by union; the kinds can evolve (section 5, App. C.6)."""
 
     def __init__(self, settings: Settings, tools: Tools) -> None:
-        own = checked(settings, BufferSettings)
-        super().__init__(own, Voice(own, tools))
+        self._own = checked(settings, NotesSettings)
+        super().__init__(self._own, Voice(self._own, tools))
+        self._tools = tools
         self._notes: dict[str, str] = {}
+
+    @property
+    def policy(self) -> str:
+        """The kinds of information that belong in the notes."""
+        return self._own.policy or usual_policy()
+
+    def with_policy(self, section: str) -> "AwiAssistant":
+        """A copy with the same memory and these kinds."""
+        copy = AwiAssistant({**self._own.model_dump(), "policy": section}, self._tools)
+        copy.restore(self.snapshot())
+        return copy
 
     async def write(self, lines: list[Line]) -> None:
         spoken = "\n".join(f"[{line.at}] {line.text}" for line in lines)
-        prompt = load_prompt("evaluation/update_notes").render(current_memories=self._notes, conversation=spoken)
+        prompt = load_prompt("evaluation/update_notes").render(
+            kinds=self._own.policy, current_memories=self._notes, conversation=spoken
+        )
         try:
             found = await ask(self._voice.model, Ask(prompt, NotesReply, lambda reply: reply.root), recipe=self._voice.recipe)
         except UserFailed:
@@ -43,3 +66,11 @@ class AwiAssistant(BufferedAssistant):
 
     def keep(self, content: Any) -> None:
         self._notes = dict(content)
+
+
+def usual_policy() -> str:
+    """The kinds as the prompt lists them when no others are given."""
+    prompt = load_prompt("evaluation/update_notes").render(kinds="", current_memories={}, conversation="")
+    listed = KINDS.search(prompt.messages[0].content)
+    assert listed is not None
+    return listed[1]

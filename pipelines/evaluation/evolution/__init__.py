@@ -1,0 +1,1 @@
+"""Self-evolution of an assistant's memory policy (section 5, App. E)."""

@@ -1,0 +1,121 @@
+"""What an evolution is made from and what it leaves: policies, facts, and answers with the condition they came about under."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from assets.records.base import Record
+from pipelines.evaluation.records import Answer, RunManifest, Turn
+from pipelines.evaluation.spending import Toll
+
+Feedback = Literal["none", "question-only", "complete"]
+Protocol = Literal["paper", "held-out"]
+CycleKind = Literal["period", "episode"]
+Split = Literal["seen", "new_questions", "new_users"]
+Outcome = Literal["improved", "unchanged", "kept"]
+Verdict = Literal["yes", "no", "unscored"]
+EVERYBODY = "all"
+
+
+class Arm(Record):
+    """One condition: what the feedback tells, and whom it is about.
+
+    `paper`: every user's policy evolves on its own, from all questions, and is scored on the same ones. `held-out`: one
+    policy for all users, from some users' questions; the others are only scored.
+    """
+
+    feedback: Feedback
+    protocol: Protocol
+
+    @property
+    def name(self) -> str:
+        """The arm's name in keys and tables."""
+        return self.feedback if self.feedback == "none" else f"{self.feedback}-{self.protocol}"
+
+
+class EvolutionManifest(Record):
+    """All that decides an evolution's results; its digest names the evolution, and `run.run_id` is the same name.
+
+    `cycles`: how many are lived; a policy is improved after each but the last. `held_out_questions`: by user who is not held
+    out. `feedback_questions`: how many questions the feedback of one cycle tells at most.
+    """
+
+    format: Literal[1] = 1
+    run: RunManifest
+    initial_policy: str
+    improver: str
+    feedbacks: tuple[Feedback, ...]
+    protocols: tuple[Protocol, ...]
+    cycle: CycleKind
+    cycles: int
+    held_out_users: tuple[str, ...]
+    held_out_questions: dict[str, tuple[str, ...]]
+    feedback_questions: int
+    most_characters: int
+
+    @property
+    def arms(self) -> tuple[Arm, ...]:
+        """The conditions that are lived; without feedback both protocols are the same life."""
+        lived = [Arm(feedback=feedback, protocol=protocol) for feedback in self.feedbacks for protocol in self.protocols]
+        return tuple({arm.name: arm for arm in lived}.values())
+
+
+class PolicyStep(Record):
+    """What became of a policy after one cycle. `learner`: the user whose policy it is, or all.
+
+    `before` was in force during the cycle and `after` is during the next one. kept: no reply could be used, and `problem`
+    says why. `prompt` and `replies` are all messages sent and all replies, word for word; `feedback` is JSON (App. C.7).
+    """
+
+    arm: str
+    learner: str
+    cycle: int
+    before: str
+    after: str
+    outcome: Outcome
+    problem: str
+    changes: tuple[str, ...]
+    diff: tuple[str, ...]
+    feedback: str
+    prompt: tuple[str, ...]
+    replies: tuple[str, ...]
+
+
+class Fact(Record):
+    """A value that the user let be known in a period, and whether the memory at its end bears it out (App. E)."""
+
+    arm: str
+    cycle: int
+    user_id: str
+    period: int
+    variable: str
+    value: str
+    supported: Verdict
+
+
+class CycleAnswer(Answer):
+    """An answer with its condition and cycle; baselines have the arm "" and the cycle -1."""
+
+    arm: str
+    cycle: int
+
+
+class CycleTurn(Turn):
+    """A turn with its condition and cycle."""
+
+    arm: str
+    cycle: int
+
+
+class Improved(Record):
+    """A checkpoint: a policy step, and what it took."""
+
+    step: PolicyStep
+    toll: Toll = Field(default_factory=Toll)
+
+
+class Recalled(Record):
+    """A checkpoint: the facts of one user's period, and what checking them took."""
+
+    facts: tuple[Fact, ...] = ()
+    toll: Toll = Field(default_factory=Toll)
