@@ -1,0 +1,74 @@
+"""Errata: what the next release of a variant does about an item that people found wrong."""
+
+from typing import Literal, Self
+
+from pydantic import model_validator
+
+from assets.records.annotation import AnnotatorKind
+from assets.records.base import Name, Record, Text
+
+Action = Literal["note", "correct", "exclude"]
+Outcome = Literal["applied", "noted", "outdated"]
+
+
+class Vote(Record):
+    """One annotator's label, and what they noted."""
+
+    annotator: Name
+    kind: AnnotatorKind
+    value: str
+    note: str = ""
+
+
+class Erratum(Record):
+    """One item, named by its keys in the flat tables, and what is done about it.
+
+    "note" tells it on the card; "correct" replaces the text `was` by `now`; "exclude" leaves out a question, or the whole
+    user where no question is named. A session cannot be excluded, because its values would never be told. `was` is the
+    item's text when it was judged: where it has changed since, the erratum is outdated and changes nothing.
+    """
+
+    user_id: Name
+    period: int | None = None
+    session: int | None = None
+    question_id: Name | None = None
+    choice_id: Name | None = None
+    variable: str = ""
+    action: Action = "note"
+    reason: Text
+    was: str = ""
+    now: str = ""
+    study: str = ""
+    votes: tuple[Vote, ...] = ()
+
+    @model_validator(mode="after")
+    def action_fits_the_item(self) -> Self:
+        if self.choice_id and not self.question_id:
+            raise ValueError("An option is named by question_id and choice_id together.")
+        if (self.period is None) != (self.session is None):
+            raise ValueError("A session is named by period and session together.")
+        if self.question_id and self.session is not None:
+            raise ValueError("One erratum is about a question or about a session, not about both.")
+        if self.action == "exclude" and (self.session is not None or self.choice_id):
+            raise ValueError("Only a question or a whole user can be excluded; correct the text instead, or note it.")
+        if self.action == "correct" and not (self.was and self.now.strip() and (self.question_id or self.session is not None)):
+            raise ValueError("A correction names a question, an option or a session, and gives its text as `was` and `now`.")
+        return self
+
+    @property
+    def place(self) -> str:
+        """The item in words."""
+        parts = [
+            f"question {self.question_id}" if self.question_id else "",
+            f"option {self.choice_id}" if self.choice_id else "",
+        ]
+        parts.append(f"period {self.period}, session {self.session}" if self.session is not None else "")
+        parts.append(f"variable {self.variable}" if self.variable else "")
+        return ", ".join([part for part in parts if part] or ["the whole user"])
+
+
+class SettledErratum(Record):
+    """An erratum, and what became of it in a release."""
+
+    erratum: Erratum
+    outcome: Outcome

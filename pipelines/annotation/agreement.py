@@ -1,0 +1,94 @@
+"""Agreement of annotators: raw, Gwet's AC1 and Krippendorff's alpha, for any number of annotators and missing labels.
+
+Each is a function of sums over items, so that `assets.intervals` can resample users. Items that fewer than two rated say
+nothing about agreement, but those that one rated count for AC1's shares of the categories, as in Gwet (2014).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assets.intervals import Array, Metric, Sums, Tallies, divided
+from assets.records.annotation import Level
+
+
+@dataclass(frozen=True)
+class Rated:
+    """One item of a user, and the labels it got, in no order; annotators who gave none are left out."""
+
+    user_id: str
+    labels: tuple[str, ...]
+
+
+def tallied(items: Sequence[Rated], *, categories: Sequence[str]) -> Tallies:
+    """What the coefficients are functions of, summed for each user: arrays of shape (users, 1)."""
+    users = tuple(dict.fromkeys(item.user_id for item in items))
+    rows = {user: place for place, user in enumerate(users)}
+    names = ["rated", "paired", "agreed", *(f"share {c}" for c in categories)]
+    names += [f"pair {one} {other}" for one in categories for other in categories]
+    counts = {name: np.zeros((len(users), 1)) for name in names}
+    for item in items:
+        for name, amount in _parts(item, categories).items():
+            counts[name][rows[item.user_id], 0] += amount
+    return Tallies(users, counts)
+
+
+def _parts(item: Rated, categories: Sequence[str]) -> dict[str, float]:
+    """One item's contributions. Its pairs of labels weigh 1 / (m - 1), so that an item counts once for each label."""
+    given = {category: item.labels.count(category) for category in categories if category in item.labels}
+    many = len(item.labels)
+    if not many:
+        return {}
+    parts = {"rated": 1.0} | {f"share {category}": count / many for category, count in given.items()}
+    if many < 2:
+        return parts
+    pairs = {
+        f"pair {one} {other}": count * (more - (one == other)) / (many - 1)
+        for one, count in given.items()
+        for other, more in given.items()
+    }
+    agreed = sum(count * (count - 1) for count in given.values()) / (many * (many - 1))
+    return {**parts, **pairs, "paired": 1.0, "agreed": agreed}
+
+
+def raw_agreement(sums: Sums) -> Array:
+    """The mean share of pairs of annotators that agree on an item."""
+    return divided(sums["agreed"], sums["paired"])[..., 0]
+
+
+def ac1(categories: Sequence[str]) -> Metric:
+    """Gwet's AC1 (2008): chance agreement is the sum of p (1 - p) over the categories, divided by their number less one."""
+
+    def metric(sums: Sums) -> Array:
+        shares = np.stack([divided(sums[f"share {category}"], sums["rated"])[..., 0] for category in categories])
+        by_chance = (shares * (1 - shares)).sum(axis=0) / (len(categories) - 1)
+        return divided(raw_agreement(sums) - by_chance, 1 - by_chance)
+
+    return metric
+
+
+def alpha(categories: Sequence[str], *, level: Level) -> Metric:
+    """Krippendorff's alpha (2011) from coincidences; nan where all labels are alike, because then nothing can differ.
+
+    For "ordinal", the categories stand in order.
+    """
+
+    def metric(sums: Sums) -> Array:
+        matrix = np.stack([np.stack([sums[f"pair {c} {k}"][..., 0] for k in categories], -1) for c in categories], -2)
+        totals = matrix.sum(axis=-1)
+        distance = _distances(totals, level=level)
+        observed = (matrix * distance).sum(axis=(-2, -1))
+        expected = (totals[..., :, None] * totals[..., None, :] * distance).sum(axis=(-2, -1))
+        return 1 - divided((totals.sum(axis=-1) - 1) * observed, expected)
+
+    return metric
+
+
+def _distances(totals: Array, *, level: Level) -> Array:
+    """Squared differences (..., q, q). Ordinal: how many labels lie between two categories, half of the two included."""
+    size = totals.shape[-1]
+    if level == "nominal":
+        return 1 - np.eye(size)
+    places = np.cumsum(totals, axis=-1) - totals / 2
+    return (places[..., :, None] - places[..., None, :]) ** 2

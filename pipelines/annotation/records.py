@@ -1,0 +1,101 @@
+"""A study's records. What an annotator sees (`Task`) and what the item is (`Key`) never stand in one file."""
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from assets.records.annotation import AnnotatorKind, StudyKind
+from assets.records.base import Name, Record, duplicates
+
+Role = Literal["annotator", "adjudicator"]
+
+
+class Passage(Record):
+    """A text to read. `speaker` is "user", "assistant", or "" for a text that nobody says."""
+
+    speaker: str
+    text: str
+
+
+class Fact(Record):
+    """A line beside the texts, such as a variable's value."""
+
+    name: str
+    value: str
+
+
+class Label(Record):
+    """One answer that may be given; `value` is what is stored."""
+
+    value: Name
+    text: str
+
+
+class Task(Record):
+    """One item as it is shown. Items of one `group` share their passages and are shown one after another."""
+
+    item: Name
+    group: Name
+    passages: tuple[Passage, ...]
+    facts: tuple[Fact, ...]
+    labels: tuple[Label, ...] = Field(min_length=2)
+
+
+class Key(Record):
+    """What an item is: its keys in the release, and the label that is right if the release is.
+
+    `control`: the label shown is known to be wrong, so that the best rating is a mistake.
+    """
+
+    item: Name
+    user_id: Name
+    period: int
+    session: int | None = None
+    question_id: str | None = None
+    variable: str = ""
+    text: str
+    expected: str
+    control: bool = False
+
+
+class Study(Record):
+    """All that annotators are given. `sizing` is the arithmetic of the sample, in sentences."""
+
+    format: Literal[1] = 1
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,60}$")
+    kind: StudyKind
+    dataset: str
+    dataset_digest: str
+    variant: str
+    run: str
+    seed: int
+    annotators: tuple[Name, ...]
+    sizing: tuple[str, ...]
+    tasks: tuple[Task, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def items_differ(self) -> Self:
+        repeated = duplicates([task.item for task in self.tasks])
+        if repeated:
+            raise ValueError(f"The study has the item {repeated[0]!r} twice.")
+        return self
+
+
+class Answer(Record):
+    """One label, and what the annotator noted."""
+
+    value: str
+    note: str = Field(default="", max_length=4000)
+
+
+class AnswerSheet(Record):
+    """One annotator's answers by item, as a page exports them; `model` names the model that filled in for a person."""
+
+    study: Name
+    study_digest: str
+    annotator: Name
+    role: Role = "annotator"
+    kind: AnnotatorKind = "person"
+    model: str = ""
+    items: tuple[Name, ...] | None = None
+    answers: dict[str, Answer] = Field(default_factory=dict[str, Answer])
