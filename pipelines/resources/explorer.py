@@ -8,20 +8,22 @@ from pathlib import Path
 import duckdb
 
 from assets.ports import SnapshotRef
-from pipelines.resources.snapshots import load_ref
+from pipelines.resources.places import Place
+from pipelines.resources.snapshots import FAILURES, load_ref
 
 
-def views(root: Path, *, connection: duckdb.DuckDBPyConnection) -> list[str]:
+def views(place: Place, *, connection: duckdb.DuckDBPyConnection) -> list[str]:
     """Register a view for each stage that has rows, and `failures`; return their names.
 
-    A view unites all units, with the column `unit`, and the rows of replacement users that later stages carry.
+    A view unites all units, with the column `unit`, and the rows of replacement users that later stages carry. It reads
+    files on this machine, and so copies of what lies in an object store; DuckDB itself would need an extension for that.
     """
     selects: dict[str, list[str]] = {}
-    for folder, ref in _latest(root.resolve()):
+    for home, ref in _latest(place):
         for stage in dict.fromkeys(part.stage for part in ref.parts):
-            files = [folder / Path(part.path).name for part in ref.parts if part.stage == stage]
+            files = [place.local(part.path).resolve() for part in ref.parts if part.stage == stage]
             selects.setdefault(stage, []).append(_select(ref, files, carried=stage != ref.stage))
-        selects.setdefault("failures", []).append(_select(ref, [folder / "failures.parquet"], carried=False))
+        selects.setdefault("failures", []).append(_select(ref, [place.local(f"{home}/{FAILURES}").resolve()], carried=False))
     for name, parts in selects.items():
         key = "unit, stage, position" if name == "failures" else "unit, position"
         rows = " UNION ALL BY NAME ".join(parts)
@@ -32,8 +34,8 @@ def views(root: Path, *, connection: duckdb.DuckDBPyConnection) -> list[str]:
     return sorted(selects)
 
 
-def write_explorer(root: Path, path: Path) -> list[str]:
-    """Write a DuckDB file that holds the views, and return their names.
+def write_explorer(place: Place, path: Path) -> list[str]:
+    """Write a DuckDB file that holds the views, and return their names; no file where there are none.
 
     Views need absolute paths, so the file is a convenience for this machine and never part of a release.
     """
@@ -41,17 +43,22 @@ def write_explorer(root: Path, path: Path) -> list[str]:
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.unlink(missing_ok=True)
     with duckdb.connect(str(draft)) as connection:
-        names = views(root, connection=connection)
-    draft.replace(path)
+        names = views(place, connection=connection)
+    if names:
+        draft.replace(path)
+    else:
+        draft.unlink()
     return names
 
 
-def _latest(root: Path) -> Iterator[tuple[Path, SnapshotRef]]:
-    for pointer in sorted(root.glob("*/*/LATEST")):
-        folder = pointer.with_name(pointer.read_text(encoding="utf-8").strip()[:16])
-        ref = load_ref(folder)
-        if ref is not None:
-            yield folder, ref
+def _latest(place: Place) -> Iterator[tuple[str, SnapshotRef]]:
+    for pointer in place.names():
+        unit, _, name = pointer.rpartition("/")
+        if name == "LATEST":
+            home = f"{unit}/{place.read(pointer).decode().strip()[:16]}"
+            ref = load_ref(place, home)
+            if ref is not None:
+                yield home, ref
 
 
 def _select(ref: SnapshotRef, files: Iterable[Path], *, carried: bool) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 import dagster as dg
 
 from assets.workshop import Workshop
+from dataset_card.shelf import Shelf
 from pipelines.home import home
 
 
@@ -30,12 +31,12 @@ class WorkshopResource(dg.ConfigurableResource[Workshop]):
             yield workshop
 
 
-class ReleaseFolder(dg.ConfigurableResource[Path]):
-    """Where releases are written."""
+class ReleaseShelf(dg.ConfigurableResource[Shelf]):
+    """Where releases stand."""
 
-    def create_resource(self, context: dg.InitResourceContext) -> Path:
-        """The folder of this installation."""
-        return home().releases
+    def create_resource(self, context: dg.InitResourceContext) -> Shelf:
+        """The shelf of this installation."""
+        return home().shelf
 
 
 class ReportFolder(dg.ConfigurableResource[Path]):

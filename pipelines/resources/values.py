@@ -1,6 +1,5 @@
 """Asset values: small records as JSON beside the snapshots they point to."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -10,44 +9,52 @@ from assets.ports import SnapshotRef
 from assets.records.base import Record
 from assets.records.recipe import Recipe
 from assets.records.report import QualityReport
+from assets.stage import disk_problem
+from pipelines.resources.places import Place, placed
 
 KINDS: dict[str, type[Record]] = {kind.__name__: kind for kind in (Recipe, SnapshotRef, QualityReport)}
 
 
 class RecordValues(dg.IOManager):
-    """Keeps each asset's latest value per partition as `<root>/<asset>/<partition>.json`, replaced atomically."""
+    """Keeps each asset's latest value per partition as `<asset>/<partition>.json`, replaced atomically."""
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
+    def __init__(self, place: Path | Place) -> None:
+        self._place = placed(place)
 
     def handle_output(self, context: dg.OutputContext, obj: Record) -> None:
-        """Write the record; a run killed midway leaves the value before it."""
-        path = self._path(context.asset_key, context.asset_partition_key)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_suffix(f".{os.getpid()}.tmp")
-        draft.write_text(f"{type(obj).__name__}\n{obj.model_dump_json()}\n", encoding="utf-8")
-        draft.replace(path)
+        """Write the record; a run killed midway leaves the value before it. Raises dg.Failure with one sentence."""
+        name = _name("/".join(context.asset_key.path), context.asset_partition_key)
+        try:
+            self._place.write(name, f"{type(obj).__name__}\n{obj.model_dump_json()}\n".encode())
+        except OSError as error:
+            raise dg.Failure(description=disk_problem(error), allow_retries=False) from error
 
     def load_input(self, context: dg.InputContext) -> Any:
         """The record of the input's partition, or partition to record where the input is marked as many."""
         many = bool((context.definition_metadata or {}).get("many"))
-        found = {key: self._read(self._path(context.asset_key, key)) for key in context.asset_partition_keys}
+        found = {key: self._input(context.asset_key, key) for key in context.asset_partition_keys}
         return found if many else found[context.asset_partition_key]
 
     def find(self, asset: str, partition: str) -> Record | None:
-        """The latest value outside a run; None when there is none."""
-        path = self._path(dg.AssetKey(asset), partition)
-        return self._read(path) if path.exists() else None
-
-    def _path(self, asset_key: dg.AssetKey, partition: str) -> Path:
-        return self.root / "/".join(asset_key.path) / f"{partition}.json"
-
-    def _read(self, path: Path) -> Record:
+        """The latest value outside a run; None when there is none. Raises StoreError."""
         try:
-            kind, _, content = path.read_text(encoding="utf-8").partition("\n")
-        except FileNotFoundError as error:
-            asset, partition = path.parent.name, path.stem
+            kind, _, content = self._place.read(_name(asset, partition)).partition(b"\n")
+        except FileNotFoundError:
+            return None
+        return KINDS[kind.decode()].model_validate_json(content)
+
+    def _input(self, asset_key: dg.AssetKey, partition: str) -> Record:
+        asset = "/".join(asset_key.path)
+        try:
+            found = self.find(asset, partition)
+        except OSError as error:
+            raise dg.Failure(description=str(error), allow_retries=False) from error
+        if found is None:
             raise dg.Failure(
                 description=f"Asset {asset!r} has no value for {partition!r} yet; materialize it first.", allow_retries=False
-            ) from error
-        return KINDS[kind].model_validate_json(content)
+            )
+        return found
+
+
+def _name(asset: str, partition: str) -> str:
+    return f"{asset}/{partition}.json"

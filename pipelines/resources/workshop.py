@@ -8,6 +8,7 @@ from assets.ports import StageProgress
 from assets.workshop import Workshop
 from pipelines.embedded.bank import model_name
 from pipelines.home import Home
+from pipelines.planning.shape import calls_per_user
 from pipelines.resources.accounts import Accounts
 from pipelines.resources.batch import BatchedModel
 from pipelines.resources.batch_book import BatchBook, batch_file
@@ -21,7 +22,7 @@ from pipelines.resources.endpoint_settings import EndpointSettings
 from pipelines.resources.ledger import Ledger, ledger_file
 from pipelines.resources.prices import Prices, read_prices
 from pipelines.resources.snapshots import ParquetSnapshots
-from pipelines.resources.work import SqliteWork
+from pipelines.resources.work import KeptWork
 
 
 @contextmanager
@@ -43,7 +44,7 @@ def open_workshop(
     endpoint, prices = Endpoint(settings), Prices(own_prices, base_url=settings.place)
     if configured:
         prices.load()
-    calls, work, ledger = open_replies(place.calls), SqliteWork(place.work), Ledger(ledger_file(place))
+    calls, work, ledger = open_replies(place.calls), KeptWork(place.work), Ledger(ledger_file(place))
     jobs = BatchBook(batch_file(place), place=settings.place)
     road = BatchedModel(BatchPlan(endpoint, settings, jobs, watch=watch), cache=calls)
     embeddings = Accounts(EmbeddingEndpoint(settings), settings, calls, ledger, prices, mode)
@@ -55,6 +56,7 @@ def open_workshop(
             work=work,
             users_at_once=users_at_once,
             report=report,
+            expected_calls=calls_per_user,
             embedded_model=None if configured else model_name(),
             open_account=Accounts(road, settings, calls, ledger, prices, mode).open_account,
             open_embedder=lambda recipe, unit: ModelEmbedder(embeddings.open_account(recipe, unit), stage="quality_report"),

@@ -1,0 +1,25 @@
+"""Every page of the guide, followed word by word in a copy of the repository."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.guide import PAGES, copy_of_the_repository, follow
+
+SAID = {
+    "your-own-variant": "a new minor number",
+    "persona-source": "Made neighbours",
+    "prompt-language": "Write the paragraph in Portuguese.",
+    "check": "Nothing stands against a release",
+    "stage": "mottos of demo: 1 of 1 users",
+    "assistant": "demo-0.1.0-diary",
+}
+
+
+def test_every_page_is_followed() -> None:
+    assert set(SAID) == set(PAGES)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_runs_as_it_is_written(page: str, tmp_path: Path) -> None:
+    assert SAID[page] in follow(PAGES[page], place=copy_of_the_repository(tmp_path / "copy"), home=tmp_path / "data")

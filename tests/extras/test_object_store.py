@@ -1,0 +1,155 @@
+"""Snapshots, values and releases on OpenStack Swift through its S3 API: the promises of every place, and whole runs."""
+
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from pyarrow import fs
+from typer.testing import CliRunner
+
+from dataset_card.shelf import Shelf
+from pipelines.cli.main import app
+from pipelines.home import Home
+from pipelines.resources.bucket_shelf import BucketShelf
+from pipelines.resources.buckets import Bucket
+from pipelines.resources.databases import StoreError
+from pipelines.resources.places import Place
+from tests.extras.swift_server import SECRET, ObjectStore, swift_server
+from tests.pipelines.place_contract import PlaceContract, ShelfContract, draft_of
+
+SMALL = ("--set", "num_users=2", "--set", "num_questions=3", "--set", "num_periods=2")
+USES: tuple[Callable[[Place], object], ...] = (
+    lambda place: place.names(),
+    lambda place: place.read("a"),
+    lambda place: place.write("a", b"1"),
+)
+RELEASE = "releases/demo/0.1.0/manifest.json"
+
+
+@pytest.fixture(scope="module")
+def swift(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore]:
+    with swift_server(tmp_path_factory.mktemp("swift") / "here") as store, pytest.MonkeyPatch.context() as patch:
+        for name, value in store.environment.items():
+            patch.setenv(name, value)
+        files, _ = fs.FileSystem.from_uri("s3://lab?allow_bucket_creation=true")
+        files.create_dir("lab")
+        yield store
+
+
+@pytest.fixture
+def url(swift: ObjectStore) -> str:
+    return f"s3://lab/{secrets.token_hex(6)}"
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    return tmp_path / "releases"
+
+
+class TestAnS3Bucket(PlaceContract):
+    @pytest.fixture
+    def place(self, url: str, tmp_path: Path) -> Place:
+        return Bucket(url, "snapshots", aside=tmp_path / "aside")
+
+    @pytest.fixture
+    def forget(self, url: str, tmp_path: Path) -> Callable[[str], None]:
+        return lambda name: Bucket(url, "snapshots", aside=tmp_path / "aside").delete([name])
+
+
+class TestAShelfInAnS3Bucket(ShelfContract):
+    @pytest.fixture
+    def shelf(self, url: str, notes: Path, tmp_path: Path) -> Shelf:
+        return BucketShelf(Bucket(url, "releases", aside=tmp_path / "aside"), notes=notes)
+
+
+def test_what_was_given_up_is_cleared_and_what_is_whole_or_young_stays(url: str, tmp_path: Path) -> None:
+    young = Bucket(url, "", aside=tmp_path)
+    for name in ("box/dead/part", "box/whole/part", "box/whole/sign"):
+        young.write(name, b"1")
+    assert young.settle(draft_of(young, sign="1"), "box/7", last="sign")
+    assert "box/dead/part" in young.names()
+    old = Bucket(url, "", aside=tmp_path, patience=timedelta(0))
+    assert old.settle(draft_of(old, sign="1"), "box/8", last="sign")
+    assert old.names() == ["box/7/sign", "box/8/sign", "box/whole/part", "box/whole/sign"]
+
+
+@pytest.mark.parametrize(
+    ("store", "variables", "sentence"),
+    [
+        ("s3://nobody/x", {}, "There is no bucket 'nobody' at s3://nobody/x; make it, or name another in AMEMGYM_STORE"),
+        ("s3://lab/x", {"AWS_SECRET_ACCESS_KEY": "wrong-secret"}, "s3://lab/x does not accept the key; check the credentials"),
+        ("s3://lab/x", {"AWS_ACCESS_KEY_ID": "nobody"}, "s3://lab/x does not accept the key; check the credentials"),
+        ("s3://lab/x", {"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, "s3://lab/x cannot be reached; check the network"),
+    ],
+)
+def test_a_store_that_cannot_be_used_is_one_sentence_without_a_secret(
+    swift: ObjectStore, tmp_path: Path, store: str, variables: dict[str, str], sentence: str
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        # The client tries an address that nobody answers at for some seconds.
+        for use in USES[:1] if "AWS_ENDPOINT_URL" in variables else USES:
+            with pytest.raises(StoreError, match=sentence) as told:
+                use(Home(tmp_path, store).values)
+            assert SECRET not in str(told.value)
+            assert "wrong-secret" not in str(told.value)
+
+
+def amemgym(home: Path, *words: str, store: str) -> subprocess.Popen[str]:
+    """Start the command with a data folder and a store of its own, on the embedded model."""
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "AMEMGYM_", "DAGSTER_"))}
+    return subprocess.Popen(
+        [sys.executable, "-m", "pipelines.cli.main", *words],
+        env={**clean, "AMEMGYM_HOME": str(home), "AMEMGYM_STORE": store},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def generate(home: Path, *, store: str) -> None:
+    """Make the small demo to its end."""
+    process = amemgym(home, "generate", "demo", *SMALL, store=store)
+    output, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, output
+
+
+def read(*words: str) -> str:
+    """The output of a command that ends well."""
+    done = CliRunner().invoke(app, list(words), catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_a_killed_run_goes_on_to_the_release_of_a_local_disk_and_every_command_reads_it(url: str, tmp_path: Path) -> None:
+    alone, machine = tmp_path / "alone", tmp_path / "machine"
+    generate(alone, store="")
+    killed = amemgym(machine, "generate", "demo", *SMALL, store=url)
+    bucket = Bucket(url, "", aside=tmp_path / "aside")
+    while not any(name.startswith("snapshots/questions/") for name in bucket.names()):
+        assert killed.poll() is None
+        time.sleep(0.05)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    assert RELEASE not in bucket.names()
+    generate(machine, store=url)
+    assert bucket.read(RELEASE) == (alone / RELEASE).read_bytes()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AMEMGYM_HOME", str(tmp_path / "another"))
+        assert "every file is as released" in read("verify", f"{url}/releases/demo/0.1.0")
+        patch.setenv("AMEMGYM_STORE", url)
+        assert "every file is as released" in read("verify", "demo")
+        assert "are the same release" in read("diff", str((alone / RELEASE).parent), "demo")
+        assert "right at the end of period" in read("show", "1")
+        assert "open it with: duckdb" in read("explore")
+        assert "Nothing stands against a release" in read("quality", "demo")
+        assert "demo 0.1.0" in read("evaluate", "demo", "--assistant", "llm", "--users", "1")
+    assert SECRET not in "".join(path.read_text(errors="ignore") for path in tmp_path.rglob("*") if path.is_file())

@@ -1,0 +1,121 @@
+"""Snapshots, values and releases in a folder and in an object store: the same promises, tried on both."""
+
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dataset_card.shelf import FolderShelf, Shelf
+from dataset_card.verify import verify_release
+from pipelines.evaluation.dataset import load_dataset
+from pipelines.home import Home, home
+from pipelines.resources.bucket_shelf import BucketShelf
+from pipelines.resources.buckets import Bucket
+from pipelines.resources.databases import StoreError
+from pipelines.resources.places import Folder, Place
+from pipelines.resources.stores import release_at
+from tests.dataset_card.releases import content
+from tests.pipelines.place_contract import PlaceContract, ShelfContract
+
+VARIANT = content().recipe.variant
+
+
+@pytest.fixture
+def url() -> str:
+    """An object store in this process's memory, without folders and renames like all of them."""
+    return f"memory://{secrets.token_hex(8)}/synth"
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    return tmp_path / "releases"
+
+
+class TestAFolder(PlaceContract):
+    @pytest.fixture
+    def place(self, tmp_path: Path) -> Place:
+        return Folder(tmp_path / "place")
+
+    @pytest.fixture
+    def forget(self, tmp_path: Path) -> Callable[[str], None]:
+        return lambda name: (tmp_path / "place" / name).unlink()
+
+
+class TestAnObjectStore(PlaceContract):
+    @pytest.fixture
+    def place(self, url: str, tmp_path: Path) -> Place:
+        return Bucket(url, "snapshots", aside=tmp_path / "aside")
+
+    @pytest.fixture
+    def forget(self, url: str, tmp_path: Path) -> Callable[[str], None]:
+        return lambda name: Bucket(url, "snapshots", aside=tmp_path / "aside").delete([name])
+
+
+class TestAShelfInAFolder(ShelfContract):
+    @pytest.fixture
+    def shelf(self, notes: Path) -> Shelf:
+        return FolderShelf(notes)
+
+
+class TestAShelfInAnObjectStore(ShelfContract):
+    @pytest.fixture
+    def shelf(self, url: str, notes: Path, tmp_path: Path) -> Shelf:
+        return BucketShelf(Bucket(url, "releases", aside=tmp_path / "aside"), notes=notes)
+
+
+@pytest.fixture
+def remote(url: str, tmp_path: Path) -> Home:
+    return Home(tmp_path / "home", url)
+
+
+def test_what_a_killed_writer_left_of_a_release_is_taken_over(remote: Home, url: str, tmp_path: Path) -> None:
+    bucket = Bucket(url, "releases", aside=tmp_path / "aside")
+    for name in ("LICENSE", "tables/base/gone.parquet"):
+        bucket.write(f"{VARIANT}/0.1.0/{name}", b"of a writer that was killed")
+    assert remote.shelf.versions(VARIANT) == []
+    released = remote.shelf.write(content(), version="auto")
+    assert released.version == "0.1.0"
+    assert verify_release(remote.shelf.folder(VARIANT, "0.1.0", fresh=True)) == []
+
+
+def test_another_machine_reads_the_release_and_a_changed_object_shows(
+    remote: Home, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = f"{remote.shelf.address}/{VARIANT}/0.1.0"
+    digest = remote.shelf.write(content(), version="auto").digest
+    monkeypatch.setenv("AMEMGYM_HOME", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("AMEMGYM_STORE", url)
+    elsewhere = home()
+    for place in (VARIANT, f"{VARIANT}@0.1.0", address):
+        assert load_dataset(place, shelf=elsewhere.shelf).digest == digest
+    Bucket(url, "releases", aside=tmp_path / "aside").write(f"{VARIANT}/0.1.0/LICENSE", b"changed")
+    assert verify_release(release_at(address, home=elsewhere)) == []
+    assert "LICENSE" in verify_release(release_at(address, home=elsewhere, fresh=True))[0]
+    with pytest.raises(StoreError, match=rf"{VARIANT}/9\.9\.9 is no release"):
+        release_at(address.replace("0.1.0", "9.9.9"), home=elsewhere)
+
+
+def test_a_store_that_is_a_folder_is_a_folder(tmp_path: Path) -> None:
+    for store in (f"{tmp_path}/shared", f"file://{tmp_path}/shared"):
+        assert Home(tmp_path / "home", store).snapshots.address == f"{tmp_path}/shared/snapshots"
+        assert Home(tmp_path / "home", store).shelf.address == f"{tmp_path}/shared/releases"
+
+
+def test_the_store_is_named_in_the_environment(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("AMEMGYM_STORE", url)
+    assert home().values.address == f"{url}/values"
+
+
+@pytest.mark.parametrize(
+    ("store", "sentence"),
+    [
+        ("s3://name:hush-hush@lab/synth", r"AMEMGYM_STORE must hold no key; name s3://lab/synth only"),
+        ("nosuch://lab/synth", r"AMEMGYM_STORE is an address that nothing here can open: Protocol not known: nosuch\."),
+        ("s3://", r"AMEMGYM_STORE names no bucket"),
+    ],
+)
+def test_an_address_that_cannot_be_used_is_one_sentence_without_a_secret(store: str, sentence: str, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=sentence) as told:
+        Home(tmp_path, store).values.names()
+    assert "hush" not in str(told.value)
