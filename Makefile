@@ -2,11 +2,12 @@
 PYTHON ?= python3
 VENV := .venv
 EXTRAS := .venv-extras
+CLUSTER := .venv-cluster
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint ui bench clean test-browser test-extras lock
+.PHONY: help setup demo test lint ui bench clean test-browser test-extras test-cluster cluster lock
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,7 +50,17 @@ test-extras:  ## run the optional extras (Mem0, Inspect) for real, in .venv-extr
 	@$(EXTRAS)/bin/pyright --pythonpath $(EXTRAS)/bin/python --project tests/extras
 	@$(EXTRAS)/bin/python -m pytest -n auto tests/extras
 
-lock:  ## compile the three lock files anew (needs uv)
+$(CLUSTER)/.ready: tests/cluster/requirements.lock pyproject.toml
+	@tests/cluster/install.sh $(PYTHON) $(CLUSTER)
+
+cluster: $(CLUSTER)/.ready  ## start Redis, Postgres, two workers and the UI on this machine (pipelines/cluster/README.md)
+	@$(CLUSTER)/bin/amemgym cluster up
+
+test-cluster: $(CLUSTER)/.ready  ## the same bytes from two workers on Redis and Postgres, also when they are killed
+	@$(CLUSTER)/bin/pyright --pythonpath $(CLUSTER)/bin/python --project tests/cluster
+	@$(CLUSTER)/bin/python -m pytest tests/cluster
+
+lock:  ## compile the lock files anew (needs uv)
 	@uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
 	  --python-version 3.11 --group dev --group build pyproject.toml --output-file requirements.lock
 	@uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
@@ -59,6 +70,9 @@ lock:  ## compile the three lock files anew (needs uv)
 	@sed '/^fsspec==/,/[^\\]$$/d' requirements.lock | uv pip compile --quiet --universal --generate-hashes --no-emit-index-url \
 	  --no-emit-find-links --no-annotate --no-header --python-version 3.11 --extra mem0 --extra inspect --group dev --group build \
 	  --constraint - pyproject.toml tests/extras/requirements.in --output-file tests/extras/requirements.lock
+	@uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
+	  --python-version 3.11 --extra cluster --group dev --group build --constraint requirements.lock pyproject.toml \
+	  --output-file tests/cluster/requirements.lock
 
 clean:  ## remove the virtual environment and everything that was made
-	@rm -rf $(VENV) $(EXTRAS) data .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) $(EXTRAS) $(CLUSTER) data .pytest_cache .ruff_cache .hypothesis .import_linter_cache

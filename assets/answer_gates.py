@@ -3,25 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from assets.asking import Ask, ask
 from assets.chance import Chance
 from assets.gate import Gate, Trial
-from assets.legal import LegalReply, texts
 from assets.ports import LanguageModel
 from assets.records.base import Text, duplicates
 from assets.records.recipe import Recipe
 from assets.records.schema import SchemaQuestion, StateSchema
+from assets.shapes import TEXT, Shape, keyed, number
 from assets.variants import Variant
 from prompts.catalogue import load_prompt
 from prompts.template import RenderedPrompt
-
-
-class ChoiceReply(BaseModel):
-    """The number of the situation or answer chosen; 0 for none."""
-
-    choice: int = Field(ge=0)
 
 
 class AnswerReply(BaseModel):
@@ -105,14 +99,17 @@ async def choose_answer(sheet: Sheet, variant: Variant, answers: Sequence[str], 
 
 
 async def _choose(sheet: Sheet, prompt: RenderedPrompt, order: Sequence[Variant], *, trial: Trial) -> dict[str, str]:
-    lowest = 0 if sheet.recipe.gates.cannot_tell else 1
+    shape = choice_shape(0 if sheet.recipe.gates.cannot_tell else 1, len(order))
 
-    def read(reply: ChoiceReply) -> dict[str, str]:
-        if not lowest <= reply.choice <= len(order):
-            raise ValueError(f"{reply.choice} is no choice; answer with a number from {lowest} to {len(order)}.")
-        return order[reply.choice - 1].assignment if reply.choice else {}
+    def read(reply: dict[str, int]) -> dict[str, str]:
+        return order[reply["choice"] - 1].assignment if reply["choice"] else {}
 
-    return await ask(sheet.model, Ask(prompt, ChoiceReply, read, trial.number, trial.judge), recipe=sheet.recipe)
+    return await ask(sheet.model, Ask(prompt, shape, read, trial.number, trial.judge), recipe=sheet.recipe)
+
+
+def choice_shape(lowest: int, highest: int) -> Shape[dict[str, int]]:
+    """The number of what is chosen."""
+    return Shape(keyed({"choice": number(lowest, highest)}))
 
 
 async def _refine(
@@ -144,15 +141,14 @@ async def draft_answers(sheet: Sheet, variants: Sequence[Variant], *, sample: in
         language=sheet.recipe.language_name,
     )
 
-    def read(reply: LegalReply) -> list[str]:
-        given = reply.given()
-        answers = [str(given[key]).strip() for key in keys]
-        repeated = repeated_answers(answers)
-        if repeated or not all(answers):
-            raise ValueError(f"Every variant needs an answer of its own; these are repeated or empty: {repeated}.")
+    def read(reply: dict[str, str]) -> list[str]:
+        answers = [reply[key] for key in keys]
+        if repeated := repeated_answers(answers):
+            raise ValueError(f"Every variant needs an answer of its own; these are repeated: {repeated}.")
         return answers
 
-    return await ask(sheet.model, Ask(prompt, texts(keys), read, sample), recipe=sheet.recipe)
+    shape: Shape[dict[str, str]] = Shape(keyed(dict.fromkeys(keys, TEXT)))
+    return await ask(sheet.model, Ask(prompt, shape, read, sample), recipe=sheet.recipe)
 
 
 def repeated_answers(answers: Sequence[str]) -> list[str]:

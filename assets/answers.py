@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
+from assets import surveys
 from assets.answer_gates import Sheet, choice_gate, draft_answers, recovery_gate, repeated_answers
 from assets.chance import Chance
 from assets.desk import together
+from assets.face import Face
 from assets.gate import Allowance, Attempt, Gate, pass_gate, passes, write_anew
+from assets.markdown import Row
 from assets.ports import LanguageModel
 from assets.records.answer import AnswerChoice, AnswerSet, QuestionAnswers
 from assets.records.failure import UserFailed
@@ -13,7 +16,7 @@ from assets.records.gate import GateRecord
 from assets.records.recipe import Recipe
 from assets.records.schema import StateSchema
 from assets.records.trajectory import StateTrajectory
-from assets.stage import Face, Row, stage_asset
+from assets.stage import stage_asset
 from assets.stage_kind import Stage
 from assets.state_schema import STATE_SCHEMA
 from assets.state_trajectory import STATE_TRAJECTORY
@@ -110,5 +113,6 @@ answers = stage_asset(
         description="One personalized answer per state variant of each question, kept when judges recovered the variant from "
         "it and chose it for the variant (paper section 3.1, App. C.3). The golden choice of every period is stored by id.",
         rows=_rows,
+        survey=surveys.of_answers,
     ),
 )

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
@@ -13,9 +13,10 @@ from assets.ports import CallLabels, LanguageModel, ModelReply, ModelRequest
 from assets.records.failure import FailureReason, UserFailed
 from assets.records.recipe import Recipe
 from assets.records.usage import Usage
+from assets.shapes import Shape, shape_of
 from prompts.template import Message, RenderedPrompt
 
-T = TypeVar("T", bound=BaseModel)
+T = TypeVar("T")
 R = TypeVar("R")
 
 
@@ -28,10 +29,17 @@ class Ask(Generic[T, R]):
     """
 
     prompt: RenderedPrompt
-    reply: type[T]
+    reply: type[T] | Shape[T]
     read: Callable[[T], R]
     sample: int = 0
     model: str | None = None
+
+    @property
+    def shape(self) -> Shape[T]:
+        """The form of the reply, as a fixed model or made for this call."""
+        if isinstance(self.reply, Shape):
+            return self.reply
+        return cast(Shape[T], shape_of(cast(type[BaseModel], self.reply)))
 
 
 class Unusable(ValueError):
@@ -72,7 +80,7 @@ def _request(asked: Ask[T, R], *, messages: tuple[Message, ...], recipe: Recipe)
         temperature=spec.temperature_for(asked.prompt.warmth),
         max_output_tokens=spec.max_output_tokens,
         schema_name=asked.prompt.name.replace("/", "_"),
-        json_schema=asked.reply.model_json_schema(by_alias=True),
+        json_schema=asked.shape.json_schema,
         seed=recipe.seed,
         sample=recipe.sample * 1000 + asked.sample,
         labels=CallLabels(prompt=asked.prompt.name, fingerprint=asked.prompt.fingerprint, transport=spec.transport),
@@ -86,7 +94,7 @@ def _read(asked: Ask[T, R], reply: ModelReply) -> R:
         raise Unusable("cut_off", "The answer was cut off; answer again, shorter.")
     content = extract_json(reply.text)
     try:
-        return asked.read(asked.reply.model_validate(content))
+        return asked.read(asked.shape.read(content))
     except ValidationError as error:
         raise Unusable("rule_violated", _explain(error)) from error
     except ValueError as error:

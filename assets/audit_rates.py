@@ -1,23 +1,18 @@
 """What the audits of many users measured: error rates of the gates, recovery of items; with intervals over users."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
 
 from assets.records.audit import Decoy, Judgement, Recovery, UserAudit
 from assets.records.base import Record
 from assets.records.estimate import Estimate
 from assets.records.gate import GateName, GateRecord
+from assets.user_share import Outcome, UserShare, share_by_user
 
 DIGITS = 6
 DIRECTIONS: tuple[Recovery, ...] = ("state_from_answer", "answer_from_state")
-
-
-class Outcome(NamedTuple):
-    """One yes or no, and the user it is about."""
-
-    user_id: str
-    hit: bool
 
 
 class GateErrorRate(Record):
@@ -51,25 +46,54 @@ class RecoveryRate(Record):
     share: Estimate
 
 
-def gate_error_rates(audits: Iterable[UserAudit]) -> list[GateErrorRate]:
-    """For each gate and error the rate over all decoys, then over each kind; sorted by gate, error and kind."""
-    groups: dict[tuple[GateName, bool, str], list[tuple[str, Decoy]]] = {}
-    for audit in audits:
+@dataclass
+class DecoyCount:
+    """Decoys of one kind, the readings that they took, and the errors among them by user."""
+
+    readings: int = 0
+    errors: UserShare = field(default_factory=UserShare)
+
+    def add(self, decoys: Sequence[Decoy]) -> None:
+        """Take one user's."""
+        self.readings += sum(decoy.readings for decoy in decoys)
+        self.errors.add(sum(decoy.accepted != decoy.right for decoy in decoys), len(decoys))
+
+
+class GateErrors:
+    """How often gates err, counted while the audits pass by."""
+
+    def __init__(self) -> None:
+        self._counts: defaultdict[tuple[GateName, bool, str], DecoyCount] = defaultdict(DecoyCount)
+
+    def add(self, audit: UserAudit) -> None:
+        """Take one user's decoys."""
+        groups: defaultdict[tuple[GateName, bool, str], list[Decoy]] = defaultdict(list)
         for decoy in audit.decoys:
             for kind in ("", decoy.kind):
-                groups.setdefault((decoy.gate, decoy.right, kind), []).append((audit.user_id, decoy))
-    return [
-        GateErrorRate(
-            gate=gate,
-            error="false_reject" if right else "false_accept",
-            kind=kind,
-            decoys=len(decoys),
-            errors=sum(decoy.accepted != decoy.right for _, decoy in decoys),
-            readings=sum(decoy.readings for _, decoy in decoys),
-            share=share_by_user(Outcome(user_id, decoy.accepted != decoy.right) for user_id, decoy in decoys),
-        )
-        for (gate, right, kind), decoys in sorted(groups.items())
-    ]
+                groups[decoy.gate, decoy.right, kind].append(decoy)
+        for key, decoys in groups.items():
+            self._counts[key].add(decoys)
+
+    def rates(self) -> Iterator[GateErrorRate]:
+        """For each gate and error the rate over all decoys, then over each kind; sorted by gate, error and kind."""
+        for (gate, right, kind), count in sorted(self._counts.items(), key=lambda item: item[0]):
+            yield GateErrorRate(
+                gate=gate,
+                error="false_reject" if right else "false_accept",
+                kind=kind,
+                decoys=count.errors.items,
+                errors=count.errors.hits,
+                readings=count.readings,
+                share=count.errors.estimate(),
+            )
+
+
+def gate_error_rates(audits: Iterable[UserAudit]) -> list[GateErrorRate]:
+    """The rates of these audits."""
+    errors = GateErrors()
+    for audit in audits:
+        errors.add(audit)
+    return list(errors.rates())
 
 
 def recovery_rates(audits: Iterable[UserAudit]) -> list[RecoveryRate]:
@@ -100,59 +124,29 @@ def _lines(direction: Recovery, judged: Sequence[tuple[str, Judgement]]) -> list
     ]
 
 
-def share_by_user(outcomes: Iterable[Outcome]) -> Estimate:
-    """The share of hits with its 95 % interval; None where there is nothing to count, and no interval for a single user.
-
-    Errors are rare, and a bootstrap of none at all would be certain of zero. So the interval is Wilson's, for the number
-    of independent outcomes that would scatter between users as much as these do, with Student's t for the number of
-    users (after Korn and Graubard 1998).
-    """
-    hits, sizes = Counter[str](), Counter[str]()
-    for user_id, hit in outcomes:
-        hits[user_id] += hit
-        sizes[user_id] += 1
-    if not sizes:
-        return Estimate(value=None, low=None, high=None)
-    share = hits.total() / sizes.total()
-    if len(sizes) < 2:
-        return Estimate(value=round(share, DIGITS), low=None, high=None)
-    low, high = _wilson(share, _weight(hits, sizes))
-    return Estimate(value=round(share, DIGITS), low=round(low, DIGITS), high=round(high, DIGITS))
-
-
-def _weight(hits: Mapping[str, int], sizes: Counter[str]) -> float:
-    """t squared over the effective number of outcomes."""
-    from assets.intervals import CONFIDENCE, student  # brings numpy and scipy, and the definitions import this module
-
-    total, users = sizes.total(), len(sizes)
-    share = sum(hits.values()) / total
-    scatter = users / (users - 1) * sum((hits[user] - share * size) ** 2 for user, size in sizes.items()) / total**2
-    plain = share * (1 - share) / total
-    effect = max(1.0, scatter / plain) if plain else 1.0
-    return student((1 + CONFIDENCE) / 2, users - 1) ** 2 * effect / total
-
-
-def _wilson(share: float, weight: float) -> tuple[float, float]:
-    middle = (share + weight / 2) / (1 + weight)
-    reach = (weight * (share * (1 - share) + weight / 4)) ** 0.5 / (1 + weight)
-    return max(0.0, middle - reach), min(1.0, middle + reach)
-
-
-def calls_per_accepted_item(records: Iterable[tuple[str, GateRecord]]) -> dict[GateName, float]:
-    """By gate, readings and rewritings per accepted item; each record comes with its user, those of an item in order.
+class GateCalls:
+    """By gate, readings and rewritings per accepted item, counted while the users pass by.
 
     A text is rewritten for the gate that refused the one before. First drafts count for nothing.
     """
-    calls, accepted = Counter[GateName](), dict[GateName, set[tuple[str, str]]]()
-    before: dict[tuple[str, str], GateRecord] = {}
-    for user_id, record in records:
-        item = (user_id, record.item_id)
-        calls[record.gate] += 1
-        last = before.get(item)
-        if last is not None and (last.draft, last.refinement) != (record.draft, record.refinement):
-            calls[last.gate] += 1
-        before[item] = record
-        passed = accepted.setdefault(record.gate, set())
-        if record.accepted:
-            passed.add(item)
-    return {gate: round(calls[gate] / len(passed), DIGITS) for gate, passed in sorted(accepted.items()) if passed}
+
+    def __init__(self) -> None:
+        self._calls, self._accepted = Counter[GateName](), Counter[GateName]()
+
+    def add(self, records: Iterable[GateRecord]) -> None:
+        """Take one user's votes, those of an item in order."""
+        before: dict[str, GateRecord] = {}
+        accepted: set[tuple[GateName, str]] = set()
+        for record in records:
+            self._calls[record.gate] += 1
+            last = before.get(record.item_id)
+            if last is not None and (last.draft, last.refinement) != (record.draft, record.refinement):
+                self._calls[last.gate] += 1
+            before[record.item_id] = record
+            if record.accepted:
+                accepted.add((record.gate, record.item_id))
+        self._accepted.update(gate for gate, _ in accepted)
+
+    def per_item(self) -> dict[GateName, float]:
+        """Calls per accepted item, of the gates that accepted any."""
+        return {gate: round(self._calls[gate] / count, DIGITS) for gate, count in sorted(self._accepted.items())}

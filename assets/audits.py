@@ -1,9 +1,12 @@
 """Stage 9: independent judges look at the finished user: decoys, ambiguity, guessability (DESIGN sections 6 and 7)."""
 
+from assets import surveys
 from assets.answers import ANSWERS
 from assets.audit_case import Case
 from assets.decoys import judge_decoys
 from assets.desk import together
+from assets.face import Face
+from assets.markdown import Row
 from assets.ports import LanguageModel
 from assets.probes import GUESSES, guess_answers, recover_pairs
 from assets.records.answer import AnswerSet
@@ -14,7 +17,7 @@ from assets.records.schema import StateSchema
 from assets.records.session import SessionSet
 from assets.records.trajectory import StateTrajectory
 from assets.session_queries import SESSION_QUERIES
-from assets.stage import Face, Row, stage_asset
+from assets.stage import stage_asset
 from assets.stage_kind import Stage
 from assets.state_schema import STATE_SCHEMA
 from assets.state_trajectory import STATE_TRAJECTORY
@@ -72,8 +75,9 @@ audits = stage_asset(
     AUDITS,
     Face(
         group="answers",
-        description="What judges say of the finished user, in calls of their own: decoys measure the gates' errors, items that "
-        "judges do not recover give the user up, and guesses without the state feed the guessability wall.",
+        description="What judges say of the finished user, in calls of their own: the check of paper section 3.1 asked again, "
+        "decoys that measure the gates' errors, guesses without the state. A user with an item that nobody recovers is lost.",
         rows=_rows,
+        survey=surveys.of_audits,
     ),
 )

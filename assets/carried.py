@@ -1,6 +1,6 @@
 """A stage's rows of one work unit: those in its own snapshot, and those of replacements, which later snapshots carry."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import TypeVar
 
 from assets.ports import SnapshotRef, SnapshotStore
@@ -22,3 +22,12 @@ def rows_of(
     for ref in refs:
         found.update(snapshots.read(ref, stage, record=record, positions=positions))
     return found
+
+
+def portions(ref: SnapshotRef, *, snapshots: SnapshotStore, at_once: int) -> Iterator[list[int]]:
+    """The positions of the stage's own rows, in order and so many at a time. Raises SnapshotError."""
+    for part in ref.parts:
+        if part.stage == ref.stage:
+            span = range(part.first, part.last + 1)
+            there = sorted(snapshots.read(ref, ref.stage, record=UserRecord, positions=span))
+            yield from (there[start : start + at_once] for start in range(0, len(there), at_once))

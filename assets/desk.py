@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
@@ -102,11 +102,15 @@ class Desk:
         user_id = inputs[0].user_id
         model = MeteredModel(self.workshop.model, CallLabels(stage=stage.name, user_id=user_id), meter)
         try:
-            return await stage.make(*inputs, recipe=self.recipe, model=model)
+            return await stage.make(*inputs, recipe=self._recipe(stage, user_id), model=model)
         except UserFailed as failed:
             raise GivenUp(failed.at(stage.name, user_id=user_id, position=position)) from failed
 
-    def _key(self, stage: Stage[UserRecord], inputs: Iterable[UserRecord]) -> str:
-        parts: list[Any] = [stage.name, stage.code_version, self.recipe.user_fingerprint]
+    def _recipe(self, stage: Stage[UserRecord], user_id: str) -> Recipe:
+        return self.recipe.for_stage(stage.name, user_id=user_id)
+
+    def _key(self, stage: Stage[UserRecord], inputs: Sequence[UserRecord]) -> str:
+        recipe = self._recipe(stage, inputs[0].user_id)
+        parts: list[Any] = [stage.name, stage.code_version, recipe.user_fingerprint]
         parts.extend(record.sha256() for record in inputs)
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()

@@ -2,8 +2,11 @@
 
 from pydantic import ValidationError
 
+from assets import surveys
 from assets.answers import ANSWERS
 from assets.audits import AUDITS
+from assets.face import Face
+from assets.markdown import Row
 from assets.ports import LanguageModel
 from assets.records.answer import AnswerSet
 from assets.records.audit import UserAudit
@@ -15,7 +18,7 @@ from assets.records.schema import StateSchema
 from assets.records.session import SessionSet
 from assets.records.trajectory import StateTrajectory
 from assets.session_queries import SESSION_QUERIES
-from assets.stage import Face, Row, stage_asset
+from assets.stage import stage_asset
 from assets.stage_kind import Stage
 from assets.state_schema import STATE_SCHEMA
 from assets.state_trajectory import STATE_TRAJECTORY
@@ -76,8 +79,9 @@ episodes = stage_asset(
     EPISODES,
     Face(
         group="release",
-        description="Everything about one user in one record, one row of the dataset. References resolve, states follow from "
-        "updates, and exactly one option of each question is right in each period.",
+        description="Everything about one user in one record, one row of the dataset (paper section 3.1). References "
+        "resolve, states follow from updates, and exactly one option of each question is right in each period.",
         rows=_rows,
+        survey=surveys.of_episodes,
     ),
 )

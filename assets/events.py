@@ -1,35 +1,26 @@
 """Stage 6: the life events behind each period's changes (section 3.1; App. C.3, elaboration)."""
 
-from pydantic import BaseModel, Field
+from typing import Any
 
+from assets import surveys
 from assets.asking import Ask, ask
 from assets.desk import together
+from assets.face import Face
+from assets.markdown import Row
 from assets.ports import LanguageModel
-from assets.records.base import Name, Text, duplicates
+from assets.records.base import duplicates
 from assets.records.event import Event, EventSet, PeriodEvents
 from assets.records.profile import UserProfile
 from assets.records.recipe import Recipe
 from assets.records.schema import StateSchema
 from assets.records.trajectory import StateTrajectory, TrajectoryPeriod
-from assets.stage import Face, Row, stage_asset
+from assets.shapes import TEXT, Shape, among, keyed, many
+from assets.stage import stage_asset
 from assets.stage_kind import Stage
 from assets.state_schema import STATE_SCHEMA
 from assets.state_trajectory import STATE_TRAJECTORY
 from assets.user_profiles import USER_PROFILES
 from prompts.catalogue import load_prompt
-
-
-class EventReply(BaseModel):
-    """One event and the variables it explains."""
-
-    states: list[Name] = Field(min_length=1)
-    event: Text
-
-
-class EventsReply(BaseModel):
-    """The paper's key."""
-
-    events: list[EventReply]
 
 
 async def elaborate_events(
@@ -58,22 +49,26 @@ async def _period_events(
         language=recipe.language_name,
     )
 
-    def read(reply: EventsReply) -> PeriodEvents:
-        check_causes([name for event in reply.events for name in event.states], changed)
-        events = tuple(Event(states=tuple(event.states), text=event.event) for event in reply.events)
+    def read(reply: dict[str, list[dict[str, Any]]]) -> PeriodEvents:
+        told = reply["events"]
+        check_causes([name for event in told for name in event["states"]], changed)
+        events = tuple(Event(states=tuple(event["states"]), text=event["event"]) for event in told)
         return PeriodEvents(index=period.index, events=events)
 
-    return await ask(model, Ask(prompt, EventsReply, read), recipe=recipe)
+    return await ask(model, Ask(prompt, _shape(changed), read), recipe=recipe)
+
+
+def _shape(changed: set[str]) -> Shape[dict[str, list[dict[str, Any]]]]:
+    """The paper's keys: events, each with the changes that it explains."""
+    event = keyed({"states": many(among(sorted(changed))), "event": TEXT})
+    return Shape(keyed({"events": many(event, most=len(changed))}))
 
 
 def check_causes(caused: list[str], changed: set[str]) -> None:
-    """Raise ValueError unless the events cause every change once, and nothing that did not change."""
-    extra, missing, repeated = sorted(set(caused) - changed), sorted(changed - set(caused)), duplicates(caused)
-    if extra or missing or repeated:
-        raise ValueError(
-            f"Every change needs exactly one event; without event: {missing}, in several: {repeated}, "
-            f"not among the changes: {extra}."
-        )
+    """Raise ValueError unless the events cause every change once."""
+    missing, repeated = sorted(changed - set(caused)), duplicates(caused)
+    if missing or repeated:
+        raise ValueError(f"Every change needs exactly one event; without event: {missing}, in several: {repeated}.")
 
 
 def _rows(record: EventSet) -> list[Row]:
@@ -98,5 +93,6 @@ events = stage_asset(
         description="What happened in the user's life that caused each period's changes (paper section 3.1, App. C.3). Every "
         "update belongs to exactly one event, and no event touches an unchanged state.",
         rows=_rows,
+        survey=surveys.of_events,
     ),
 )

@@ -8,13 +8,14 @@ from pydantic import BaseModel
 from assets.asking import Ask, ask
 from assets.chance import Chance
 from assets.gate import Gate, Trial
-from assets.legal import LegalReply, one_of_each
 from assets.ports import LanguageModel
 from assets.records.base import Text
 from assets.records.event import Event
 from assets.records.profile import UserProfile
 from assets.records.recipe import Recipe
 from assets.records.schema import StateSchema
+from assets.shapes import Shape, one_of_each
+from assets.voice import Voice
 from prompts.catalogue import load_prompt
 
 CANNOT_TELL = "cannot_tell"
@@ -53,6 +54,10 @@ class Scene:
             "language": self.recipe.language_name,
         }
 
+    def voice(self) -> Voice:
+        """Who listens to the replies of one call."""
+        return Voice(self.profile.name, self.schema.choices, patience=self.recipe.gates.max_reasks)
+
 
 Redraft = Callable[[Draft, int], Awaitable[str]]
 
@@ -79,7 +84,13 @@ def exposure_gate(scene: Scene, draft: Draft, redraft: Redraft) -> Gate:
             leaked=leaked,
             language=scene.recipe.language_name,
         )
-        return await ask(scene.model, Ask(prompt, QueryReply, lambda reply: reply.query, sample), recipe=scene.recipe)
+        voice = scene.voice()
+
+        def read(reply: QueryReply) -> str:
+            voice.check([reply.query])
+            return reply.query
+
+        return await ask(scene.model, Ask(prompt, QueryReply, read, sample), recipe=scene.recipe)
 
     target = {**draft.exposed, **dict.fromkeys(others, "")}
     return Gate("exposure", target, judge, refine, lambda number: redraft(draft, number))
@@ -105,11 +116,11 @@ async def read_exposure(
         query=text, state_choices=options, cannot_tell=label if extra else ""
     )
 
-    def read(reply: LegalReply) -> dict[str, str]:
-        given = reply.given()
-        return {name: "" if given[name] in extra else given[name] for name in choices}
+    def read(reply: dict[str, str]) -> dict[str, str]:
+        return {name: "" if reply[name] in extra else reply[name] for name in choices}
 
-    asked = Ask(prompt, one_of_each(options), read, number.number, number.judge)
+    shape: Shape[dict[str, str]] = Shape(one_of_each(options))
+    asked = Ask(prompt, shape, read, number.number, number.judge)
     return await ask(scene.model, asked, recipe=scene.recipe)
 
 

@@ -2,26 +2,41 @@
 
 Dagster turns the signal that cancels a run into an exception at whatever line is running. On an event loop, that line belongs
 to one of hundreds of tasks, or to a callback, which may keep the exception for itself, and the run would go on. Here the signal
-cancels the stage as a whole, and the cancellation reaches everything that the stage waits for.
+cancels the stage as a whole, and the cancellation reaches everything that the stage waits for. Only calls that are paid for are
+given a moment to come back and be kept.
 """
 
 import asyncio
 import signal
 import threading
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
 
 import dagster as dg
 
+T = TypeVar("T")
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+# A stopped run ends within five seconds, of which Dagster takes up to two.
+LANDING_SECONDS = 2.5
+LANDING = "call that is paid for"
 STOPPED = "The run was stopped. What was finished is kept, and the same run goes on from there."
 
 
-@contextmanager
-def stopping_with_the_run() -> Generator[None, None, None]:
+async def landing(call: Coroutine[Any, Any, T]) -> T:
+    """Await a call that is paid for once it is sent: it goes on when whoever waits for it is cancelled."""
+    task = asyncio.create_task(call, name=LANDING)
+    # An error that nobody waits for any more is no news.
+    task.add_done_callback(lambda done: None if done.cancelled() else done.exception())
+    return await asyncio.shield(task)
+
+
+@asynccontextmanager
+async def stopping_with_the_run() -> AsyncGenerator[None, None]:
     """Around what a task awaits: raises DagsterExecutionInterruptedError when a signal arrived meanwhile.
 
-    Outside the main thread, where Python delivers no signals, it does nothing.
+    Calls in the air get LANDING_SECONDS; a second signal stops those too. Outside the main thread, where Python delivers no
+    signals, it does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -37,7 +52,12 @@ def stopping_with_the_run() -> Generator[None, None, None]:
 
     before = {number: signal.signal(number, stop) for number in SIGNALS}
     try:
-        yield
+        try:
+            yield
+        except asyncio.CancelledError:
+            if not arrived:
+                raise
+            await _land()
     except asyncio.CancelledError:
         if not arrived:
             raise
@@ -46,3 +66,10 @@ def stopping_with_the_run() -> Generator[None, None, None]:
             signal.signal(number, handler)
     if arrived:
         raise dg.DagsterExecutionInterruptedError(STOPPED) from None
+
+
+async def _land() -> None:
+    """Wait for the calls in the air, as long as there is time."""
+    calls = [task for task in asyncio.all_tasks() if task.get_name() == LANDING]
+    if calls:
+        await asyncio.wait(calls, timeout=LANDING_SECONDS)

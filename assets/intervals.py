@@ -17,6 +17,8 @@ Array = NDArray[np.float64]
 Sums = dict[str, Array]
 Metric = Callable[[Sums], Array]
 RESAMPLES = 4000
+# All weights of 10,000 users at once would take 640 MB.
+WEIGHTS_AT_ONCE = 1_000_000
 CONFIDENCE = 0.95
 DIGITS = 6
 
@@ -50,8 +52,13 @@ class Sample:
         """Draw users with replacement, as many as there are; the same users for the same seed."""
         users = len(tallies.users)
         chance = np.random.Generator(np.random.PCG64(seed))
-        weights = chance.multinomial(users, np.full(users, 1 / users), size=RESAMPLES).astype(float)
-        return cls(users, tallies.total(), tallies.sums(weights))
+        at_once, shares = max(1, WEIGHTS_AT_ONCE // users), np.full(users, 1 / users)
+        blocks = [
+            tallies.sums(chance.multinomial(users, shares, size=min(at_once, RESAMPLES - start)).astype(float))
+            for start in range(0, RESAMPLES, at_once)
+        ]
+        drawn = {name: np.concatenate([block[name] for block in blocks]) for name in tallies.counts}
+        return cls(users, tallies.total(), drawn)
 
     def estimates(self, metric: Metric) -> tuple[Estimate, ...]:
         """The metric with its intervals; several where it has a value per period."""

@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice
 
 from assets.carried import rows_of
 from assets.desk import Desk, GivenUp
@@ -78,13 +79,11 @@ class Line:
 
     async def _run(self) -> StageResult:
         self.failed.update({failure.position: failure for ref in self.upstream.values() for failure in ref.failures})
-        waiting = [position for position in self.unit.positions if position not in self.failed]
+        waiting = (position for position in chain(self.unit.users, self.unit.reserve) if position not in self.failed)
         wanted, preview = len(self.unit.users), list[UserRecord]()
         writer = self.workshop.snapshots.writer(self.stage.name, unit=self.unit.key)
-        while waiting and self.done < wanted:
-            size = min(wanted - self.done, self.workshop.users_per_part)
-            batch, waiting = waiting[:size], waiting[size:]
-            made = await self._batch(batch, reserve=waiting)
+        while batch := list(islice(waiting, min(wanted - self.done, self.workshop.users_per_part))):
+            made = await self._batch(batch)
             for name, rows in made.items():
                 await asyncio.to_thread(writer.add, name, rows)
             preview = preview or [record for _, record in made.get(self.stage.name, [])[:3]]
@@ -93,11 +92,9 @@ class Line:
         ref = ref.model_copy(update={"usage": {**usage, self.stage.name: self.meter.usage}})
         return StageResult(ref, self.meter, preview, time.monotonic() - self.started, wanted, self.tried)
 
-    async def _batch(
-        self, positions: Sequence[int], *, reserve: Sequence[int]
-    ) -> dict[StageName, list[tuple[int, UserRecord]]]:
+    async def _batch(self, positions: Sequence[int]) -> dict[StageName, list[tuple[int, UserRecord]]]:
         desk = await asyncio.to_thread(self._desk, positions)
-        ahead = self._look_ahead(reserve)
+        ahead = self._look_ahead(after=positions[-1])
         slots = asyncio.Semaphore(self.workshop.users_at_once)
         ticker = asyncio.create_task(self._tick())
         try:
@@ -130,11 +127,16 @@ class Line:
                 self.failed[position] = given_up.failure
                 ahead.replace(position)
 
-    def _look_ahead(self, reserve: Sequence[int]) -> LookAhead:
+    def _look_ahead(self, *, after: int) -> LookAhead:
+        def open_desk(position: int) -> Desk:
+            return self._desk([position])
+
         # Records made ahead wait in memory for their asset, so a unit of many parts, which keeps the model busy anyway,
         # does without.
-        later = self.later if len(self.unit.users) <= self.workshop.users_per_part else ()
-        return LookAhead(self.workshop.flights, self.stage, later, lambda position: self._desk([position]), list(reserve))
+        if len(self.unit.users) > self.workshop.users_per_part:
+            return LookAhead(self.workshop.flights, self.stage, (), open_desk)
+        reserve = [position for position in self.unit.positions if position > after and position not in self.failed]
+        return LookAhead(self.workshop.flights, self.stage, self.later, open_desk, reserve)
 
     def _desk(self, positions: Sequence[int]) -> Desk:
         return Desk(self.recipe, self.workshop, self.meter, self._known(positions))

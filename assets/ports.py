@@ -8,7 +8,7 @@ from pydantic import Field
 
 from assets.records.base import Record, StageName, UserRecord
 from assets.records.failure import Failure
-from assets.records.recipe import Transport
+from assets.records.model_policy import Transport
 from assets.records.usage import Usage
 from prompts.template import Message
 
@@ -126,8 +126,18 @@ class SnapshotWriter(Protocol):
     def finish(self, failures: Sequence[Failure]) -> SnapshotRef: ...
 
 
+class Located(Protocol):
+    """A place with an address that people can look up: a folder's path, or a URL."""
+
+    @property
+    def address(self) -> str: ...
+
+
 class SnapshotStore(Protocol):
-    """Where snapshots lie."""
+    """Where snapshots lie: parts of a snapshot below the address of its place."""
+
+    @property
+    def place(self) -> Located: ...
 
     def writer(self, stage: StageName, *, unit: str) -> SnapshotWriter: ...
 

@@ -2,9 +2,7 @@
 
 from collections.abc import Sequence
 
-from pydantic import BaseModel, Field
-
-from assets.answer_gates import choose_answer, recover_variant
+from assets.answer_gates import choice_shape, choose_answer, recover_variant
 from assets.asking import Ask, ask
 from assets.audit_case import Asked, Case
 from assets.audit_rates import DIRECTIONS
@@ -16,12 +14,6 @@ from prompts.catalogue import load_prompt
 from prompts.template import RenderedPrompt
 
 GUESSES: tuple[Guess, ...] = ("options_only", "question_only", "profile_only")
-
-
-class GuessReply(BaseModel):
-    """The number of the option guessed."""
-
-    choice: int = Field(ge=1)
 
 
 async def recover_pairs(case: Case) -> list[Judgement]:
@@ -104,13 +96,12 @@ async def _guess(case: Case, asked: Asked, *, probe: Guess, sample: int) -> list
     question_id = asked.answers.question_id
     order = case.chance(probe, question_id, sample).shuffled(asked.answers.choices)
 
-    def read(reply: GuessReply) -> str:
-        if reply.choice > len(order):
-            raise ValueError(f"{reply.choice} is no choice; answer with a number from 1 to {len(order)}.")
-        return order[reply.choice - 1].choice_id
+    def read(reply: dict[str, int]) -> str:
+        return order[reply["choice"] - 1].choice_id
 
     prompt = _prompt(case, asked, probe, options={str(place): one.answer for place, one in enumerate(order, start=1)})
-    chosen = await ask(case.model, Ask(prompt, GuessReply, read, sample, case.judge(sample)), recipe=case.recipe)
+    shape = choice_shape(1, len(order))
+    chosen = await ask(case.model, Ask(prompt, shape, read, sample, case.judge(sample)), recipe=case.recipe)
     return [
         Judgement(probe=probe, question_id=question_id, period=period, expected=golden, chosen=chosen, sample=sample)
         for period, golden in enumerate(asked.answers.golden)

@@ -1,37 +1,21 @@
 """Stage 3: what the user may ask at any time, and what the answers hinge on (section 3.1; App. C.3, questions)."""
 
-from pydantic import BaseModel, Field
+import itertools
+from typing import Any
 
+from assets import surveys
 from assets.asking import Ask, ask
+from assets.face import Face
+from assets.markdown import Row
 from assets.ports import LanguageModel
-from assets.records.base import Name, Text
 from assets.records.profile import UserProfile
 from assets.records.question import Question, QuestionSet, RequiredInfo
 from assets.records.recipe import Recipe
-from assets.stage import Face, Row, stage_asset
+from assets.shapes import NAME, TEXT, Shape, keyed, many
+from assets.stage import stage_asset
 from assets.stage_kind import Stage
 from assets.user_profiles import USER_PROFILES
 from prompts.catalogue import load_prompt
-
-
-class InfoReply(BaseModel):
-    """One piece of required information."""
-
-    info_type: Name
-    info_choices: list[Name] = Field(min_length=2)
-
-
-class QuestionReply(BaseModel):
-    """One question with its required information."""
-
-    question: Text
-    required_info: list[InfoReply] = Field(min_length=1)
-
-
-class QuestionsReply(BaseModel):
-    """The paper's key."""
-
-    questions: list[QuestionReply]
 
 
 async def draft_questions(profile: UserProfile, *, recipe: Recipe, model: LanguageModel) -> QuestionSet:
@@ -46,35 +30,23 @@ async def draft_questions(profile: UserProfile, *, recipe: Recipe, model: Langua
         language=recipe.language_name,
     )
 
-    def read(reply: QuestionsReply) -> QuestionSet:
-        _check_counts(reply, recipe)
-        return QuestionSet(
-            user_id=profile.user_id, questions=tuple(map(_question, range(recipe.num_questions), reply.questions))
-        )
+    def read(reply: dict[str, list[dict[str, Any]]]) -> QuestionSet:
+        return QuestionSet(user_id=profile.user_id, questions=tuple(map(_question, itertools.count(1), reply["questions"])))
 
-    return await ask(model, Ask(prompt, QuestionsReply, read), recipe=recipe)
+    return await ask(model, Ask(prompt, _shape(recipe), read), recipe=recipe)
 
 
-def _check_counts(reply: QuestionsReply, recipe: Recipe) -> None:
-    if len(reply.questions) != recipe.num_questions:
-        raise ValueError(f"There are {len(reply.questions)} questions; exactly {recipe.num_questions} are wanted.")
-    for question in reply.questions:
-        if len(question.required_info) != recipe.num_states_per_question:
-            raise ValueError(
-                f"{question.question!r} lists {len(question.required_info)} pieces of required information; "
-                f"exactly {recipe.num_states_per_question} are wanted."
-            )
-        for info in question.required_info:
-            if len(info.info_choices) != recipe.num_choices_per_state:
-                raise ValueError(
-                    f"{info.info_type!r} has {len(info.info_choices)} choices; "
-                    f"exactly {recipe.num_choices_per_state} are wanted."
-                )
+def _shape(recipe: Recipe) -> Shape[dict[str, list[dict[str, Any]]]]:
+    """The paper's keys, with the recipe's numbers of everything."""
+    choices, infos, wanted = recipe.num_choices_per_state, recipe.num_states_per_question, recipe.num_questions
+    info = keyed({"info_type": NAME, "info_choices": many(NAME, least=choices, most=choices)})
+    question = keyed({"question": TEXT, "required_info": many(info, least=infos, most=infos)})
+    return Shape(keyed({"questions": many(question, least=wanted, most=wanted)}))
 
 
-def _question(index: int, reply: QuestionReply) -> Question:
-    infos = tuple(RequiredInfo(info_type=info.info_type, info_choices=tuple(info.info_choices)) for info in reply.required_info)
-    return Question(question_id=f"q{index + 1:02d}", text=reply.question, required_info=infos)
+def _question(number: int, reply: dict[str, Any]) -> Question:
+    infos = tuple(RequiredInfo(info_type=one["info_type"], info_choices=one["info_choices"]) for one in reply["required_info"])
+    return Question(question_id=f"q{number:02d}", text=reply["question"], required_info=infos)
 
 
 def _rows(record: QuestionSet) -> list[Row]:
@@ -97,5 +69,6 @@ questions = stage_asset(
         description="Questions the user may ask at any time, each with the information types its answer depends on and their "
         "choices (paper section 3.1, App. C.3). Each user has exactly num_questions of them.",
         rows=_rows,
+        survey=surveys.of_questions,
     ),
 )

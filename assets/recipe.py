@@ -1,49 +1,21 @@
 """The root of the graph: the recipe of a variant, with the launchpad's overrides, resolved."""
 
-from typing import Any, Optional, cast
+import hashlib
+from typing import Any
 
 import dagster as dg
-from pydantic import Field, create_model
-from pydantic.fields import FieldInfo
 
+from assets.face import OWNERS, definition, group
+from assets.markdown import markdown_table
 from assets.partitions import UNITS, VARIANT_PARTITIONS
-from assets.recipes import RecipeError, load_recipe, units
+from assets.recipe_fields import launchpad_fields
+from assets.recipes import RecipeError, load_recipe, units, variants
+from assets.records.again import EVERYONE
 from assets.records.base import Record
-from assets.records.recipe import JudgeSpec, Models, Recipe
-from assets.sampling import pool_digest, pool_files
-from assets.stage import OWNERS, markdown_table
+from assets.records.model_policy import JudgeSpec, Models
+from assets.records.recipe import Recipe
+from assets.sampling import pool_digest, pool_files, sample_personas
 from assets.workshop import Workshop
-
-GROUPS: dict[str, Any] = dict.fromkeys(("pool", "models", "gates", "audit", "wall", "diversity", "budget"), dict[str, Any])
-KINDS: dict[str, Any] = {"exclude_ids": list[str], "start_date": str, "language": str, "golden_changes": float}
-
-
-def _override_fields() -> dict[str, Any]:
-    fields: dict[str, Any] = {}
-    for name, info in Recipe.model_fields.items():
-        if name == "variant":
-            continue
-        kind = GROUPS.get(name) or KINDS.get(name, int)
-        fields[name] = (Optional[kind], Field(default=None, description=f"{_meaning(name, info)}; left out: as the YAML says"))
-    return fields
-
-
-def _meaning(name: str, info: FieldInfo) -> str:
-    """A field's own words, else those of the group it holds, else its name."""
-    group = info.annotation.__doc__ if isinstance(info.annotation, type) and issubclass(info.annotation, Record) else None
-    return info.description or (group or name.removeprefix("num_").replace("_", " ")).partition(".")[0]
-
-
-class RecipeOverrides(dg.Config):
-    """Values that override the YAML; one optional field per field of the recipe, made below."""
-
-
-def overrides_config() -> type[RecipeOverrides]:
-    """The launchpad's fields, derived from the recipe's so that the two cannot drift."""
-    return create_model("RecipeOverrides", __base__=RecipeOverrides, **_override_fields())
-
-
-Overrides = overrides_config()
 
 
 def resolve(recipe: Recipe, *, embedded_model: str | None) -> Recipe:
@@ -90,27 +62,37 @@ def _table(fields: dict[str, object]) -> dg.MetadataValue:
 def _said(value: object) -> object:
     if value is None:
         return "not set"
-    return "none" if value in ("", ()) else value
+    return "none" if value in ("", (), {}) else value
+
+
+def files_version() -> str:
+    """Changes when a recipe file says something else, so that an edited file shows as out of date after a reload."""
+    said = (load_recipe(variant).fingerprint for variant in variants())
+    return hashlib.sha256("\n".join(said).encode()).hexdigest()[:12]
 
 
 @dg.asset(
     name="recipe",
     partitions_def=VARIANT_PARTITIONS,
     required_resource_keys={"workshop"},
-    group_name="sampling",
+    config_schema=launchpad_fields(),
+    code_version=files_version(),
+    group_name=group("sampling"),
     kinds={"yaml"},
+    tags={"asks_a_model": "no", "paper": "4.1"},
+    metadata=definition(Recipe, resolve, load_recipe),
     owners=OWNERS,
     description="Every count, date, seed, model and policy that decides the rows (paper section 4.1). Launchpad values "
     "override the YAML, and everything below reads the recipe from here.",
 )
-def recipe(context: dg.AssetExecutionContext, config: Overrides) -> dg.MaterializeResult[Recipe]:  # pyright: ignore[reportInvalidTypeForm, reportUnknownParameterType]
+def recipe(context: dg.AssetExecutionContext) -> dg.MaterializeResult[Recipe]:
     """Read the YAML, lay the overrides over it, resolve. Raises dg.Failure with one sentence on a bad value."""
     workshop: Workshop = context.resources.workshop
-    values = cast(RecipeOverrides, config).model_dump()
-    overrides = {name: value for name, value in values.items() if value is not None}
+    overrides = flatten(context.op_execution_context.op_config or {})
     try:
-        resolved = resolve(load_recipe(context.partition_key, flatten(overrides)), embedded_model=workshop.embedded_model)
+        resolved = resolve(load_recipe(context.partition_key, overrides), embedded_model=workshop.embedded_model)
         check_units(resolved)
+        check_again(resolved)
     except RecipeError as error:
         raise dg.Failure(description=str(error), allow_retries=False) from error
     if workshop.embedded_model is not None:
@@ -118,7 +100,7 @@ def recipe(context: dg.AssetExecutionContext, config: Overrides) -> dg.Materiali
     return dg.MaterializeResult(
         value=resolved,
         data_version=dg.DataVersion(resolved.fingerprint),
-        metadata=shown(resolved, flatten(overrides)),
+        metadata=shown(resolved, overrides),
     )
 
 
@@ -140,4 +122,19 @@ def check_units(resolved: Recipe) -> None:
         raise RecipeError(
             f"num_users {resolved.num_users} needs the work unit {unknown[0]!r}, which {resolved.variant}.yaml does not "
             "have; change num_users or users_per_shard in the file itself, so that the partition exists."
+        )
+
+
+def check_again(resolved: Recipe) -> None:
+    """Raise RecipeError when somebody is to be asked again whom the sample does not have."""
+    asked = [user for user in resolved.again if user != EVERYONE]
+    if not asked:
+        return
+    count = 1 + max(position for unit in units(resolved) for position in unit.positions)
+    there = {persona.user_id for persona in sample_personas(resolved, pool_files(resolved.pool), count=count)}
+    unknown = [user for user in asked if user not in there]
+    if unknown:
+        raise RecipeError(
+            f"again names the user {unknown[0]!r}, who is not in the sample of {resolved.variant!r}; take an id from "
+            f"the column uuid of personas, or {EVERYONE!r}."
         )

@@ -6,12 +6,14 @@ one, and excluded personas leave the order of the others as it was.
 
 import glob
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 import duckdb
 from pydantic import ValidationError
 
+from assets.ranking import draw, quoted
 from assets.recipes import RecipeError
 from assets.records.persona import PERSONA_COLUMNS, Persona
 from assets.records.recipe import PoolSpec, Recipe
@@ -19,6 +21,8 @@ from assets.records.recipe import PoolSpec, Recipe
 OWN_POOL = Path(__file__).parent / "pool" / "personas.jsonl"
 # While a row group is decoded, every wide text column takes tens of MB per thread; a few at a time keep it flat.
 COLUMNS_AT_ONCE = 4
+# Each portion of a sample takes a pass over the pool.
+PERSONAS_AT_ONCE = 4000
 REMEDY = "The pool needs the columns of Nemotron-Personas-USA, as Parquet or JSONL."
 
 
@@ -47,21 +51,33 @@ def pool_digest(files: Sequence[Path]) -> str:
     return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
 
 
-def sample_personas(recipe: Recipe, files: Sequence[Path], *, count: int) -> list[Persona]:
-    """Draw `count` personas in order of rank. Raises RecipeError when the pool cannot give them.
+def sample_personas(
+    recipe: Recipe, files: Sequence[Path], *, count: int, positions: Iterable[int] | None = None
+) -> Iterator[Persona]:
+    """Draw `count` personas and yield them in order of rank, or those at some `positions` alone, in the order given.
 
-    The wide text columns are read for the drawn personas only, so a million rows need little memory.
+    Few are held at a time, and their wide text columns are read for them only, so that neither a large pool nor a large
+    sample needs much memory. Raises RecipeError when the pool cannot give them.
     """
     with duckdb.connect(config={"memory_limit": "350MB", "autoinstall_known_extensions": "false"}) as connection:
         _open_pool(connection, files)
-        uuids = _draw(connection, recipe, count=count)
-        if len(uuids) < count:
+        found = draw(connection, recipe, count=count)
+        if found < count:
             raise RecipeError(
                 f"The recipe asks for {recipe.num_users} users and a reserve of {recipe.num_reserve}, but the persona "
-                f"pool offers only {len(uuids)}; lower num_users or num_reserve, or give a larger pool."
+                f"pool offers only {found}; lower num_users or num_reserve, or give a larger pool."
             )
-        rows = _fetch(connection, uuids, wide=files[0].suffix == ".parquet")
-    return [_persona(rows[uuid]) for uuid in uuids]
+        wanted = iter(range(count) if positions is None else positions)
+        while some := list(islice(wanted, PERSONAS_AT_ONCE)):
+            uuids = _uuids(connection, some)
+            rows = _fetch(connection, list(uuids.values()), wide=files[0].suffix == ".parquet")
+            yield from (_persona(rows[uuids[position]]) for position in some)
+
+
+def _uuids(connection: duckdb.DuckDBPyConnection, positions: Sequence[int]) -> dict[int, str]:
+    """By position in the sample."""
+    query = "SELECT rowid, uuid FROM sample WHERE rowid IN (SELECT unnest(?))"
+    return dict(connection.execute(query, [list(positions)]).fetchall())
 
 
 def pool_counts(files: Sequence[Path], columns: Sequence[str]) -> dict[str, list[tuple[object, int]]]:
@@ -70,7 +86,7 @@ def pool_counts(files: Sequence[Path], columns: Sequence[str]) -> dict[str, list
     with duckdb.connect(config={"memory_limit": "350MB", "autoinstall_known_extensions": "false"}) as connection:
         _open_pool(connection, files)
         for column in columns:
-            counts = connection.execute(f"SELECT {_quoted(column)}, count(*) FROM pool GROUP BY ALL").fetchall()
+            counts = connection.execute(f"SELECT {quoted(column)}, count(*) FROM pool GROUP BY ALL").fetchall()
             found[column] = sorted(((value or "", count) for value, count in counts), key=str)
     return found
 
@@ -134,58 +150,6 @@ def _merged(parts: Sequence[tuple[Sequence[str], list[tuple[object, ...]]]]) -> 
         for uuid, *values in rows:
             merged.setdefault(str(uuid), {}).update(zip(columns, values, strict=True))
     return merged
-
-
-UNIFORM = """
-    SELECT uuid FROM (SELECT DISTINCT uuid FROM {source})
-    WHERE uuid NOT IN (SELECT unnest($excluded::VARCHAR[]))
-    ORDER BY md5(concat($seed, ':', uuid)) LIMIT $count
-"""
-# Within a stratum by rank; across strata in proportion to their sizes, by the quantile of a persona's place in its own.
-STRATIFIED = """
-    WITH ranked AS (
-        SELECT uuid, {strata}, md5(concat($seed, ':', uuid)) AS rank
-        FROM pool WHERE uuid NOT IN (SELECT unnest($excluded::VARCHAR[])) GROUP BY ALL
-    )
-    SELECT uuid FROM ranked ORDER BY
-        (row_number() OVER (PARTITION BY {strata} ORDER BY rank) - 0.5) / count(*) OVER (PARTITION BY {strata}), rank
-    LIMIT $count
-"""
-
-
-def _draw(connection: duckdb.DuckDBPyConnection, recipe: Recipe, *, count: int) -> list[str]:
-    """The uuids of the sample, in order of rank."""
-    pool = recipe.pool
-    if pool.strategy == "stratified":
-        query = STRATIFIED.format(strata=", ".join(_quoted(column) for column in pool.columns))
-    else:
-        query = UNIFORM.format(source="pool" if pool.strategy == "uniform" else _eligible(connection, pool.query))
-    values = {"excluded": list(recipe.exclude_ids), "seed": str(recipe.seed), "count": count}
-    try:
-        return [str(row[0]) for row in connection.execute(query, values).fetchall()]
-    except duckdb.Error as error:
-        reason = " ".join(str(error).split())[:200]
-        raise RecipeError(f"The persona pool cannot be sampled ({reason}); check pool.columns and pool.query.") from error
-
-
-def _eligible(connection: duckdb.DuckDBPyConnection, query: str) -> str:
-    """Run the recipe's own SQL over the view `pool` into a table of uuids, which can reach nothing but the pool's files."""
-    try:
-        connection.execute(
-            "CREATE TEMP TABLE eligible AS SELECT uuid::VARCHAR AS uuid FROM ("
-            + query
-            + "\n) WHERE uuid IN (SELECT uuid FROM pool)"
-        )
-    except duckdb.Error as error:
-        reason = " ".join(str(error).split())[:200]
-        raise RecipeError(f"pool.query must select uuid from the view `pool`; DuckDB says: {reason}.") from error
-    return "eligible"
-
-
-def _quoted(column: str) -> str:
-    if column not in PERSONA_COLUMNS:
-        raise RecipeError(f"pool.columns names {column!r}, which is no persona column.")
-    return f'"{column}"'
 
 
 def _persona(row: dict[str, object]) -> Persona:

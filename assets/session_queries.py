@@ -1,16 +1,19 @@
 """Stage 7: first utterances that reveal the state, with their exposure gate (section 3.1; App. C.3, query generation)."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
-from pydantic import BaseModel, Field
-
+from assets import surveys
 from assets.asking import Ask, ask
 from assets.desk import together
 from assets.events import EVENTS
 from assets.exposure import Draft, Redraft, Scene, exposure_gate
+from assets.face import Face
 from assets.gate import Attempt, pass_gate
+from assets.markdown import Row
 from assets.ports import LanguageModel
-from assets.records.base import Text, duplicates
+from assets.records.base import duplicates
 from assets.records.event import Event, EventSet, PeriodEvents
 from assets.records.gate import GateRecord
 from assets.records.profile import UserProfile
@@ -19,7 +22,8 @@ from assets.records.schema import StateSchema
 from assets.records.session import PeriodSessions, Session, SessionSet
 from assets.records.trajectory import StateTrajectory, TrajectoryPeriod
 from assets.session_times import session_times
-from assets.stage import Face, Row, stage_asset
+from assets.shapes import TEXT, Shape, keyed, many, one_of_each
+from assets.stage import stage_asset
 from assets.stage_kind import Stage
 from assets.state_schema import STATE_SCHEMA
 from assets.state_trajectory import STATE_TRAJECTORY
@@ -29,23 +33,12 @@ from prompts.catalogue import load_prompt
 MAX_STATES_PER_INITIAL_QUERY = 3
 
 
-class InitialQuery(BaseModel):
+@dataclass(frozen=True)
+class InitialQuery:
     """A query and the values it reveals."""
 
-    exposed_states: dict[str, str] = Field(min_length=1, max_length=MAX_STATES_PER_INITIAL_QUERY)
-    query: Text
-
-
-class InitialReply(BaseModel):
-    """The paper's key, for initial queries."""
-
-    queries: list[InitialQuery]
-
-
-class UpdateReply(BaseModel):
-    """The paper's key, for update queries."""
-
-    queries: list[Text]
+    exposed_states: dict[str, str]
+    query: str
 
 
 async def write_sessions(
@@ -85,27 +78,35 @@ async def _draft_initial(scene: Scene, state: Mapping[str, str], *, sample: int,
         **scene.common(), state_schema=scene.schema.choices, initial_state=dict(state)
     )
 
-    def read(reply: InitialReply) -> list[InitialQuery]:
-        check_coverage([query.exposed_states for query in reply.queries], state)
-        if whole and len(reply.queries) != 1:
-            raise ValueError(f"Write one single query that reveals all of {sorted(state)}.")
-        return reply.queries
+    voice = scene.voice()
 
-    return await ask(scene.model, Ask(prompt, InitialReply, read, sample), recipe=scene.recipe)
+    def read(reply: dict[str, list[dict[str, Any]]]) -> list[InitialQuery]:
+        check_coverage([query["exposed_states"] for query in reply["queries"]], state)
+        voice.check([query["query"] for query in reply["queries"]])
+        return [InitialQuery(query["exposed_states"], query["query"]) for query in reply["queries"]]
+
+    return await ask(scene.model, Ask(prompt, _initial_shape(state, whole=whole), read, sample), recipe=scene.recipe)
+
+
+def _initial_shape(state: Mapping[str, str], *, whole: bool) -> Shape[dict[str, list[dict[str, Any]]]]:
+    """The paper's keys; a query tells current values only, a single query that is `whole` tells them all."""
+    exposed = one_of_each({name: [value] for name, value in state.items()}, required=whole)
+    query, least = keyed({"exposed_states": exposed, "query": TEXT}), -(-len(state) // MAX_STATES_PER_INITIAL_QUERY)
+    return Shape(keyed({"queries": many(query, most=1) if whole else many(query, least=least, most=len(state))}))
 
 
 def check_coverage(exposed: list[dict[str, str]], state: Mapping[str, str]) -> None:
-    """Raise ValueError unless the queries reveal every variable once, with its value."""
+    """Raise ValueError unless every query reveals one to three variables, and every variable is revealed once."""
     names = [name for one in exposed for name in one]
-    extra, missing = sorted(set(names) - set(state)), sorted(set(state) - set(names))
-    if extra or missing or duplicates(names):
+    missing = sorted(set(state) - set(names))
+    if missing or duplicates(names):
         raise ValueError(
-            f"Every variable is revealed by exactly one query; missing: {missing}, unknown: {extra}, "
-            f"more than once: {duplicates(names)}."
+            f"Every variable is revealed by exactly one query; missing: {missing}, more than once: {duplicates(names)}."
         )
-    wrong = sorted(name for one in exposed for name, value in one.items() if state[name] != value)
-    if wrong:
-        raise ValueError(f"The exposed values of {wrong} are not the current ones; copy them from the state.")
+    if any(not 1 <= len(one) <= MAX_STATES_PER_INITIAL_QUERY for one in exposed):
+        raise ValueError(
+            f"Every query reveals one to {MAX_STATES_PER_INITIAL_QUERY} values, not {[len(one) for one in exposed]}."
+        )
 
 
 async def _update_sessions(
@@ -137,12 +138,14 @@ async def _draft_updates(scene: Scene, period: TrajectoryPeriod, events: tuple[E
         ],
     )
 
-    def read(reply: UpdateReply) -> list[str]:
-        if len(reply.queries) != len(events):
-            raise ValueError(f"There are {len(reply.queries)} queries for {len(events)} groups; write one for each.")
-        return list(reply.queries)
+    voice = scene.voice()
 
-    return await ask(scene.model, Ask(prompt, UpdateReply, read, sample), recipe=scene.recipe)
+    def read(reply: dict[str, list[str]]) -> list[str]:
+        voice.check(reply["queries"])
+        return reply["queries"]
+
+    shape: Shape[dict[str, list[str]]] = Shape(keyed({"queries": many(TEXT, least=len(events), most=len(events))}))
+    return await ask(scene.model, Ask(prompt, shape, read, sample), recipe=scene.recipe)
 
 
 async def _through_gates(
@@ -189,8 +192,9 @@ session_queries = stage_asset(
     SESSION_QUERIES,
     Face(
         group="sessions",
-        description="The first utterance of every session, from which the assistant can learn the state; each passed a gate in "
-        "which a judge read the values back out of it (paper section 3.1, App. C.3).",
+        description="The first utterance of every session, from which the assistant can learn the state (paper section 3.1, "
+        "App. C.3). Each passed a gate in which a judge read the values back out of it.",
         rows=_rows,
+        survey=surveys.of_sessions,
     ),
 )

@@ -1,49 +1,86 @@
-"""Reply shapes built per call, so that an illegal value cannot be answered."""
+"""Shapes of replies: what a model is told of the form, and what is let through.
+
+A shape that is made for one call has its names, values and counts in it, so that an illegal one cannot be answered where
+the endpoint enforces schemas, and is named in the objection where it does not. Such shapes are plain core schemas: a
+class for every call would cost milliseconds, and memory that stays.
+"""
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from typing import Any, Literal, cast
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any, Generic, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
-from assets.records.base import Name
+from assets.records.base import Name, Text
 
-
-class LegalReply(BaseModel):
-    """Base of the shapes below: a fixed set of keys, which may be any text (they are aliases)."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    def given(self) -> dict[str, Any]:
-        """What was answered, by the real keys."""
-        return self.model_dump(by_alias=True, exclude_unset=True)
-
-
-def one_of_each(choices: Mapping[str, Sequence[str]], *, required: bool = True) -> type[LegalReply]:
-    """A shape that maps every key to one of its choices; keys may be left out unless `required`."""
-    return _one_of_each(tuple((name, tuple(values)) for name, values in choices.items()), required)
+T = TypeVar("T")
+M = TypeVar("M", bound=BaseModel)
+Part = CoreSchema
+TEXT: Part = TypeAdapter(Text).core_schema
+NAME: Part = TypeAdapter(Name).core_schema
 
 
-@lru_cache(maxsize=64)
-def _one_of_each(choices: tuple[tuple[str, tuple[str, ...]], ...], required: bool) -> type[LegalReply]:
-    # Field names are numbers behind aliases: a variable may be called anything, also what no attribute may.
-    fields: dict[str, Any] = {
-        f"f{index}": (Literal[values], Field(alias=name) if required else Field(default=None, alias=name))
-        for index, (name, values) in enumerate(choices)
-    }
-    return create_model("LegalReply", __base__=LegalReply, **fields)
+class _Bare(GenerateJsonSchema):
+    """JSON schemas without titles and our docstrings, which are no concern of the model's and cost tokens."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+        found = super().model_schema(schema)
+        return {key: value for key, value in found.items() if key not in ("title", "description")}
 
 
-def texts(keys: Sequence[str]) -> type[LegalReply]:
-    """A shape that maps every key to a non-empty text."""
-    fields: dict[str, Any] = {f"f{index}": (str, Field(alias=key, min_length=1)) for index, key in enumerate(keys)}
-    return create_model("LegalReply", __base__=LegalReply, **fields)
+@dataclass(frozen=True)
+class Shape(Generic[T]):
+    """The form of one reply, whose content reads as T."""
+
+    core: Part
+
+    @cached_property
+    def json_schema(self) -> dict[str, Any]:
+        """What an endpoint is told."""
+        return _Bare(by_alias=True).generate(self.core)
+
+    @cached_property
+    def _validator(self) -> SchemaValidator:
+        return SchemaValidator(self.core)
+
+    def read(self, content: object) -> T:
+        """The reply's content. Raises pydantic's ValidationError where it has another form."""
+        return cast(T, self._validator.validate_python(content))
 
 
-def lists(keys: Sequence[str], *, length: int) -> type[LegalReply]:
-    """A shape that maps every key to a list of exactly `length` names."""
-    kind = cast(Any, list[Name])
-    fields: dict[str, Any] = {
-        f"f{index}": (kind, Field(alias=key, min_length=length, max_length=length)) for index, key in enumerate(keys)
-    }
-    return create_model("LegalReply", __base__=LegalReply, **fields)
+@cache
+def shape_of(model: type[M]) -> Shape[M]:
+    """The shape of a fixed model."""
+    return Shape(model.__pydantic_core_schema__)
+
+
+def among(values: Sequence[Any]) -> Part:
+    """One of these values, to the letter."""
+    return core_schema.literal_schema(list(values))
+
+
+def number(least: int, most: int) -> Part:
+    """A whole number; digits in quotes will do."""
+    return core_schema.int_schema(ge=least, le=most)
+
+
+def many(item: Part, *, least: int = 1, most: int | None = None) -> Part:
+    """A list of so many items; of exactly `least` where `most` is the same."""
+    return core_schema.list_schema(item, min_length=least, max_length=most)
+
+
+def keyed(fields: Mapping[str, Part], *, required: bool = True) -> Part:
+    """An object with these keys and no others, which may have any name; some may be missing unless `required`."""
+    parts = {name: core_schema.typed_dict_field(part, required=required) for name, part in fields.items()}
+    return core_schema.typed_dict_schema(parts, extra_behavior="forbid")
+
+
+def one_of_each(choices: Mapping[str, Sequence[str]], *, required: bool = True) -> Part:
+    """An object that maps every name to one of its choices."""
+    return keyed({name: among(values) for name, values in choices.items()}, required=required)

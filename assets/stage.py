@@ -1,41 +1,28 @@
 """The one wrapper that turns a stage, an async function about one user, into a native Dagster asset."""
 
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar, cast, get_args
 
 import dagster as dg
 
+from assets.face import OWNERS, POSITION, Face, column_schema, definition, group
 from assets.interruption import stopping_with_the_run
 from assets.line import Line, StageResult
+from assets.metering import Meter
 from assets.partitions import UNIT_PARTITIONS, by_variant, unit_of
-from assets.ports import BudgetReached, EndpointError, SnapshotRef
-from assets.progress import LoggedProgress
+from assets.pools import MODEL_POOL
+from assets.ports import BudgetReached, EndpointError, SnapshotRef, StageProgress
+from assets.progress import StageWatch, heartbeat
 from assets.recipes import RecipeError, units
 from assets.records.base import StageName, UserRecord
 from assets.records.recipe import Recipe
-from assets.records.usage import Usage
 from assets.stage_kind import Stage
+from assets.stage_metadata import first_records, stage_metadata
 from assets.workshop import Workshop
 
 R = TypeVar("R", bound=UserRecord)
-Row = dict[str, object]
-OWNERS = ["team:benchmark"]
-CELL_LIMIT = 400
-PREVIEW_ROWS = 12
-# Dagster shows Markdown of fewer than 1000 characters in place, longer text behind a link.
-EXAMPLE_LIMIT = 990
-EXAMPLE_CELL = 240
-
-
-@dataclass(frozen=True)
-class Face:
-    """How a stage shows itself in the Dagster UI: its group, two sentences, and rows of a record for the preview."""
-
-    group: str
-    description: str
-    rows: Callable[[Any], Sequence[Row]]
 
 
 def stage_asset(stage: Stage[R], face: Face) -> dg.AssetsDefinition:
@@ -49,32 +36,64 @@ def stage_asset(stage: Stage[R], face: Face) -> dg.AssetsDefinition:
         ins=ins,
         partitions_def=UNIT_PARTITIONS,
         required_resource_keys={"workshop"},
-        group_name=face.group,
+        group_name=group(face.group),
         description=face.description,
         kinds={"python", "llm", "parquet"} if stage.prompts else {"python", "parquet"},
         owners=OWNERS,
         code_version=stage.code_version,
-        tags={"asks_a_model": "yes" if stage.prompts else "no"},
+        pool=MODEL_POOL if stage.prompts else None,
+        tags={"asks_a_model": "yes" if stage.prompts else "no", "paper": face.paper},
+        metadata=stage_definition(plain),
     )
     async def materialize(context: dg.AssetExecutionContext, **values: Any) -> dg.MaterializeResult[Any]:
         recipe: Recipe = values.pop("recipe")
         refs = cast(dict[StageName, SnapshotRef], values)
-        workshop: Workshop = context.resources.workshop
-        unit = unit_of(context.partition_key, among=units(recipe))
-        if workshop.report is None:
-            workshop = replace(workshop, report=LoggedProgress(context.log.info))
-        line = Line(plain, unit, recipe, workshop.at(unit.key, recipe=recipe), refs, later=_later(plain, context, workshop))
-        with stopping_with_the_run():
-            result = await told_in_one_sentence(line, waiting=lambda: _waiting(plain, context))
-        for failure in result.ref.failures:
-            context.log.warning(f"User {failure.user_id} was replaced at {failure.stage}: {failure.message}")
-        if result.ref.users < result.wanted:
-            context.log.warning(shortfall(result))
+        snapshots = context.resources.workshop.snapshots
+        line, watch = _watched(plain, context, recipe, refs)
+        with heartbeat(context.log.info, watch.line):
+            async with stopping_with_the_run():
+                result = await told_in_one_sentence(line, waiting=lambda: _waiting(plain, context))
+                records = await asyncio.to_thread(first_records, snapshots, result, plain.record)
+        tell_losses(result, context.log.warning)
         return dg.MaterializeResult(
-            value=result.ref, data_version=dg.DataVersion(result.ref.digest[:16]), metadata=metadata(result, face)
+            value=result.ref,
+            data_version=dg.DataVersion(result.ref.digest[:16]),
+            metadata=stage_metadata(result, face=face, records=records, kept_at=snapshots.place.address),
         )
 
     return materialize
+
+
+def _watched(
+    stage: Stage[UserRecord], context: dg.AssetExecutionContext, recipe: Recipe, refs: Mapping[StageName, SnapshotRef]
+) -> tuple[Line, StageWatch]:
+    """The line of the asset's partition, and who watches it beside whoever else is told."""
+    workshop: Workshop = context.resources.workshop
+    unit, meter, others = unit_of(context.partition_key, among=units(recipe)), Meter(), workshop.report
+    expected = workshop.expected_calls(recipe, stage.name) if workshop.expected_calls else 0.0
+    watch = StageWatch(meter, begin=f"{stage.name} of {unit.key}: reading what it needs", expected=expected)
+
+    def report(progress: StageProgress) -> None:
+        watch(progress)
+        if others is not None:
+            others(progress)
+
+    at_work = replace(workshop, report=report).at(unit.key, recipe=recipe)
+    return Line(stage, unit, recipe, at_work, refs, later=_later(stage, context, workshop), meter=meter), watch
+
+
+def stage_definition(stage: Stage[UserRecord]) -> dict[str, Any]:
+    """Metadata of a stage's asset before anything is made: the columns of its snapshots, its code and its prompts."""
+    told = definition(None, stage.make, prompts=stage.prompts)
+    return {**told, "dagster/column_schema": column_schema(stage.record, POSITION)}
+
+
+def tell_losses(result: StageResult, warn: Callable[[str], object]) -> None:
+    """A warning for each user who was replaced, and one where users are missing."""
+    for failure in result.ref.failures:
+        warn(f"User {failure.user_id} was replaced at {failure.stage}: {failure.message}")
+    if result.ref.users < result.wanted:
+        warn(shortfall(result))
 
 
 def _later(stage: Stage[UserRecord], context: dg.AssetExecutionContext, workshop: Workshop) -> list[Stage[UserRecord]]:
@@ -126,53 +145,3 @@ def shortfall(result: StageResult) -> str:
         f"Only {result.ref.users} of {result.wanted} users passed {result.ref.stage} and the reserve is used up; "
         "raise num_reserve in the recipe and materialize again, finished users are kept."
     )
-
-
-def metadata(result: StageResult, face: Face) -> dict[str, dg.MetadataValue | int | float | str]:
-    """Counts, one row to read at a glance and a preview of more, cost in tokens."""
-    usage = result.ref.usage.get(result.ref.stage, Usage())
-    rows = [{"user": number, **row} for number, record in enumerate(result.preview, start=1) for row in face.rows(record)]
-    return {
-        "dagster/row_count": result.ref.users,
-        "users": result.ref.users,
-        "users_replaced": len(result.ref.failures),
-        "example": dg.MetadataValue.md(example(rows)),
-        "preview": dg.MetadataValue.md(markdown_table(rows[:PREVIEW_ROWS])),
-        "calls": usage.calls,
-        "calls_from_cache": result.meter.repeated,
-        "reasked": usage.reasks,
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
-        # What this materialization paid for. Dagster plots numbers over time; a word leaves a gap in the plot, not a zero.
-        "cost_usd": "unknown" if result.meter.unpriced else round(result.meter.cost_usd, 6),
-        "seconds": round(result.seconds, 2),
-        "snapshot": result.ref.parts[0].path.rpartition("/")[0] if result.ref.parts else "",
-    }
-
-
-def example(rows: Sequence[Row]) -> str:
-    """The first row, one line per field; short enough for Dagster to show it without a click."""
-    lines = [f"**{name}** {_cell(value, limit=EXAMPLE_CELL)}" for name, value in rows[0].items()] if rows else ["no rows"]
-    return "\n\n".join(lines)[:EXAMPLE_LIMIT]
-
-
-def markdown_table(rows: Sequence[Row]) -> str:
-    """Rows as a Markdown table with short cells."""
-    if not rows:
-        return "no rows"
-    head = list(rows[0])
-    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
-    lines.extend(f"| {' | '.join(_cell(row.get(name)) for name in head)} |" for row in rows)
-    return "\n".join(lines)
-
-
-def _cell(value: object, *, limit: int = CELL_LIMIT) -> str:
-    if isinstance(value, dict):
-        pairs = cast(dict[str, object], value)
-        value = ", ".join(f"{key} = {item}" for key, item in pairs.items())
-    elif isinstance(value, (list, tuple)):
-        value = ", ".join(str(item) for item in cast(Sequence[object], value))
-    text = " ".join(str(value).split())
-    text = text if len(text) <= limit else text[: limit - 3] + "..."
-    # Text of personas and models is shown as it is: it must not end a cell, or load a picture from somewhere.
-    return re.sub(r"([\\`*~|<>\[\]])", r"\\\1", text)

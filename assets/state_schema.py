@@ -3,25 +3,22 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pydantic import RootModel
-
+from assets import surveys
 from assets.asking import Ask, ask
-from assets.legal import LegalReply, lists
+from assets.face import Face
+from assets.markdown import Row
 from assets.ports import LanguageModel
 from assets.questions import QUESTIONS
-from assets.records.base import Name, duplicates
+from assets.records.base import duplicates
 from assets.records.profile import UserProfile
 from assets.records.question import QuestionSet, RequiredInfo
 from assets.records.recipe import Recipe
 from assets.records.schema import SchemaQuestion, StateSchema, StateVariable
-from assets.stage import Face, Row, stage_asset
+from assets.shapes import NAME, Shape, keyed, many
+from assets.stage import stage_asset
 from assets.stage_kind import Stage
 from assets.user_profiles import USER_PROFILES
 from prompts.catalogue import load_prompt
-
-
-class RefineReply(RootModel[dict[Name, list[Name]]]):
-    """Refined variable name to the original types it stands for."""
 
 
 @dataclass(frozen=True)
@@ -68,12 +65,19 @@ async def _merge(profile: UserProfile, questions: QuestionSet, *, recipe: Recipe
         user_profile=profile.formatted_str, questions=_shown(questions, originals), language=recipe.language_name
     )
 
-    def read(reply: RefineReply) -> dict[str, list[str]]:
-        _check_mapping(reply.root, originals)
-        _check_room(len(reply.root), recipe)
-        return reply.root
+    def read(reply: dict[str, str]) -> dict[str, list[str]]:
+        merged: dict[str, list[str]] = {}
+        for key, original in originals.items():
+            if reply[key] in original.info.info_choices:
+                raise ValueError(f"{reply[key]!r} is a choice of {key!r}; give the type a name that covers all its choices.")
+            merged.setdefault(reply[key], []).append(key)
+        _check_apart(merged, originals)
+        _check_room(len(merged), recipe)
+        return merged
 
-    return await ask(model, Ask(prompt, RefineReply, read), recipe=recipe)
+    # Types to names, not the other way round as in the paper: every type has its place then, and a reply has an end.
+    shape: Shape[dict[str, str]] = Shape(keyed(dict.fromkeys(originals, NAME)))
+    return await ask(model, Ask(prompt, shape, read), recipe=recipe)
 
 
 def _shown(questions: QuestionSet, originals: Mapping[str, Original]) -> list[dict[str, object]]:
@@ -90,19 +94,10 @@ def _shown(questions: QuestionSet, originals: Mapping[str, Original]) -> list[di
     ]
 
 
-def _check_mapping(mapping: Mapping[str, list[str]], originals: Mapping[str, Original]) -> None:
-    mapped = [key for keys in mapping.values() for key in keys]
-    unknown, missing = sorted(set(mapped) - set(originals)), sorted(set(originals) - set(mapped))
-    if unknown or missing or duplicates(mapped):
-        raise ValueError(
-            f"Every original type belongs to exactly one variable; missing: {missing}, unknown: {unknown}, "
-            f"more than once: {duplicates(mapped)}."
-        )
-    for name, keys in mapping.items():
-        if not keys:
-            raise ValueError(f"{name!r} stands for no original type; leave it out.")
+def _check_apart(merged: Mapping[str, list[str]], originals: Mapping[str, Original]) -> None:
+    for name, keys in merged.items():
         if duplicates([originals[key].question_id for key in keys]):
-            raise ValueError(f"{name!r} merges {keys}, of which two belong to the same question; keep those apart.")
+            raise ValueError(f"{keys} all became {name!r}, but two of them belong to the same question; keep those apart.")
 
 
 def _check_room(variables: int, recipe: Recipe) -> None:
@@ -124,14 +119,15 @@ async def _unify(
         language=recipe.language_name,
     )
 
-    def read(reply: LegalReply) -> dict[str, tuple[str, ...]]:
-        choices = {name: tuple(values) for name, values in reply.given().items()}
+    def read(reply: dict[str, list[str]]) -> dict[str, tuple[str, ...]]:
+        choices = {name: tuple(values) for name, values in reply.items()}
         for name, values in choices.items():
             if duplicates([value.casefold() for value in values]):
                 raise ValueError(f"The choices of {name!r} must differ: {list(values)}.")
         return choices
 
-    shape = lists(list(conflicts), length=recipe.num_choices_per_state)
+    values = many(NAME, least=recipe.num_choices_per_state, most=recipe.num_choices_per_state)
+    shape: Shape[dict[str, list[str]]] = Shape(keyed(dict.fromkeys(conflicts, values)))
     return await ask(model, Ask(prompt, shape, read), recipe=recipe)
 
 
@@ -177,5 +173,6 @@ state_schema = stage_asset(
         "choices unified, questions rewritten onto them (paper section 3.1, App. C.3). Every drafted type maps to exactly one "
         "variable.",
         rows=_rows,
+        survey=surveys.of_schemas,
     ),
 )

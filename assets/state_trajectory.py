@@ -5,18 +5,19 @@ from datetime import date
 from typing import Any
 
 from dateutil.relativedelta import relativedelta
-from pydantic import create_model
 
+from assets import surveys
 from assets.asking import Ask, ask
 from assets.course import Course
-from assets.legal import LegalReply, one_of_each
+from assets.face import Face
+from assets.markdown import Row
 from assets.ports import LanguageModel
-from assets.records.base import Text
 from assets.records.profile import UserProfile
 from assets.records.recipe import Recipe
 from assets.records.schema import StateSchema
 from assets.records.trajectory import StateTrajectory, StateUpdate, TrajectoryPeriod
-from assets.stage import Face, Row, stage_asset
+from assets.shapes import TEXT, Shape, keyed, one_of_each
+from assets.stage import stage_asset
 from assets.stage_kind import Stage
 from assets.state_schema import STATE_SCHEMA
 from assets.user_profiles import USER_PROFILES
@@ -41,11 +42,11 @@ async def _initial_state(profile: UserProfile, schema: StateSchema, *, recipe: R
         num_total_months=recipe.num_total_months,
     )
 
-    def read(reply: LegalReply) -> dict[str, str]:
-        given = reply.given()
-        return {name: given[name] for name in schema.choices}
+    def read(reply: dict[str, str]) -> dict[str, str]:
+        return {name: reply[name] for name in schema.choices}
 
-    return await ask(model, Ask(prompt, one_of_each(schema.choices), read), recipe=recipe)
+    shape: Shape[dict[str, str]] = Shape(one_of_each(schema.choices))
+    return await ask(model, Ask(prompt, shape, read), recipe=recipe)
 
 
 def period_dates(recipe: Recipe, index: int) -> tuple[date, date]:
@@ -78,21 +79,22 @@ async def _next_period(profile: UserProfile, course: Course, *, model: LanguageM
     )
     shape, tries = _update_shape(offered), itertools.count()
 
-    def read(reply: Any) -> TrajectoryPeriod:
-        new: dict[str, str] = reply.updated.given()
+    def read(reply: dict[str, Any]) -> TrajectoryPeriod:
+        new: dict[str, str] = reply["updated"]
         plan.check(new, last=next(tries) >= course.recipe.gates.max_reasks)
         updates = tuple(
             StateUpdate(variable=name, old=course.state[name], new=new[name]) for name in course.schema.choices if name in new
         )
         state = {**course.state, **new}
-        return TrajectoryPeriod(index=index, start=start, end=end, summary=reply.period_summary, updates=updates, state=state)
+        return TrajectoryPeriod(
+            index=index, start=start, end=end, summary=reply["period_summary"], updates=updates, state=state
+        )
 
     return await ask(model, Ask(prompt, shape, read), recipe=course.recipe)
 
 
-def _update_shape(offered: dict[str, list[str]]) -> type[LegalReply]:
-    updated = one_of_each(offered, required=False)
-    return create_model("UpdateReply", __base__=LegalReply, period_summary=(Text, ...), updated=(updated, ...))
+def _update_shape(offered: dict[str, list[str]]) -> Shape[dict[str, Any]]:
+    return Shape(keyed({"period_summary": TEXT, "updated": one_of_each(offered, required=False)}))
 
 
 def _rows(trajectory: StateTrajectory) -> list[Row]:
@@ -122,5 +124,6 @@ state_trajectory = stage_asset(
         description="The state at the start and its changes period by period, with a cap per variable (paper section 3.1, App. "
         "C.3). This is the ground truth that sessions reveal and answers depend on.",
         rows=_rows,
+        survey=surveys.of_trajectories,
     ),
 )

@@ -4,14 +4,17 @@ import re
 
 from pydantic import BaseModel
 
+from assets import surveys
 from assets.asking import Ask, ask
+from assets.face import Face
 from assets.line import PERSONAS
+from assets.markdown import Row
 from assets.ports import LanguageModel
 from assets.records.base import Text
 from assets.records.persona import Persona
 from assets.records.profile import UserProfile
 from assets.records.recipe import Recipe
-from assets.stage import Face, Row, stage_asset
+from assets.stage import stage_asset
 from assets.stage_kind import Stage
 from prompts.catalogue import load_prompt
 
@@ -140,5 +143,6 @@ user_profiles = stage_asset(
         description="Personas made ready for role-play: name, basic facts and a condensed paragraph (paper section 3.1, App. "
         "C.3). Every later prompt reads the formatted profile.",
         rows=_rows,
+        survey=surveys.of_profiles,
     ),
 )

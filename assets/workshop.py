@@ -20,6 +20,7 @@ class Workshop:
     users_at_once: int = 32
     users_per_part: int = 200
     report: Callable[[StageProgress], None] | None = None
+    expected_calls: Callable[[Recipe, str], float] | None = None
     embedded_model: str | None = None
     open_account: Callable[[Recipe, str], LanguageModel] | None = None
     open_embedder: Callable[[Recipe, str], Embedder] | None = None

@@ -1,12 +1,15 @@
 """The dataset card: computed facts in a written template, under the YAML header that the Hub reads."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from assets.records.annotation import StudyResult
+from assets.records.erratum import SettledErratum
+from assets.records.estimate import shown
 from assets.records.recipe import Recipe
 from assets.records.report import QualityReport
 from assets.records.rows import TableName
@@ -36,6 +39,8 @@ class Card:
     plots: Mapping[str, Plot] = field(default_factory=dict[str, Plot])
     report: QualityReport | None = None
     repository: str | None = None
+    studies: Sequence[StudyResult] = ()
+    errata: Sequence[SettledErratum] = ()
 
 
 def render_card(card: Card) -> str:
@@ -68,6 +73,8 @@ def render_card(card: Card) -> str:
             plots=card.plots,
             report=card.report,
             repository=card.repository,
+            studies=card.studies,
+            errata=card.errata,
             said=statements,
         )
     )
@@ -82,5 +89,5 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters.update(cell=card_text.cell, percent=percent, percents=percents)
+    environment.filters.update(cell=card_text.cell, shown=shown, percent=percent, percents=percents)
     return environment

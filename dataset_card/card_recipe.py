@@ -2,7 +2,8 @@
 
 from typing import Any, cast
 
-from assets.records.recipe import Budget, Models, ModelSpec, PoolSpec, Recipe
+from assets.records.model_policy import Models, ModelSpec
+from assets.records.recipe import Budget, PoolSpec, Recipe
 from assets.shared_names import file_name, shared_model
 
 EMBEDDED_FAMILY = "amemgym-embedded"

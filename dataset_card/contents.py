@@ -3,31 +3,32 @@
 import gc
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from assets.records.annotation import StudyResult
 from assets.records.episode import Episode
+from assets.records.erratum import Erratum, SettledErratum
 from assets.records.failure import Failure
 from assets.records.gate import GateRecord
 from assets.records.recipe import Recipe
 from assets.records.report import QualityReport
 from assets.records.rows import TABLES, TableName
 from assets.tables import failure_row, gate_record_rows, table_rows
+from dataset_card.annotations import STUDIES, read_studies
 from dataset_card.card import Card
 from dataset_card.card_header import data_json_path, nested_path, table_path
 from dataset_card.card_recipe import model_names, shared_recipe
 from dataset_card.documents import write_documents
+from dataset_card.errata import ERRATA, Corrector, ErrataError, read_errata
 from dataset_card.manifest import ManifestBody, ManifestFile, Usage
 from dataset_card.plots import plots
+from dataset_card.problems import ReleaseError
 from dataset_card.reference import ReferenceError
 from dataset_card.sinks import EPISODES_PER_GROUP, DataJsonSink, ParquetSink
 from dataset_card.statements import LICENSE_ID
 from dataset_card.statistics import StatisticsCounter
 from validation.facts import FactCounter
-
-
-class ReleaseError(ValueError):
-    """A release that cannot be written as asked; the message is one sentence that says what to do."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class ReleaseContent:
     `episodes` are read once, in order, and then `gate_records`, pairs of user id and record; of those only the users with
     an episode count, and what was seen of others is what `failures` carry themselves. `prompts` maps a template's name to
     its fingerprint; `generator` is name and version of the program; `usage` None: it was not recorded; `repository` is
-    "owner/name" on the Hub, for the loading instructions.
+    "owner/name" on the Hub, for the loading instructions. `errata` are applied to the episodes on their way into the files.
     What changed since the version before is not in here: `folder.py` puts that section into the card, once it knows.
     """
 
@@ -50,15 +51,26 @@ class ReleaseContent:
     usage: Usage | None = None
     report: QualityReport | None = None
     repository: str | None = None
+    errata: Sequence[Erratum] = ()
+    studies: Sequence[StudyResult] = ()
+
+
+def with_annotations(content: ReleaseContent, *, home: Path) -> ReleaseContent:
+    """The content with the errata and studies of `<root>/<variant>/`. Raises ReleaseError for a file that cannot be used."""
+    try:
+        return replace(content, errata=read_errata(home / ERRATA), studies=read_studies(home / STUDIES))
+    except ErrataError as error:
+        raise ReleaseError(str(error)) from error
 
 
 def write_contents(content: ReleaseContent, *, folder: Path) -> ManifestBody:
     """Write the files into `folder`. Raises ReleaseError for a set without users or with a user twice."""
+    corrector = Corrector(content.errata)
     with ExitStack() as stack, collector_at_rest():
         writers = _Writers(content.recipe.variant, folder, stack)
-        writers.take(content)
+        writers.take(replace(content, episodes=corrector.corrected(content.episodes)))
         files = writers.close()
-    card = _card(content, writers, files)
+    card = _card(content, writers, files, errata=corrector.settled())
     files.extend(write_documents(card, data_files=tuple(files), folder=folder))
     recipe = content.recipe
     return ManifestBody(
@@ -134,7 +146,9 @@ class _Writers:
         return [sink.close(root=self.folder) for sink in (self.nested, self.data_json, *self.tables.values())]
 
 
-def _card(content: ReleaseContent, writers: _Writers, files: Sequence[ManifestFile]) -> Card:
+def _card(
+    content: ReleaseContent, writers: _Writers, files: Sequence[ManifestFile], *, errata: Sequence[SettledErratum]
+) -> Card:
     recipe, rows = content.recipe, {file.path: file.rows or 0 for file in files}
     return Card(
         recipe=recipe,
@@ -146,4 +160,6 @@ def _card(content: ReleaseContent, writers: _Writers, files: Sequence[ManifestFi
         plots=plots(writers.statistics.statistics(), content.report),
         report=content.report,
         repository=content.repository,
+        studies=content.studies,
+        errata=errata,
     )

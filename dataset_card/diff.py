@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 import yaml
 
 from assets.records.rows import KEYS
+from dataset_card.annotations import told_errata
 from dataset_card.changes import without_changes
 from dataset_card.diff_figures import drifts, report_figures, statistics
 from dataset_card.diff_records import Compared, Drift, Reason, ReleaseDiff, Setting, TableChange
@@ -157,7 +158,7 @@ def _figures(before: Side, after: Side) -> tuple[tuple[Drift, ...], tuple[Drift,
 
 
 def _settings(before: Side, after: Side) -> Iterator[Setting]:
-    """Recipe, prompts, program and license, field by field."""
+    """Recipe, prompts, errata, program and license, field by field."""
     old, new = _made_by(before), _made_by(after)
     for name in _changed(old, new):
         yield Setting(name=name, before=old.get(name, ""), after=new.get(name, ""))
@@ -166,7 +167,8 @@ def _settings(before: Side, after: Side) -> Iterator[Setting]:
 def _made_by(side: Side) -> dict[str, str]:
     recipe = cast(dict[str, object], yaml.safe_load((side.folder / RECIPE).read_text(encoding="utf-8")))
     prompts = {f"prompt {name}": digest for name, digest in side.body.prompt_fingerprints.items()}
-    return {**dict(_flat("", recipe)), **prompts, "program": side.body.generator, "license": side.body.license}
+    errata = told_errata(side.folder)
+    return {**dict(_flat("", recipe)), **prompts, **errata, "program": side.body.generator, "license": side.body.license}
 
 
 def _flat(name: str, value: object) -> Iterator[tuple[str, str]]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import yaml
 
+from dataset_card.annotations import SETTLED, STUDIES, settled_bytes, studies_bytes
 from dataset_card.card import Card, render_card
 from dataset_card.card_recipe import shared_recipe
 from dataset_card.croissant import Described, croissant, croissant_path
@@ -31,6 +32,10 @@ def _contents(card: Card, data_files: Sequence[ManifestFile]) -> Iterator[tuple[
     yield croissant_path(card.recipe.variant), croissant(Described(card.recipe, data_files, card.repository))
     for plot in card.plots.values():
         yield plot.path, plot.png
+    if card.errata:
+        yield SETTLED, settled_bytes(card.errata)
+    if card.studies:
+        yield STUDIES, studies_bytes(card.studies)
     if card.report is not None:
         yield REPORT, (card.report.model_dump_json(indent=2) + "\n").encode()
         yield REPORT_PAGE, render_page(card.report).encode()

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from assets.answers import ANSWERS
-from assets.carried import rows_of
+from assets.carried import portions, rows_of
 from assets.episodes import EPISODES
 from assets.ports import SnapshotRef, SnapshotStore
 from assets.records.base import StageName, UserRecord
@@ -37,7 +37,7 @@ class FinishedRows:
             yield from self.snapshots.read(ref, EPISODES.name, record=Episode, positions=positions).values()
 
     def gate_records(self) -> Iterator[tuple[str, GateRecord]]:
-        """User by user in the same order, first the votes on session queries; those of failed users can be among them."""
+        """User by user in the same order, first the votes on session queries."""
         for ref, positions in self._portions():
             seen = [self._votes(stage, unit=ref.unit, positions=positions) for stage in (SESSION_QUERIES.name, ANSWERS.name)]
             for position in positions:
@@ -48,13 +48,11 @@ class FinishedRows:
         """The users who were replaced, by unit."""
         return [failure for _, ref in sorted(self.refs[EPISODES.name].items()) for failure in ref.failures]
 
-    def _portions(self) -> Iterator[tuple[SnapshotRef, range]]:
+    def _portions(self) -> Iterator[tuple[SnapshotRef, list[int]]]:
         for _, ref in sorted(self.refs[EPISODES.name].items()):
-            for part in ref.parts:
-                if part.stage == EPISODES.name:
-                    for first in range(part.first, part.last + 1, self.users_at_a_time):
-                        yield ref, range(first, min(first + self.users_at_a_time, part.last + 1))
+            for some in portions(ref, snapshots=self.snapshots, at_once=self.users_at_a_time):
+                yield ref, some
 
-    def _votes(self, stage: StageName, *, unit: str, positions: range) -> dict[int, Votes]:
+    def _votes(self, stage: StageName, *, unit: str, positions: list[int]) -> dict[int, Votes]:
         refs = [units[unit] for units in self.refs.values()]
         return rows_of(stage, record=Votes, refs=refs, snapshots=self.snapshots, positions=positions)

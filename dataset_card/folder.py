@@ -1,6 +1,5 @@
 """The release folder: written aside, made visible in one move, never changed afterwards."""
 
-import re
 import secrets
 import shutil
 from collections.abc import Generator
@@ -9,15 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dataset_card.changes import changes_section, too_low, with_changes
-from dataset_card.contents import ReleaseContent, ReleaseError, write_contents
+from dataset_card.contents import ReleaseContent, with_annotations, write_contents
 from dataset_card.diff import Side, compare, read_side, same_release
 from dataset_card.manifest import CARD, MANIFEST, Manifest, ManifestBody, ManifestError, Predecessor
+from dataset_card.problems import ReleaseError
 from dataset_card.sinks import sync, sync_tree, written
-from dataset_card.versions import FIRST_VERSION, is_version, numbers, released_versions, smallest_after
+from dataset_card.versions import FIRST_VERSION, VARIANT, is_version, numbers, released_versions, smallest_after
 
 AUTO = "auto"
-# Becomes a folder's name and, on the Hub, a configuration's.
-VARIANT = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class ReleaseConflict(ReleaseError):
@@ -48,6 +46,7 @@ def write_release(content: ReleaseContent, *, root: Path, version: str = AUTO) -
 
     The content is compared with the newest release of the variant, and the card tells what changed since. "auto" takes
     the newest version if the content is the same, else the smallest that the rule of `versions.py` allows after it.
+    Errata and results of studies that lie in `<root>/<variant>/` are part of the release.
     Raises ReleaseConflict when the version is there with other content, ReleaseError for content that cannot be
     released or a bad or too low version, OSError from the disk.
     """
@@ -58,7 +57,7 @@ def write_release(content: ReleaseContent, *, root: Path, version: str = AUTO) -
     home = root / content.recipe.variant
     home.mkdir(parents=True, exist_ok=True)
     with _hidden_folder(home) as folder:
-        body = write_contents(content, folder=folder)
+        body = write_contents(with_annotations(content, home=home), folder=folder)
         return _settle(Side.of(folder, body), home=home, version=version)
 
 

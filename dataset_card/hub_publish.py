@@ -50,6 +50,11 @@ class Publisher:
         """The Hub's address."""
         return self._hub.endpoint
 
+    def commit_of(self, repo: str, *, revision: str) -> str | None:
+        """The commit that a tag or branch stands for now; None: it is not there, or hidden. Raises HubError."""
+        state = self._hub.look(repo, revision=revision)
+        return None if state is None else state.sha
+
     def preview(self, order: Order) -> tuple[Planner, Plan]:
         """The release and what publishing it would do; nothing is written."""
         planner = Planner(self._hub, order=order)

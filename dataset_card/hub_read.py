@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dataset_card.folder import VARIANT
 from dataset_card.hub import Hub, HubError, HubMissing, HubUnreachable, LocalFile
 from dataset_card.hub_assemble import Place, fetch_release
 from dataset_card.hub_check import checked_repo
@@ -16,6 +15,7 @@ from dataset_card.hub_layout import Summary, variant_of_tag, variants_in
 from dataset_card.hub_record import ReleaseRecord, ReleaseRecords, missing_tag, moved_tag
 from dataset_card.manifest import MANIFEST, Manifest, read_manifest
 from dataset_card.verify import verify_release
+from dataset_card.versions import VARIANT
 
 # Beside the variants; no variant begins with a dot.
 FILES = ".files"

@@ -6,12 +6,16 @@ from typing import Any
 
 import dagster as dg
 
+from assets.face import OWNERS, definition, group
 from assets.partitions import VARIANT_PARTITIONS
-from assets.stage import OWNERS, disk_problem
+from assets.progress import Steps, heartbeat
+from assets.records.episode import Episode
+from assets.stage import disk_problem
 from dataset_card.hub import HubError, Visibility
 from dataset_card.hub_plan import Order
 from dataset_card.hub_publish import Published, Publisher
-from dataset_card.versions import released_versions
+from dataset_card.problems import ReleaseError
+from dataset_card.shelf import Shelf, find_release
 
 NEWEST = "newest"
 
@@ -47,20 +51,24 @@ class HubReleaseConfig(dg.Config):
 
 @dg.asset(
     partitions_def=VARIANT_PARTITIONS,
-    group_name="release",
+    group_name=group("release"),
     deps=["release"],
     owners=OWNERS,
     kinds={"huggingface"},
     required_resource_keys={"publisher", "releases"},
-    description="A release on the Hugging Face Hub: one commit and a tag, complete or not there at all.",
+    tags={"asks_a_model": "no"},
+    description="A release on the Hugging Face Hub: one commit and a tag, complete or not there at all. Who asks for the tag "
+    "gets the bytes that were checked here, and the paper's own data is published there too.",
+    metadata=definition(Episode, Publisher.publish),
 )
 def hub_release(context: dg.AssetExecutionContext, config: HubReleaseConfig) -> dg.MaterializeResult[Any]:
     """Publish the partition's variant. Raises dg.Failure with one sentence."""
     publisher: Publisher = context.resources.publisher
     try:
-        folder = _folder(context.resources.releases / context.partition_key, config.version)
+        folder = _folder(context.resources.releases, context.partition_key, config.version)
         order = Order(folder, config.repo, VISIBILITIES[config.openness], config.pull_request)
-        done = publisher.publish(order)
+        with heartbeat(context.log.info, Steps(f"Publishing {folder.name} of {folder.parent.name} in {config.repo}").line):
+            done = publisher.publish(order)
     except HubError as error:
         raise dg.Failure(description=str(error), allow_retries=False) from error
     except OSError as error:
@@ -68,13 +76,14 @@ def hub_release(context: dg.AssetExecutionContext, config: HubReleaseConfig) -> 
     return dg.MaterializeResult(data_version=dg.DataVersion(done.digest[:16]), metadata=_metadata(done, publisher.endpoint))
 
 
-def _folder(home: Path, version: str) -> Path:
-    versions = released_versions(home)
-    if not versions:
-        raise HubError(f"There is no release of {home.name} in {home.parent} yet; materialize the asset 'release' first.")
-    if version not in (NEWEST, *versions):
-        raise HubError(f"{home.name} has no version {version}; there are {', '.join(versions)}.")
-    return home / (versions[-1] if version == NEWEST else version)
+def _folder(shelf: Shelf, variant: str, version: str) -> Path:
+    try:
+        found = find_release(shelf, variant, version="" if version == NEWEST else version)
+    except ReleaseError as error:
+        raise HubError(str(error)) from error
+    if found is None:
+        raise HubError(f"There is no release of {variant} in {shelf.address} yet; materialize the asset 'release' first.")
+    return found
 
 
 def _metadata(done: Published, endpoint: str) -> dict[str, dg.MetadataValue[Any]]:

@@ -8,19 +8,27 @@ from typing import Any
 
 import dagster as dg
 
+from assets.face import OWNERS, definition, group
 from assets.partitions import VARIANT_PARTITIONS, by_unit
+from assets.progress import Steps, heartbeat
+from assets.records.episode import Episode
 from assets.records.recipe import Recipe
 from assets.records.report import QualityReport
 from assets.records.usage import Usage as StageUsage
-from assets.stage import OWNERS, disk_problem, markdown_table
-from dataset_card.contents import ReleaseContent, ReleaseError
+from assets.stage import disk_problem
+from dataset_card.card import render_card
+from dataset_card.contents import ReleaseContent, write_contents
 from dataset_card.finished_rows import FinishedRows
 from dataset_card.folder import AUTO, Release, write_release
 from dataset_card.manifest import Usage
+from dataset_card.problems import ReleaseError
+from dataset_card.release_metadata import card_metadata, release_metadata
+from dataset_card.shelf import Shelf
 from prompts.catalogue import load_prompt, prompt_names
 
 DISTRIBUTION = "amemgym-synth"
-EVALUATION = "evaluation/"
+# Prompts that measure and make no row.
+MEASURING = ("evaluation/", "annotation/")
 FINISHED = ("episodes", "session_queries", "answers")
 
 
@@ -33,7 +41,7 @@ class ReleaseConfig(dg.Config):
 def release_content(recipe: Recipe, report: QualityReport, finished: FinishedRows) -> ReleaseContent:
     """Everything that decides the release's bytes."""
     usage = reduce(add, (used for ref in finished.refs["episodes"].values() for used in ref.usage.values()), StageUsage())
-    names = [name for name in prompt_names() if not name.startswith(EVALUATION)]
+    names = [name for name in prompt_names() if not name.startswith(MEASURING)]
     return ReleaseContent(
         recipe=recipe,
         episodes=finished.episodes(),
@@ -49,20 +57,25 @@ def release_content(recipe: Recipe, report: QualityReport, finished: FinishedRow
 @dg.multi_asset(
     name="release_folder",
     partitions_def=VARIANT_PARTITIONS,
-    group_name="release",
+    group_name=group("release"),
     outs={
         "dataset_card": dg.AssetOut(
             dagster_type=dg.Nothing,
             owners=OWNERS,
             kinds={"markdown"},
-            description="The README of the release: computed facts in a written template, under the header that the Hub reads.",
+            tags={"asks_a_model": "no"},
+            description="The README of the release: computed facts in a written template, under the header that the Hub reads. "
+            "It tells what the set holds beside the paper's Table 4, how it was made, what it cost and where its limits are.",
+            metadata=definition(None, render_card),
         ),
         "release": dg.AssetOut(
             dagster_type=dg.Nothing,
             owners=OWNERS,
             kinds={"parquet", "json"},
-            description="An immutable, versioned folder with nested Parquet, flat tables, the reference's data.json, recipe, "
-            "card and a manifest of digests. The same recipe and replies give the same bytes.",
+            tags={"asks_a_model": "no"},
+            metadata=definition(Episode, write_contents, write_release),
+            description="An immutable, versioned folder with nested Parquet, flat tables, data.json as in the paper's "
+            "repository, recipe, card and a manifest of digests. The same recipe and replies give the same bytes.",
         ),
     },
     internal_asset_deps={
@@ -80,42 +93,19 @@ def release_folder(
     context: dg.AssetExecutionContext, config: ReleaseConfig, recipe: Recipe, quality_report: QualityReport, **refs: Any
 ) -> Iterator[dg.MaterializeResult[Any]]:
     """Write the folder, or find it written. Raises dg.Failure with one sentence on a conflict or a bad disk."""
+    shelf: Shelf = context.resources.releases
     content = release_content(recipe, quality_report, FinishedRows(context.resources.workshop.snapshots, refs))
     try:
-        released = write_release(content, root=context.resources.releases, version=config.version)
+        with heartbeat(context.log.info, Steps(f"Writing the release of {recipe.variant}").line):
+            released = shelf.write(content, version=config.version)
     except ReleaseError as error:
         raise dg.Failure(description=str(error), allow_retries=False) from error
     except OSError as error:
         raise dg.Failure(description=disk_problem(error), allow_retries=False) from error
-    yield from _results(released)
+    yield from _results(released, f"{shelf.address}/{recipe.variant}/{released.version}")
 
 
-def _results(released: Release) -> Iterator[dg.MaterializeResult[Any]]:
-    version, readme, files = dg.DataVersion(released.digest[:16]), released.folder / "README.md", released.manifest.files
-    # The header between the two lines of dashes is for the Hub.
-    card = readme.read_text(encoding="utf-8").partition("\n---\n")[2]
-    yield dg.MaterializeResult(
-        asset_key="dataset_card",
-        data_version=version,
-        metadata={"readme": dg.PathMetadataValue(str(readme)), "card": dg.MetadataValue.md(card.strip())},
-    )
-    yield dg.MaterializeResult(
-        asset_key="release",
-        data_version=version,
-        metadata={
-            "folder": dg.PathMetadataValue(str(released.folder)),
-            "version": released.version,
-            "written": "by this run" if released.created else "before; this run came to the same release",
-            "counts": dg.MetadataValue.md(
-                markdown_table([{"what": what, "count": count} for what, count in released.manifest.counts.items()])
-            ),
-            "files": dg.MetadataValue.md(
-                markdown_table(
-                    [{"file": one.path, "bytes": one.bytes, "rows": "" if one.rows is None else one.rows} for one in files]
-                )
-            ),
-            "bytes": sum(file.bytes for file in files),
-            "digest": released.digest,
-            "data_digest": released.manifest.data_digest,
-        },
-    )
+def _results(released: Release, address: str) -> Iterator[dg.MaterializeResult[Any]]:
+    version = dg.DataVersion(released.digest[:16])
+    yield dg.MaterializeResult(asset_key="dataset_card", data_version=version, metadata=card_metadata(released))
+    yield dg.MaterializeResult(asset_key="release", data_version=version, metadata=release_metadata(released, address))

@@ -17,6 +17,7 @@ from dataset_card.manifest import ManifestFile
 from dataset_card.reference import end_bytes, item_bytes, to_reference
 
 ROWS_PER_GROUP = 10_000
+ROWS_AT_ONCE = 100
 EPISODES_PER_GROUP = 200
 
 
@@ -29,6 +30,8 @@ class ParquetSink:
         self._type = record_type
         self._group = rows_per_group
         self._waiting: list[Record] = []
+        self._tables: list[pa.Table] = []
+        self._held = 0
         self._digest = RowDigest()
         # The two flags make later versions cheap to upload and pages cheap to show on the Hub.
         self._writer: Any = pq.ParquetWriter(
@@ -46,23 +49,32 @@ class ParquetSink:
         self._writer.close()
 
     def add(self, records: Sequence[Record]) -> None:
-        """Take rows; full groups are written."""
+        """Take rows; full groups are written. A group that fills up waits as columns, which take a tenth of the memory."""
         self._waiting.extend(records)
-        while len(self._waiting) >= self._group:
-            self._write(self._waiting[: self._group])
-            del self._waiting[: self._group]
+        while len(self._waiting) >= (count := min(ROWS_AT_ONCE, self._group - self._held)):
+            self._convert(count)
 
     def close(self, *, root: Path) -> ManifestFile:
         """Write the rest and describe the file, its path relative to `root`."""
-        if self._waiting:
-            self._write(self._waiting)
+        self._convert(len(self._waiting))
+        self._write()
         self._writer.close()
         return described(self.path, root=root, digest=self._digest)
 
-    def _write(self, records: list[Record]) -> None:
-        rows = to_rows(records, record_type=self._type)
+    def _convert(self, count: int) -> None:
+        rows = to_rows(self._waiting[:count], record_type=self._type)
+        del self._waiting[:count]
         self._digest.add(rows)
-        self._writer.write_table(pa.Table.from_pylist(rows, schema=arrow_schema(self._type)))
+        self._tables.append(pa.Table.from_pylist(rows, schema=arrow_schema(self._type)))
+        self._held += count
+        if self._held == self._group:
+            self._write()
+
+    def _write(self) -> None:
+        if self._held:
+            # In one piece, because pages of the file follow the pieces of a table.
+            self._writer.write_table(pa.concat_tables(self._tables).combine_chunks())
+        self._tables, self._held = [], 0
 
 
 class DataJsonSink:

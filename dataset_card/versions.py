@@ -16,6 +16,8 @@ from typing import Literal
 from dataset_card.manifest import VERSION_PATTERN
 
 FIRST_VERSION = "0.1.0"
+# A variant's name becomes that of a folder and, on the Hub, of a configuration.
+VARIANT = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*")
 Level = Literal["same", "patch", "minor", "major"]
 LEVELS: tuple[Level, ...] = ("same", "patch", "minor", "major")
 Numbers = tuple[int, int, int]

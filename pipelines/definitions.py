@@ -16,15 +16,18 @@ from assets.state_trajectory import state_trajectory
 from assets.user_profiles import user_profiles
 from dataset_card.hub_release import hub_release
 from dataset_card.release import release_folder
-from pipelines.evaluation_assets import evaluation
+from dataset_card.release_checks import RELEASE_CHECKS
+from pipelines.automation import SCHEDULES, SENSORS
+from pipelines.evaluation_assets import answers_scored, evaluation
 from pipelines.home import home
 from pipelines.jobs import JOBS
 from pipelines.resources.hub_resource import PublisherResource
-from pipelines.resources.run_resources import ReleaseFolder, ReportFolder, WorkshopResource
+from pipelines.resources.run_resources import ReleaseShelf, ReportFolder, WorkshopResource
 from pipelines.resources.values import RecordValues
 from validation.checks import stage_checks
 from validation.column_checks import column_checks
 from validation.quality_report import quality_report
+from validation.recipe_checks import RECIPE_CHECKS
 from validation.report_checks import quality_report_checks
 
 defs = dg.Definitions(
@@ -45,11 +48,20 @@ defs = dg.Definitions(
         hub_release,
         evaluation,
     ],
-    asset_checks=[*map(stage_checks, STAGES), quality_report_checks, column_checks],
+    asset_checks=[
+        *map(stage_checks, STAGES),
+        quality_report_checks,
+        column_checks,
+        *RELEASE_CHECKS,
+        *RECIPE_CHECKS,
+        answers_scored,
+    ],
     jobs=list(JOBS),
+    sensors=list(SENSORS),
+    schedules=list(SCHEDULES),
     resources={
         "workshop": WorkshopResource(),
-        "releases": ReleaseFolder(),
+        "releases": ReleaseShelf(),
         "reports": ReportFolder(),
         "publisher": PublisherResource(),
         "io_manager": RecordValues(home().values),

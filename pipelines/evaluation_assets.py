@@ -6,19 +6,26 @@ from typing import TYPE_CHECKING, Any, Optional
 import dagster as dg
 from pydantic import Field
 
+from assets.face import OWNERS, column_schema, definition, group
 from assets.interruption import stopping_with_the_run
 from assets.partitions import VARIANT_PARTITIONS
+from assets.pools import MODEL_POOL
 from assets.ports import EndpointError
-from assets.progress import LOG_SECONDS
-from assets.stage import OWNERS, disk_problem
+from assets.progress import Steps, heartbeat
+from assets.stage import disk_problem
 from dataset_card.digests import canonical_digest
+from dataset_card.release_checks import last_materialized
 from pipelines.home import home
+from prompts.catalogue import prompt_names
 
 if TYPE_CHECKING:
     from pipelines.evaluation.command import Order
     from pipelines.evaluation.folder import FinishedRun
 
 NEWEST = "newest"
+PROMPTS = tuple(name for name in prompt_names() if name.startswith("evaluation/"))
+UNSCORED = "unscored_"
+MOST_UNSCORED = 0.02
 
 
 class EvaluationConfig(dg.Config):
@@ -43,19 +50,22 @@ class EvaluationConfig(dg.Config):
 
 @dg.asset(
     partitions_def=VARIANT_PARTITIONS,
-    group_name="evaluation",
+    group_name=group("evaluation"),
     deps=["release"],
+    pool=MODEL_POOL,
     owners=OWNERS,
     kinds={"python", "llm"},
-    description="Memory assistants evaluated on-policy on a release: a leaderboard with intervals, and a page of each run with "
-    "every dialogue, memory and answer. A run that was finished before is only shown.",
+    tags={"asks_a_model": "yes", "paper": "3.3"},
+    metadata=definition(None, prompts=PROMPTS),
+    description="Memory assistants evaluated on-policy on a release (paper sections 3.2, 3.3 and 4): a leaderboard with "
+    "intervals, and a page of each run with every dialogue, memory and answer. A run that was finished before is only shown.",
 )
 async def evaluation(context: dg.AssetExecutionContext, config: EvaluationConfig) -> dg.MaterializeResult[Any]:
     """Evaluate the partition's variant. Raises dg.Failure with one sentence; what was done is kept."""
     from pipelines.evaluation.problems import EvaluationError
 
     try:
-        with stopping_with_the_run():
+        async with stopping_with_the_run():
             runs = [await _evaluated(order, context.log.info) for order in _orders(config, context.partition_key)]
         return _result(runs)
     except (EvaluationError, EndpointError) as error:
@@ -76,33 +86,30 @@ def _orders(config: EvaluationConfig, variant: str) -> "list[Order]":
         seed=config.seed,
         attempt=config.attempt,
     )
-    place = variant if config.version == NEWEST else str(home().releases / variant / config.version)
+    place = variant if config.version == NEWEST else f"{variant}@{config.version}"
     budget = Budget(max_cost_usd=config.max_cost_usd, max_tokens=config.max_tokens)
     return [Order(place, name, options, users=config.users, budget=budget) for name in config.assistants]
 
 
 async def _evaluated(order: "Order", write: Callable[[str], object]) -> "FinishedRun":
-    import time
-
     from pipelines.evaluation.command import Watch, carry_out
     from pipelines.evaluation.forecast import Forecast
     from pipelines.evaluation.records import RunManifest
 
-    done, steps, written = 0, 0, time.monotonic()
+    done, total, steps = 0, 0, Steps(f"{order.assistant} on {order.dataset}")
 
     def begun(manifest: RunManifest, size: Forecast) -> None:
-        nonlocal steps
-        steps = size.steps
+        nonlocal total
+        total = size.steps
         write(f"{manifest.run_id}: {size.sentence} {size.warning(order.budget)}".strip())
 
     def step(_: str) -> None:
-        nonlocal done, written
+        nonlocal done
         done += 1
-        if time.monotonic() - written >= LOG_SECONDS:
-            written = time.monotonic()
-            write(f"{order.assistant}: {done} of {steps} steps")
+        steps.now(f"{done} of {total} steps", share=done / max(1, total))
 
-    return await carry_out(order, place=home(), watch=Watch(begun=begun, step=step))
+    with heartbeat(write, steps.line):
+        return await carry_out(order, place=home(), watch=Watch(begun=begun, step=step))
 
 
 def _result(runs: "Sequence[FinishedRun]") -> dg.MaterializeResult[Any]:
@@ -110,6 +117,7 @@ def _result(runs: "Sequence[FinishedRun]") -> dg.MaterializeResult[Any]:
     from pipelines.evaluation.command import runs_folder
     from pipelines.evaluation.compare import compared
     from pipelines.evaluation.folder import PAGE
+    from pipelines.evaluation.records import Answer
     from pipelines.evaluation.report import leaderboard, period_table
 
     place = runs_folder(home())
@@ -125,5 +133,33 @@ def _result(runs: "Sequence[FinishedRun]") -> dg.MaterializeResult[Any]:
             **{f"page_{name}": dg.PathMetadataValue(str(page)) for name, page in pages.items()},
             # Numbers get a plot over the materializations.
             **{f"memory_{name}": dg.MetadataValue.float(score) for name, score in scores.items() if score is not None},
+            **{f"calls_{run.manifest.assistant.name}": sum(one.calls for one in run.results.spending.values()) for run in runs},
+            **{f"{UNSCORED}{run.manifest.assistant.name}": _unscored(run) for run in runs},
+            "dagster/column_schema": column_schema(Answer),
+            "dagster/row_count": sum(len(run.answers) for run in runs),
         },
+    )
+
+
+def _unscored(run: "FinishedRun") -> float:
+    counts = run.results.counts
+    return round(counts.get("question.unscored", 0) / max(1, counts.get("question.asked", 0)), 4)
+
+
+@dg.asset_check(
+    asset="evaluation",
+    name="answers_scored",
+    partitions_def=VARIANT_PARTITIONS,
+    description="Nearly all answers could be read; where many could not, scores are doubtful.",
+)
+def answers_scored(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
+    """By the assistant with most answers that could not be read."""
+    known = last_materialized(context, "evaluation")
+    shares = {name.removeprefix(UNSCORED): float(share) for name, share in known.items() if name.startswith(UNSCORED)}
+    worst = max(shares, key=lambda name: shares[name])
+    return dg.AssetCheckResult(
+        passed=shares[worst] <= MOST_UNSCORED,
+        severity=dg.AssetCheckSeverity.WARN,
+        description=f"Most are unscored of {worst}: {shares[worst]:.1%} of its answers, where {MOST_UNSCORED:.0%} may be.",
+        metadata={name: dg.MetadataValue.float(share) for name, share in shares.items()},
     )

@@ -3,23 +3,43 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dataset_card.shelf import Shelf
+    from pipelines.resources.places import Place
 
 
 @dataclass(frozen=True)
 class Home:
-    """The folder of one installation's data; everything below can be moved or backed up as a whole."""
+    """The folder of one installation's data; everything below can be moved or backed up as a whole.
+
+    `store`: the URL of an object store, or a shared folder, for snapshots, values and releases instead.
+    """
 
     root: Path
+    store: str = ""
 
     @property
-    def snapshots(self) -> Path:
+    def snapshots(self) -> "Place":
         """Parquet snapshots of every stage, by content."""
-        return self.root / "snapshots"
+        from pipelines.resources.stores import place_in
+
+        return place_in(self, "snapshots")
 
     @property
-    def values(self) -> Path:
+    def values(self) -> "Place":
         """The latest value of every asset partition."""
-        return self.root / "values"
+        from pipelines.resources.stores import place_in
+
+        return place_in(self, "values")
+
+    @property
+    def shelf(self) -> "Shelf":
+        """Releases, wherever they lie."""
+        from pipelines.resources.stores import shelf_in
+
+        return shelf_in(self)
 
     @property
     def calls(self) -> Path:
@@ -33,7 +53,7 @@ class Home:
 
     @property
     def releases(self) -> Path:
-        """Released folders, `<variant>/<version>`."""
+        """The folder of this machine for releases, `<variant>/<version>`, and for what is known beside them."""
         return self.root / "releases"
 
     @property
@@ -53,5 +73,6 @@ class Home:
 
 
 def home() -> Home:
-    """The folder named by AMEMGYM_HOME, else `data` beside the code."""
-    return Home(Path(os.environ.get("AMEMGYM_HOME") or Path(__file__).parent.parent / "data").absolute())
+    """The folder named by AMEMGYM_HOME, else `data` beside the code, with the store that AMEMGYM_STORE names, if any."""
+    root = Path(os.environ.get("AMEMGYM_HOME") or Path(__file__).parent.parent / "data").absolute()
+    return Home(root, os.environ.get("AMEMGYM_STORE", "").strip())

@@ -130,7 +130,7 @@ def _questions(request: ModelRequest) -> object:
 
 
 def _refine_schema(request: ModelRequest) -> object:
-    return {key: [key] for question in material(request, "questions") for key in question["required_info"]}
+    return {key: key for question in material(request, "questions") for key in question["required_info"]}
 
 
 def _unify(request: ModelRequest) -> object:

@@ -2,7 +2,9 @@
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from assets.records.answer import AnswerSet, QuestionAnswers
 from assets.records.gate import GateName
@@ -10,9 +12,9 @@ from assets.records.recipe import Recipe
 from assets.records.schema import SchemaQuestion, StateSchema
 from assets.records.trajectory import StateTrajectory
 from assets.variants import lived
+from assets.wording import spells
 from validation.rules import Rule, SetRule, Violation, expect, invariants
 from validation.votes import accepting_votes
-from validation.wording import spells
 
 SENTENCE_END = re.compile(r"[.!?。！？]+(?=\s|$)")
 FAVOUR_LIMIT = 4.0  # standard deviations; by chance one position in some 30 000 lies beyond
@@ -95,19 +97,41 @@ def values_are_not_copied_into_answers(record: AnswerSet, _: Recipe) -> Iterator
             yield f"{choice.choice_id} spells {value!r}"
 
 
-def no_position_is_favoured(records: Sequence[AnswerSet], _: Recipe) -> Iterator[Violation]:
+@dataclass
+class Place:
+    """How often one place among the options was shown and right, and how often luck would have it."""
+
+    shown: int = 0
+    right: int = 0
+    expected: float = 0.0
+    variance: float = 0.0
+    first: str = ""
+
+
+class NoPositionIsFavoured:
     """The option that is right at first stands at every place about as often as a shuffle would have it."""
-    questions = [(record.user_id, one) for record in records for one in record.questions if one.golden]
-    for place in range(max((len(one.choices) for _, one in questions), default=0)):
-        shown = [(user_id, one) for user_id, one in questions if place < len(one.choices)]
-        right = [user_id for user_id, one in shown if one.choices[place].choice_id == one.golden[0]]
-        chances = [1 / len(one.choices) for _, one in shown]
-        expected, deviation = sum(chances), math.sqrt(sum(chance * (1 - chance) for chance in chances))
-        if len(right) - expected > FAVOUR_LIMIT * deviation:
-            told = (
-                f"option {place + 1} is right at first in {len(right)} of {len(shown)} questions, {expected:.1f} were expected"
-            )
-            yield Violation(right[0], told)
+
+    def __init__(self) -> None:
+        self._places: defaultdict[int, Place] = defaultdict(Place)
+
+    def add(self, record: AnswerSet) -> None:
+        """Look at one user's options."""
+        for question in (one for one in record.questions if one.golden):
+            chance = 1 / len(question.choices)
+            for number, choice in enumerate(question.choices):
+                place, right = self._places[number], choice.choice_id == question.golden[0]
+                place.shown += 1
+                place.right += right
+                place.expected += chance
+                place.variance += chance * (1 - chance)
+                place.first = place.first or (record.user_id if right else "")
+
+    def violations(self) -> Iterator[Violation]:
+        """One for each place that is right too often."""
+        for number, place in sorted(self._places.items()):
+            if place.right - place.expected > FAVOUR_LIMIT * math.sqrt(place.variance):
+                told = f"is right at first in {place.right} of {place.shown} questions, {place.expected:.1f} were expected"
+                yield Violation(place.first, f"option {number + 1} {told}")
 
 
 RULES = (
@@ -136,6 +160,6 @@ RULES = (
     Rule("a_few_sentences", "Answers have two or three sentences.", answers_are_a_few_sentences, blocking=False),
     Rule("no_copied_value", "Answers spell no value of their variant.", values_are_not_copied_into_answers, blocking=False),
     SetRule(
-        "no_favoured_position", "No position is right more often than chance has it.", no_position_is_favoured, blocking=False
+        "no_favoured_position", "No position is right more often than chance has it.", NoPositionIsFavoured, blocking=False
     ),
 )

@@ -1,7 +1,8 @@
-"""How states move, and how options lie: the figures that show a leaning set at a glance."""
+"""How states move, and how options lie: the figures that show a leaning set at a glance, counted while users pass by."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from assets.records.episode import Episode
 from assets.records.report import Motion, PlaceLine
@@ -10,73 +11,97 @@ from assets.trajectory_quality import balance, change_counts, golden_changes, pi
 DIGITS = 4
 
 
-def motion(episodes: Sequence[Episode]) -> Motion | None:
-    """Over all users and variables; None without users."""
-    if not episodes:
-        return None
-    variables = sum(len(episode.state_schema.variables) for episode in episodes)
-    choices = [episode.state_schema.choices for episode in episodes]
-    missing = sum(
-        len(values)
-        for episode, own in zip(episodes, choices, strict=True)
-        for values in unvisited(episode.periods, own).values()
-    )
-    evenness = [share for e, own in zip(episodes, choices, strict=True) for share in balance(e.periods, own).values()]
-    updates = sum(len(period.updates) for episode in episodes for period in episode.periods)
-    changes = Counter(count for episode in episodes for count in change_counts(episode.periods).values())
-    return Motion(
-        choice_shares=tuple(_choice_shares(episodes, index) for index in range(_periods(episodes))),
-        choices_reached=_rounded(1 - missing / max(1, sum(len(values) for own in choices for values in own.values()))),
-        evenness=_rounded(sum(evenness) / max(1, variables)),
-        changes={str(count): changes[count] for count in sorted(changes)},
-        returns=_rounded(sum(len(ping_pongs(episode.periods)) for episode in episodes) / max(1, updates)),
-        golden_changes=tuple(_golden_changes(episodes)),
-    )
+class Movement:
+    """How states move, over all users and variables."""
 
+    def __init__(self) -> None:
+        self._periods: int | None = None
+        self._counts = Counter[str]()
+        self._evenness = 0.0
+        self._changes, self._golden = Counter[int](), Counter[int]()
+        self._held: defaultdict[int, Counter[int]] = defaultdict(Counter)
 
-def _periods(episodes: Sequence[Episode]) -> int:
-    return min(len(episode.periods) for episode in episodes)
+    def add(self, episode: Episode) -> None:
+        """Take one user."""
+        choices = episode.state_schema.choices
+        self._counts.update(
+            variables=len(episode.state_schema.variables),
+            choices=sum(map(len, choices.values())),
+            missing=sum(map(len, unvisited(episode.periods, choices).values())),
+            updates=sum(len(period.updates) for period in episode.periods),
+            returns=len(ping_pongs(episode.periods)),
+            questions=len(episode.questions),
+        )
+        for share in balance(episode.periods, choices).values():
+            self._evenness += share
+        self._changes.update(change_counts(episode.periods).values())
+        self._golden.update(dict(enumerate(golden_changes(episode.periods, [one.required_info for one in episode.questions]))))
+        for index, period in enumerate(episode.periods):
+            self._held[index].update(own.index(period.state[name]) for name, own in choices.items())
+        self._periods = min(len(episode.periods), self._periods or len(episode.periods))
 
-
-def _choice_shares(episodes: Sequence[Episode], index: int) -> tuple[float, ...]:
-    held = Counter(
-        own.index(episode.periods[index].state[name])
-        for episode in episodes
-        for name, own in episode.state_schema.choices.items()
-    )
-    return tuple(_rounded(held[place] / held.total()) for place in range(max(held, default=-1) + 1))
-
-
-def _golden_changes(episodes: Sequence[Episode]) -> Iterator[float]:
-    """By period after the first, the share of questions whose right option is another."""
-    counts = [golden_changes(e.periods, [question.required_info for question in e.questions]) for e in episodes]
-    questions = sum(len(episode.questions) for episode in episodes)
-    for index in range(_periods(episodes) - 1):
-        yield _rounded(sum(own[index] for own in counts) / max(1, questions))
-
-
-def place_lines(episodes: Sequence[Episode]) -> Iterator[PlaceLine]:
-    """By place among the options shown; "right" weighs an option by its share of the periods."""
-    options, shares = Counter[int](), defaultdict[int, float](float)
-    lengths: dict[tuple[int, bool], list[int]] = {}
-    for question in (question for episode in episodes for question in episode.questions):
-        golden = Counter(question.golden)
-        for place, choice in enumerate(question.answer_choices, start=1):
-            options[place] += 1
-            shares[place] += golden[choice.choice_id] / len(question.golden)
-            lengths.setdefault((place, golden[choice.choice_id] > 0), []).append(len(choice.answer))
-    for place in sorted(options):
-        yield PlaceLine(
-            place=place,
-            options=options[place],
-            right=_rounded(shares[place] / options[place]),
-            right_length=_mean(lengths.get((place, True), [])),
-            other_length=_mean(lengths.get((place, False), [])),
+    def motion(self) -> Motion | None:
+        """What was counted; None without users."""
+        if self._periods is None:
+            return None
+        counts = self._counts
+        return Motion(
+            choice_shares=tuple(_shares(self._held[index]) for index in range(self._periods)),
+            choices_reached=_rounded(1 - counts["missing"] / max(1, counts["choices"])),
+            evenness=_rounded(self._evenness / max(1, counts["variables"])),
+            changes={str(count): self._changes[count] for count in sorted(self._changes)},
+            returns=_rounded(counts["returns"] / max(1, counts["updates"])),
+            golden_changes=tuple(
+                _rounded(self._golden[index] / max(1, counts["questions"])) for index in range(self._periods - 1)
+            ),
         )
 
 
-def _mean(numbers: Sequence[int]) -> float | None:
-    return round(sum(numbers) / len(numbers), 1) if numbers else None
+def _shares(held: Counter[int]) -> tuple[float, ...]:
+    return tuple(_rounded(held[place] / held.total()) for place in range(max(held, default=-1) + 1))
+
+
+@dataclass
+class Place:
+    """The options at one place: how many, the periods in which they are right, and lengths by whether they ever are."""
+
+    options: int = 0
+    right: float = 0.0
+    texts: Counter[bool] = field(default_factory=Counter[bool])
+    characters: Counter[bool] = field(default_factory=Counter[bool])
+
+    def length(self, *, right: bool) -> float | None:
+        """The mean number of characters."""
+        return round(self.characters[right] / self.texts[right], 1) if self.texts[right] else None
+
+
+class Places:
+    """By place among the options shown; "right" weighs an option by its share of the periods."""
+
+    def __init__(self) -> None:
+        self._places: defaultdict[int, Place] = defaultdict(Place)
+
+    def add(self, episode: Episode) -> None:
+        """Take one user."""
+        for question in episode.questions:
+            golden = Counter(question.golden)
+            for number, choice in enumerate(question.answer_choices, start=1):
+                place, right = self._places[number], golden[choice.choice_id] > 0
+                place.options += 1
+                place.right += golden[choice.choice_id] / len(question.golden)
+                place.texts[right] += 1
+                place.characters[right] += len(choice.answer)
+
+    def lines(self) -> Iterator[PlaceLine]:
+        """One line per place."""
+        for number, place in sorted(self._places.items()):
+            yield PlaceLine(
+                place=number,
+                options=place.options,
+                right=_rounded(place.right / place.options),
+                right_length=place.length(right=True),
+                other_length=place.length(right=False),
+            )
 
 
 def _rounded(share: float) -> float:

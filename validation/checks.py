@@ -1,23 +1,24 @@
 """Asset checks, derived from the rules: one step per stage, one check per rule, passing rules report too."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, cast
 
 import dagster as dg
 
-from assets.carried import rows_of
+from assets.carried import portions, rows_of
 from assets.chain import STAGES
-from assets.partitions import UNIT_PARTITIONS, by_variant
+from assets.markdown import Row, markdown_table
+from assets.partitions import UNIT_PARTITIONS, by_variant, variant_of
 from assets.ports import SnapshotRef
 from assets.records.base import StageName, UserRecord
 from assets.records.recipe import Recipe
-from assets.stage import Row, markdown_table
 from assets.stage_kind import Stage
 from assets.workshop import Workshop
-from validation.rules import Beside, Outcome, apply_rules
+from validation.rules import Beside, Outcome, RuleRun
 from validation.stage_rules import RULES
 
 SAMPLE_SIZE = 10
+USERS_AT_ONCE = 100
 
 
 def stage_checks(stage: Stage[Any]) -> dg.AssetChecksDefinition:
@@ -40,23 +41,31 @@ def stage_checks(stage: Stage[Any]) -> dg.AssetChecksDefinition:
     @dg.multi_asset_check(
         name=f"{stage.name}_checks",
         specs=specs,
-        ins={"recipe": dg.AssetIn(), **{one.name: dg.AssetIn() for one in (stage, *others)}},
-        required_resource_keys={"workshop"},
+        ins={one.name: dg.AssetIn() for one in (stage, *others)},
+        required_resource_keys={"workshop", "io_manager"},
     )
-    def checks(context: dg.AssetCheckExecutionContext, recipe: Recipe, **values: Any) -> Iterator[dg.AssetCheckResult]:
+    def checks(context: dg.AssetCheckExecutionContext, **values: Any) -> Iterator[dg.AssetCheckResult]:
         refs = cast(dict[StageName, SnapshotRef], values)
+        # A check's input takes no partition mapping, and a work unit's key is not its variant's.
+        recipe: Recipe = context.resources.io_manager.find("recipe", variant_of(context.partition_key))
         workshop: Workshop = context.resources.workshop
-        rows: dict[int, UserRecord] = workshop.snapshots.read(refs[stage.name], stage.name, record=stage.record)
-        beside: Beside = {one.name: records_of(one, refs, workshop) for one in others if one.name in looked_at}
-        for outcome in apply_rules(rules, rows.values(), recipe=recipe, beside=beside):
+        own, snapshots, run = refs[stage.name], workshop.snapshots, RuleRun(rules, recipe=recipe)
+        for some in portions(own, snapshots=snapshots, at_once=USERS_AT_ONCE):
+            rows: dict[int, UserRecord] = snapshots.read(own, stage.name, record=stage.record, positions=some)
+            beside: Beside = {one.name: records_of(one, refs, workshop, some) for one in others if one.name in looked_at}
+            run.add(list(rows.values()), beside=beside)
+        for outcome in run.outcomes():
             yield check_result(outcome, asset=stage.name)
 
     return checks
 
 
-def records_of(stage: Stage[Any], refs: Mapping[StageName, SnapshotRef], workshop: Workshop) -> dict[str, UserRecord]:
+def records_of(
+    stage: Stage[Any], refs: Mapping[StageName, SnapshotRef], workshop: Workshop, positions: Collection[int] | None = None
+) -> dict[str, UserRecord]:
     """A stage's records by user: from its own snapshot, and from those that carry the rows of replacements."""
-    rows = rows_of(stage.name, record=stage.record, refs=refs.values(), snapshots=workshop.snapshots)
+    snapshots = workshop.snapshots
+    rows = rows_of(stage.name, record=stage.record, refs=refs.values(), snapshots=snapshots, positions=positions)
     return {record.user_id: record for record in rows.values()}
 
 
@@ -71,7 +80,7 @@ def check_result(outcome: Outcome, *, asset: str) -> dg.AssetCheckResult:
         description=told(outcome),
         metadata={
             "users": outcome.users,
-            "violations": len(outcome.violations),
+            "violations": outcome.count,
             **({"sample": dg.MetadataValue.md(markdown_table(sample))} if sample else {}),
         },
     )
@@ -81,5 +90,5 @@ def told(outcome: Outcome) -> str:
     """The result in a sentence; a rule that is broken comes with the first that breaks it."""
     if not outcome.violations:
         return f"Holds for all {outcome.users} users."
-    first, broken = outcome.violations[0], len({one.user_id for one in outcome.violations})
-    return f"{outcome.rule.truth} Not so for {broken} of {outcome.users} users; the first is {first.user_id}: {first.message}"
+    first, told = outcome.violations[0], f"Not so for {outcome.broken} of {outcome.users} users"
+    return f"{outcome.rule.truth} {told}; the first is {first.user_id}: {first.message}"

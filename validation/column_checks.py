@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import dagster as dg
 
+from assets.markdown import Row, markdown_table
 from assets.partitions import VARIANT_PARTITIONS
 from assets.records.expectation import ColumnLine
 from assets.records.report import QualityReport
 from assets.records.rows import TABLES, TableName
-from assets.stage import Row, markdown_table
 
 
 @dg.multi_asset_check(

@@ -3,8 +3,9 @@
 Its context is ephemeral: nothing is read from or written to disk, and nothing is sent anywhere.
 """
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from assets.records.base import Record
@@ -15,42 +16,61 @@ from assets.records.gate import GateRecord
 from assets.records.recipe import Recipe
 from assets.records.rows import KEYS, TABLES, TableName
 from assets.tables import failure_row, gate_record_rows, table_rows
+from validation.finished import FinishedUser
 from validation.promises import Promise
 from validation.suites import suite
 from validation.table_facts import FACTS, Known, Tables, known_of
 
-USERS_AT_ONCE = 500
+USERS_AT_ONCE = 250
 SAMPLE_SIZE = 5
 CELL_LIMIT = 120
 
 
-def column_lines(
-    episodes: Sequence[Episode],
-    *,
-    votes: Iterable[tuple[str, GateRecord]],
-    failures: Sequence[Failure],
-    recipe: Recipe,
-    users_at_once: int = USERS_AT_ONCE,
-) -> list[ColumnLine]:
-    """Every promise of every table over finished users; `votes` are pairs of user id and gate record.
+class ColumnLook:
+    """Looks at every promise of every table while the finished users pass by.
 
     Works on `users_at_once` users: the promises hold of a set when they hold of its parts, but for a user who is in two
-    parts, of whom a rule of the episodes tells.
+    parts, of whom a rule of the episodes tells. `failed`: the users who were replaced.
     """
-    released = frozenset(episode.user_id for episode in episodes)
-    own: defaultdict[str, list[GateRecord]] = defaultdict(list)
-    for user_id, vote in votes:
-        own[user_id].append(vote)
-    found: dict[tuple[str, str, str], ColumnLine] = {}
-    for start in range(0, max(1, len(episodes)), users_at_once):
-        part = episodes[start : start + users_at_once]
-        of_part = [(episode.user_id, vote) for episode in part for vote in own[episode.user_id]]
-        tables = released_tables(part, votes=of_part, failures=() if start else failures, released=released)
-        suites: dict[TableName, list[Promise]] = {name: suite(name, recipe=recipe, users=len(part)) for name in TABLES}
-        for line in lines_of(tables, suites, released=released):
-            key = (line.table, line.column, line.promise)
-            found[key] = _joined(found[key], line) if key in found else line
-    return list(found.values())
+
+    def __init__(self, recipe: Recipe, *, failed: Collection[str] = (), users_at_once: int = USERS_AT_ONCE) -> None:
+        self._recipe, self._failed, self._at_once = recipe, frozenset(failed), users_at_once
+        self._users = 0
+        self._also_finished: set[str] = set()
+        self._waiting: list[FinishedUser] = []
+        self._found: dict[tuple[str, int], ColumnLine] = {}
+
+    def add(self, user: FinishedUser) -> None:
+        """Take the next user of the set."""
+        if len(self._waiting) == self._at_once:
+            self._look(())
+        self._waiting.append(user)
+
+    def lines(self, failures: Iterable[Failure] = ()) -> list[ColumnLine]:
+        """What became of the promises, once all users have passed."""
+        left = iter(failures)
+        self._look(list(islice(left, self._at_once)))
+        while more := list(islice(left, self._at_once)):
+            self._look(more)
+        words = [promise.words for promises in self._suites(self._users).values() for promise in promises]
+        return [line.model_copy(update={"promise": told}) for told, line in zip(words, self._found.values(), strict=True)]
+
+    def _look(self, failures: Sequence[Failure]) -> None:
+        users, self._waiting = self._waiting, []
+        self._users += len(users)
+        ids = frozenset(user.episode.user_id for user in users)
+        self._also_finished |= ids & self._failed
+        released = ids | self._also_finished
+        votes = ((user.episode.user_id, vote) for user in users for vote in user.votes)
+        tables = released_tables([user.episode for user in users], votes=votes, failures=failures, released=released)
+        counts = Counter[str]()
+        for line in lines_of(tables, self._suites(len(users)), released=released):
+            key = (line.table, counts[line.table])
+            counts[line.table] += 1
+            self._found[key] = _joined(self._found[key], line) if key in self._found else line
+
+    def _suites(self, users: int) -> dict[TableName, list[Promise]]:
+        return {name: suite(name, recipe=self._recipe, users=users) for name in TABLES}
 
 
 def released_tables(

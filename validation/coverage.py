@@ -1,10 +1,9 @@
 """How the users' demographics compare with those of the pool they were drawn from."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from assets.records.persona import Persona
-from assets.records.recipe import Recipe
 from assets.records.variety import CoverageLine, GroupShare
 
 COLUMNS = ("age", "sex", "education_level", "occupation", "marital_status")
@@ -23,19 +22,25 @@ def group(column: str, value: object) -> str:
     return str(value).replace("_", " ").strip() or NONE
 
 
-def coverage(
-    users: Sequence[Persona], pool: Mapping[str, Iterable[tuple[object, int]]], *, recipe: Recipe
-) -> list[CoverageLine]:
-    """One line per column. `pool` gives each column's values with how many personas have them."""
-    lines: list[CoverageLine] = []
-    for column in COLUMNS if users else ():
-        all_people = Counter[str]()
-        for value, count in pool[column]:
-            all_people[group(column, value)] += count
-        lines.append(
-            _line(column, Counter(group(column, getattr(user, column)) for user in users), all_people, seed=recipe.seed)
-        )
-    return lines
+class Coverage:
+    """The users' groups, counted while they pass by."""
+
+    def __init__(self) -> None:
+        self._users = {column: Counter[str]() for column in COLUMNS}
+
+    def add(self, user: Persona) -> None:
+        """Take one user."""
+        for column, groups in self._users.items():
+            groups[group(column, getattr(user, column))] += 1
+
+    def lines(self, pool: Mapping[str, Iterable[tuple[object, int]]], *, seed: int) -> Iterator[CoverageLine]:
+        """One line per column. `pool` gives each column's values with how many personas have them."""
+        for column, users in self._users.items():
+            all_people = Counter[str]()
+            for value, count in pool[column] if users else ():
+                all_people[group(column, value)] += count
+            if users:
+                yield _line(column, users, all_people, seed=seed)
 
 
 def _line(column: str, users: Counter[str], pool: Counter[str], *, seed: int) -> CoverageLine:

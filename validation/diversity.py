@@ -1,6 +1,6 @@
 """Questions that ask nearly the same, by words and by meaning, within a user and across users."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -36,12 +36,23 @@ class Compared:
     texts: tuple[str, ...]
 
 
-def compared(episodes: Sequence[Episode], *, recipe: Recipe) -> Compared:
-    """All questions; of a large set those of users drawn by seed, in the set's order."""
-    per_user = max((len(episode.questions) for episode in episodes), default=1)
-    drawn = Chance(recipe.seed, "diversity").sampled(range(len(episodes)), MOST_COMPARED // per_user)
-    asked = [(episodes[place].user_id, question.query) for place in sorted(drawn) for question in episodes[place].questions]
-    return Compared(tuple(user for user, _ in asked), tuple(text for _, text in asked))
+class QuestionSample:
+    """The questions to compare, gathered while users pass by: all, or of a large set those of users drawn by seed."""
+
+    def __init__(self, recipe: Recipe, *, users: int) -> None:
+        self._drawn = frozenset(Chance(recipe.seed, "diversity").sampled(range(users), MOST_COMPARED // recipe.num_questions))
+        self._place = 0
+        self._asked: list[tuple[str, str]] = []
+
+    def add(self, episode: Episode) -> None:
+        """Take the next user of the set."""
+        if self._place in self._drawn:
+            self._asked += [(episode.user_id, question.query) for question in episode.questions]
+        self._place += 1
+
+    def compared(self) -> Compared:
+        """In the set's order."""
+        return Compared(tuple(user for user, _ in self._asked), tuple(text for _, text in self._asked))
 
 
 async def question_meanings(questions: Compared, embedder: Embedder | None, *, recipe: Recipe) -> Meanings:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from assets.records.episode import Episode
 from assets.records.recipe import Recipe
 from validation.rules import Rule, SetRule, expect, invariants
-from validation.sets import one_row_per_user
+from validation.sets import OneRowPerUser
 
 
 def episode_has_all_questions(episode: Episode, recipe: Recipe) -> Iterator[str]:
@@ -37,5 +37,5 @@ RULES = (
         invariants,
     ),
     Rule("updates_counted", "Updates are counted up to each period.", updates_are_counted),
-    SetRule("one_row_per_user", "Every user is there once.", one_row_per_user),
+    SetRule("one_row_per_user", "Every user is there once.", OneRowPerUser),
 )

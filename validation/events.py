@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from assets.records.event import EventSet
 from assets.records.recipe import Recipe
 from assets.records.trajectory import StateTrajectory
+from assets.wording import alike
 from validation.rules import Rule, expect
-from validation.wording import alike
 
 
 def every_period_has_events(record: EventSet, recipe: Recipe) -> Iterator[str]:

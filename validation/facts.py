@@ -1,7 +1,7 @@
 """What a release contains, counted from the very episodes that are written, beside what the paper reports."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from assets.records.episode import Episode
@@ -102,7 +102,7 @@ class FactCounter:
         for question in episode.questions:
             self.options.add(len(question.answer_choices))
 
-    def facts(self, *, failures: Sequence[Failure]) -> Facts:
+    def facts(self, *, failures: Iterable[Failure]) -> Facts:
         """What was counted."""
         reasons = Counter((failure.stage, failure.reason) for failure in failures)
         lengths = {"query_tokens": self.queries, "answer_tokens": self.answers, "options": self.options}

@@ -1,11 +1,15 @@
-"""A variant's finished users, read back from the snapshots of its work units."""
+"""A variant's finished users, read back from the snapshots of its work units some at a time."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeVar, cast
+from typing import cast
 
+from assets.answers import ANSWERS
+from assets.audits import AUDITS
+from assets.carried import portions
 from assets.chain import STAGES
 from assets.episodes import EPISODES
+from assets.line import PERSONAS
 from assets.ports import SnapshotRef
 from assets.records.answer import AnswerSet
 from assets.records.audit import UserAudit
@@ -15,76 +19,68 @@ from assets.records.failure import Failure
 from assets.records.gate import GateRecord
 from assets.records.persona import Persona
 from assets.records.recipe import Recipe
-from assets.records.report import RuleLine
 from assets.records.session import SessionSet
+from assets.session_queries import SESSION_QUERIES
 from assets.workshop import Workshop
 from validation.checks import records_of
-from validation.rule_lines import RuleTally
 from validation.rules import Beside
-from validation.stage_rules import RULES
 
-R = TypeVar("R", bound=UserRecord)
 Refs = Mapping[str, Mapping[str, SnapshotRef]]
+USERS_AT_ONCE = 100
+
+
+@dataclass(frozen=True)
+class FinishedUser:
+    """A finished user's episode, what gates and audit saw on the way, and whose life it is; None for what is not there."""
+
+    episode: Episode
+    votes: tuple[GateRecord, ...] = ()
+    audit: UserAudit | None = None
+    persona: Persona | None = None
 
 
 @dataclass(frozen=True)
 class Finished:
-    """A variant's finished users: their episodes, what gates and audits saw, and whose lives they are."""
+    """A variant's finished users. `refs` maps stage to unit to snapshot; episodes have to be among the stages.
 
+    All iterators raise SnapshotError, which is an OSError, for a snapshot that cannot be read.
+    """
+
+    workshop: Workshop
     recipe: Recipe
-    episodes: tuple[Episode, ...]
-    gate_records: tuple[tuple[str, GateRecord], ...]
-    failures: tuple[Failure, ...]
-    audits: tuple[UserAudit, ...] = ()
-    personas: tuple[Persona, ...] = ()
-    rules: tuple[RuleLine, ...] = ()
+    refs: Refs
+    users_at_once: int = USERS_AT_ONCE
+
+    @property
+    def count(self) -> int:
+        """How many users there are."""
+        return sum(ref.users for ref in self.refs[EPISODES.name].values())
+
+    def failures(self) -> Iterator[Failure]:
+        """The users who were replaced, by unit."""
+        for _, ref in sorted(self.refs[EPISODES.name].items()):
+            yield from ref.failures
+
+    def portions(self) -> Iterator[Beside]:
+        """Some users' records by stage and user, in the order of the stages; users by unit and place in the sample."""
+        for unit, ref in sorted(self.refs[EPISODES.name].items()):
+            own = cast(dict[StageName, SnapshotRef], {name: units[unit] for name, units in self.refs.items()})
+            for some in portions(ref, snapshots=self.workshop.snapshots, at_once=self.users_at_once):
+                users = records_of(EPISODES, {EPISODES.name: ref}, self.workshop, some)
+                found: dict[StageName, dict[str, UserRecord]] = {
+                    stage.name: records_of(stage, own, self.workshop, some) for stage in STAGES if stage.name in own
+                }
+                yield {name: {user: rows[user] for user in users if user in rows} for name, rows in found.items()}
 
 
-def gather(workshop: Workshop, recipe: Recipe, refs: Refs, *, rules: bool = False) -> Finished:
-    """Read a variant's units back. `refs` maps stage to unit to snapshot; episodes have to be among the stages.
-
-    Unit by unit, and of other stages than those kept here nothing stays in memory. `rules`: apply the rules of all
-    stages in `refs`, which has to have those that the rules look at.
-    """
-    kept: dict[StageName, list[UserRecord]] = {"episodes": [], "audits": [], "personas": []}
-    gates: list[tuple[str, GateRecord]] = []
-    tally = RuleTally(recipe)
-    for unit in sorted(refs["episodes"]):
-        for stage, records in _stages(workshop, refs, unit):
-            own = records[stage].values()
-            kept.get(stage, []).extend(own)
-            gates += [
-                (one.user_id, vote) for one in own if isinstance(one, (SessionSet, AnswerSet)) for vote in one.gate_records
-            ]
-            if rules:
-                tally.add(stage, records)
-    return Finished(
-        recipe=recipe,
-        episodes=tuple(_of(Episode, kept["episodes"])),
-        gate_records=tuple(gates),
-        failures=tuple(failure for _, ref in sorted(refs["episodes"].items()) for failure in ref.failures),
-        audits=tuple(_of(UserAudit, kept["audits"])),
-        personas=tuple(_of(Persona, kept["personas"])),
-        rules=tally.lines(),
-    )
-
-
-def _stages(workshop: Workshop, refs: Refs, unit: str) -> Iterator[tuple[StageName, Beside]]:
-    """A unit's finished users stage by stage: the stage, beside those before it that rules still look at.
-
-    Records are by stage and user, in the order of the sample; whatever is not needed any more goes.
-    """
-    own = cast(dict[StageName, SnapshotRef], {name: units[unit] for name, units in refs.items()})
-    stages = [stage for stage in STAGES if stage.name in own]
-    users = records_of(EPISODES, {"episodes": own["episodes"]}, workshop)
-    held: dict[StageName, Mapping[str, UserRecord]] = {}
-    for index, stage in enumerate(stages):
-        rows = users if stage.name == "episodes" else records_of(stage, own, workshop)
-        held[stage.name] = {user: rows[user] for user in users if user in rows}
-        yield stage.name, held
-        wanted = {name for later in stages[index + 1 :] for rule in RULES[later.name] for name in rule.beside}
-        held = {name: records for name, records in held.items() if name in wanted}
-
-
-def _of(kind: type[R], records: Sequence[UserRecord]) -> list[R]:
-    return [record for record in records if isinstance(record, kind)]
+def users_of(portion: Beside) -> Iterator[FinishedUser]:
+    """The users of a portion, each put together."""
+    for user in portion[EPISODES.name]:
+        gated = [portion[stage.name].get(user) for stage in (SESSION_QUERIES, ANSWERS) if stage.name in portion]
+        seen = [one for one in gated if isinstance(one, (SessionSet, AnswerSet))]
+        yield FinishedUser(
+            episode=cast(Episode, portion[EPISODES.name][user]),
+            votes=tuple(vote for one in seen for vote in one.gate_records),
+            audit=cast(UserAudit | None, portion.get(AUDITS.name, {}).get(user)),
+            persona=cast(Persona | None, portion.get(PERSONAS.name, {}).get(user)),
+        )

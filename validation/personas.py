@@ -1,14 +1,14 @@
 """What must hold of the sampled personas."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+import hashlib
+from collections.abc import Iterator
 
 from assets.records.persona import Persona
 from assets.records.recipe import Recipe
 from assets.user_profiles import complementary_info
+from assets.wording import folded
 from validation.rules import Rule, SetRule, Violation, expect
-from validation.sets import one_row_per_user
-from validation.wording import folded
+from validation.sets import OneRowPerUser
 
 
 def persona_is_not_excluded(persona: Persona, recipe: Recipe) -> Iterator[str]:
@@ -21,18 +21,28 @@ def persona_tells_something(persona: Persona, _: Recipe) -> Iterator[str]:
     yield from expect(bool(persona.persona or persona.professional_persona), "has no persona text")
 
 
-def personas_differ(personas: Sequence[Persona], _: Recipe) -> Iterator[Violation]:
+class PersonasDiffer:
     """The pool may hold one person under two ids; two such users count double in every result."""
-    same: defaultdict[str, list[str]] = defaultdict(list)
-    for persona in personas:
-        same[folded(complementary_info(persona))].append(persona.user_id)
-    for first, *others in same.values():
-        yield from (Violation(other, f"has the same texts as {first}") for other in others)
+
+    def __init__(self) -> None:
+        self._first: dict[bytes, str] = {}
+        self._twins: list[Violation] = []
+
+    def add(self, persona: Persona) -> None:
+        """Look at one persona; of its texts a digest is kept."""
+        texts = hashlib.sha256(folded(complementary_info(persona)).encode()).digest()
+        first = self._first.setdefault(texts, persona.user_id)
+        if first != persona.user_id:
+            self._twins.append(Violation(persona.user_id, f"has the same texts as {first}"))
+
+    def violations(self) -> Iterator[Violation]:
+        """One for each persona but the first of those with the same texts."""
+        yield from self._twins
 
 
 RULES = (
     Rule("no_excluded_persona", "No excluded persona is sampled.", persona_is_not_excluded),
     Rule("personas_tell_something", "Every persona has words to make a profile of.", persona_tells_something),
-    SetRule("one_row_per_user", "Every user is sampled once.", one_row_per_user),
-    SetRule("personas_differ", "No two users have the same texts.", personas_differ, blocking=False),
+    SetRule("one_row_per_user", "Every user is sampled once.", OneRowPerUser),
+    SetRule("personas_differ", "No two users have the same texts.", PersonasDiffer, blocking=False),
 )

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from assets.records.question import QuestionSet
 from assets.records.recipe import Recipe
+from assets.wording import spells
 from validation.rules import Rule, expect, invariants
-from validation.wording import spells
 
 
 def questions_have_the_recipes_counts(record: QuestionSet, recipe: Recipe) -> Iterator[str]:

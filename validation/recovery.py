@@ -1,73 +1,97 @@
 """What the audits say of the finished items: how often judges recovered them, and what perfect memory would score."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
-from assets.audit_rates import DIRECTIONS, Recovery, RecoveryRate, recovery_rates, share_by_user
-from assets.audit_rates import Outcome as Hit
+from assets.audit_rates import DIRECTIONS, Recovery, RecoveryRate, recovery_rates
 from assets.records.audit import UserAudit
 from assets.records.episode import Episode, EpisodeQuestion
 from assets.records.estimate import Estimate
 from assets.records.report import RecoveryLine, WorstItem
+from assets.user_share import UserShare
 
 WORST_ITEMS = 5
 
 
-def recovery_lines(audits: Sequence[UserAudit], episodes: Sequence[Episode]) -> Iterator[RecoveryLine]:
-    """One line per direction that was asked, with the questions that were recovered least."""
-    rates = recovery_rates(audits)
-    for direction in DIRECTIONS:
-        own = [rate for rate in rates if rate.probe == direction]
-        for whole in (rate for rate in own if not rate.user_id):
-            yield RecoveryLine(
-                direction=direction,
-                items=whole.items,
-                recovered=whole.share,
-                cannot_tell=round(whole.cannot_tell / max(1, whole.items), 4),
-                worst=tuple(_worst([rate for rate in own if rate.user_id], audits, episodes)),
-            )
+@dataclass
+class Direction:
+    """What was recovered in one direction, and the questions that were recovered least."""
 
+    recovered: UserShare = field(default_factory=UserShare)
+    cannot_tell: int = 0
+    worst: list[tuple[float, WorstItem]] = field(default_factory=list[tuple[float, WorstItem]])
 
-def _worst(rates: Sequence[RecoveryRate], audits: Sequence[UserAudit], episodes: Sequence[Episode]) -> Iterator[WorstItem]:
-    questions = {(episode.user_id, one.question_id): one for episode in episodes for one in episode.questions}
-    missed = [rate for rate in rates if rate.recovered < rate.items and (rate.user_id, rate.question_id) in questions]
-    for rate in sorted(missed, key=lambda rate: rate.recovered / rate.items)[:WORST_ITEMS]:
-        question = questions[rate.user_id, rate.question_id]
-        yield WorstItem(
+    def offer(self, rate: RecoveryRate, question: EpisodeQuestion, audit: UserAudit) -> None:
+        """Keep the question if it is among the worst; the earlier one of two equals stays."""
+        share = rate.recovered / rate.items
+        if rate.recovered == rate.items or (len(self.worst) == WORST_ITEMS and share >= self.worst[-1][0]):
+            return
+        item = WorstItem(
             user_id=rate.user_id,
             question_id=rate.question_id,
             query=question.query,
-            text=_first_missed(rate.probe, question, audits, user_id=rate.user_id),
-            share=round(rate.recovered / rate.items, 4),
+            text=_first_missed(rate.probe, question, audit),
+            share=round(share, 4),
         )
+        self.worst = sorted([*self.worst, (share, item)], key=lambda one: one[0])[:WORST_ITEMS]
 
 
-def _first_missed(probe: Recovery, question: EpisodeQuestion, audits: Sequence[UserAudit], *, user_id: str) -> str:
+class RecoveryTally:
+    """Counts while the users pass by; `ceiling` is over all (question, period) pairs that were audited."""
+
+    def __init__(self) -> None:
+        self._directions: dict[Recovery, Direction] = {direction: Direction() for direction in DIRECTIONS}
+        self._told = UserShare()
+
+    def add(self, audit: UserAudit, episode: Episode) -> None:
+        """Take one user."""
+        questions = {one.question_id: one for one in episode.questions}
+        for rate in recovery_rates([audit]):
+            direction = self._directions[rate.probe]
+            if not rate.user_id:
+                direction.recovered.add(rate.recovered, rate.items)
+                direction.cannot_tell += rate.cannot_tell
+            elif rate.question_id in questions:
+                direction.offer(rate, questions[rate.question_id], audit)
+        hits = list(_ceiling_hits(audit, episode))
+        self._told.add(sum(hits), len(hits))
+
+    def lines(self) -> Iterator[RecoveryLine]:
+        """One line per direction that was asked."""
+        for name, direction in self._directions.items():
+            if direction.recovered.items:
+                yield RecoveryLine(
+                    direction=name,
+                    items=direction.recovered.items,
+                    recovered=direction.recovered.estimate(),
+                    cannot_tell=round(direction.cannot_tell / direction.recovered.items, 4),
+                    worst=tuple(item for _, item in direction.worst),
+                )
+
+    def ceiling(self) -> Estimate | None:
+        """What an assistant that knows every state scores."""
+        return self._told.estimate() if self._told.items else None
+
+
+def _ceiling_hits(audit: UserAudit, episode: Episode) -> Iterator[bool]:
+    """Each pair counts once for every judge who was told the pair's state; who cannot tell has missed it.
+
+    Options that the user never lives through are left out, since no period asks for them.
+    """
+    told: defaultdict[tuple[str, str], list[bool]] = defaultdict(list)
+    for one in audit.judgements:
+        if one.probe == "answer_from_state" and one.sample == 0:
+            told[one.question_id, one.expected].append(one.chosen == one.expected)
+    for question in episode.questions:
+        for golden, periods in Counter(question.golden).items():
+            yield from told.get((question.question_id, golden), []) * periods
+
+
+def _first_missed(probe: Recovery, question: EpisodeQuestion, audit: UserAudit) -> str:
     """The first option that was meant and not recovered."""
     texts = {choice.choice_id: choice.answer for choice in question.answer_choices}
-    for audit in audits:
-        for one in audit.judgements if audit.user_id == user_id else ():
-            if (one.probe, one.question_id) == (probe, question.question_id) and one.chosen != one.expected:
-                return texts.get(one.expected, one.expected)
+    for one in audit.judgements:
+        if (one.probe, one.question_id) == (probe, question.question_id) and one.chosen != one.expected:
+            return texts.get(one.expected, one.expected)
     return ""
-
-
-def ceiling(audits: Sequence[UserAudit], episodes: Sequence[Episode]) -> Estimate | None:
-    """What an assistant that knows every state scores over all (question, period) pairs that were audited.
-
-    Each pair counts once for every judge who was told the pair's state; who cannot tell has missed it. Options that the
-    user never lives through are left out, since no period asks for them.
-    """
-    told: Mapping[tuple[str, str, str], list[bool]] = defaultdict(list)
-    for audit in audits:
-        for one in audit.judgements:
-            if one.probe == "answer_from_state" and one.sample == 0:
-                told[audit.user_id, one.question_id, one.expected].append(one.chosen == one.expected)
-    hits = [
-        Hit(episode.user_id, right)
-        for episode in episodes
-        for question in episode.questions
-        for golden in question.golden
-        for right in told.get((episode.user_id, question.question_id, golden), ())
-    ]
-    return share_by_user(hits) if hits else None

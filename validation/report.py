@@ -1,80 +1,110 @@
-"""From the finished users to the quality report; asks no model."""
+"""From the finished users to the quality report, in one pass over them; asks no model."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from assets.audit_rates import calls_per_accepted_item, gate_error_rates
+from assets.audit_rates import GateCalls, GateErrors
 from assets.records.episode import Episode
 from assets.records.expectation import ColumnLine
-from assets.records.gate import GateRecord
-from assets.records.report import GateLine, QualityReport
-from validation.balance import motion, place_lines
-from validation.coverage import coverage
-from validation.diversity import Meanings, compared, diversity, shared_name
+from assets.records.failure import Failure
+from assets.records.recipe import Recipe
+from assets.records.report import QualityReport, RuleLine
+from assets.rewriting import Gates
+from validation.balance import Movement, Places
+from validation.coverage import Coverage
+from validation.diversity import Compared, Meanings, QuestionSample, diversity, shared_name
 from validation.facts import FactCounter
-from validation.finished import Finished
-from validation.parity import parity_lines
-from validation.recovery import ceiling, recovery_lines
-from validation.wall import build_wall
+from validation.finished import FinishedUser
+from validation.parity import People, parity_lines
+from validation.recovery import RecoveryTally
+from validation.wall import Wall
 
 Pool = Mapping[str, Iterable[tuple[object, int]]]
 
 
-def make_report(
-    finished: Finished, *, meanings: Meanings | None = None, pool: Pool | None = None, columns: Sequence[ColumnLine] = ()
-) -> QualityReport:
-    """Compute the report. `pool`: each demographic column's values with how many of the pool have them, if it is there."""
-    recipe, episodes, audits = finished.recipe, finished.episodes, finished.audits
-    counter = FactCounter()
-    for episode in episodes:
-        counter.add(episode)
-    facts = counter.facts(failures=finished.failures)
-    return QualityReport(
-        variant=recipe.variant,
-        writer=shared_name(recipe.models.writer.model),
-        judges=tuple(map(shared_name, recipe.models.judge.panel)),
-        users_wanted=recipe.num_users,
-        counts=facts.counts,
-        lengths=facts.lengths,
-        turns_per_user=facts.turns_per_user,
-        golden_changes=_golden_changes(episodes),
-        replaced={f"{stage}: {reason}": count for (stage, reason), count in facts.failures.items()},
-        gates=tuple(_gate_lines(finished.gate_records)),
-        rules=finished.rules,
-        parity=tuple(parity_lines(facts, episodes)),
-        columns=tuple(columns),
-        gate_errors=tuple(gate_error_rates(audits)),
-        calls_per_item={str(gate): calls for gate, calls in calls_per_accepted_item(finished.gate_records).items()},
-        wall=build_wall(episodes, audits, recipe=recipe),
-        recovery=tuple(recovery_lines(audits, episodes)),
-        ceiling=ceiling(audits, episodes),
-        motion=motion(episodes),
-        places=tuple(place_lines(episodes)),
-        diversity=diversity(compared(episodes, recipe=recipe), meanings or Meanings(), recipe=recipe),
-        coverage=() if pool is None else tuple(coverage(finished.personas, pool, recipe=recipe)),
-    )
+@dataclass(frozen=True)
+class Additions:
+    """What the report tells and does not count itself.
+
+    `pool`: each demographic column's values with how many of the pool have them, if it is there.
+    """
+
+    failures: Iterable[Failure] = ()
+    rules: Iterable[RuleLine] = ()
+    columns: Sequence[ColumnLine] = ()
+    meanings: Meanings = field(default_factory=Meanings)
+    pool: Pool | None = None
 
 
-def _golden_changes(episodes: Sequence[Episode]) -> float:
-    steps = [
-        before != after
-        for episode in episodes
-        for question in episode.questions
-        for before, after in zip(question.golden, question.golden[1:], strict=False)
-    ]
-    return round(sum(steps) / max(1, len(steps)), 4)
+class Survey:
+    """Counts all that the report needs while the finished users pass by, so that none of them stays in memory."""
 
+    def __init__(self, recipe: Recipe, *, users: int) -> None:
+        self._recipe = recipe
+        self._facts, self._people, self._coverage = FactCounter(), People(), Coverage()
+        self._gates, self._calls, self._errors = Gates(), GateCalls(), GateErrors()
+        self._wall, self._recovery = Wall(recipe), RecoveryTally()
+        self._movement, self._places, self._golden = Movement(), Places(), GoldenChanges()
+        self._questions = QuestionSample(recipe, users=users)
 
-def _gate_lines(records: Sequence[tuple[str, GateRecord]]) -> Iterator[GateLine]:
-    for gate in sorted({record.gate for _, record in records}):
-        last: dict[tuple[str, str], GateRecord] = {}
-        for user_id, record in records:
-            if record.gate == gate and record.accepted:
-                last[user_id, record.item_id] = record
-        yield GateLine(
-            gate=gate,
-            items=len(last),
-            readings=sum(record.gate == gate for _, record in records),
-            passed_at_once=sum(record.draft == 0 and record.refinement == 0 for record in last.values()),
-            passed_after_refining=sum(record.draft == 0 and record.refinement > 0 for record in last.values()),
-            passed_after_redrafting=sum(record.draft > 0 for record in last.values()),
+    def add(self, user: FinishedUser) -> None:
+        """Take the next user of the set."""
+        for one in (self._facts, self._people, self._movement, self._places, self._golden, self._questions):
+            one.add(user.episode)
+        for one in (self._gates, self._calls):
+            one.add(user.votes)
+        self._wall.add(user.episode, user.audit.judgements if user.audit else ())
+        if user.audit:
+            self._errors.add(user.audit)
+            self._recovery.add(user.audit, user.episode)
+        if user.persona:
+            self._coverage.add(user.persona)
+
+    def compared(self) -> Compared:
+        """The questions whose likeness the report tells."""
+        return self._questions.compared()
+
+    def report(self, additions: Additions) -> QualityReport:
+        """The report on all who have passed."""
+        recipe, facts = self._recipe, self._facts.facts(failures=additions.failures)
+        return QualityReport(
+            variant=recipe.variant,
+            writer=shared_name(recipe.models.writer.model),
+            judges=tuple(map(shared_name, recipe.models.judge.panel)),
+            users_wanted=recipe.num_users,
+            counts=facts.counts,
+            lengths=facts.lengths,
+            turns_per_user=facts.turns_per_user,
+            golden_changes=self._golden.share(),
+            replaced={f"{stage}: {reason}": count for (stage, reason), count in facts.failures.items()},
+            gates=tuple(self._gates.lines()),
+            rules=tuple(additions.rules),
+            parity=tuple(parity_lines(facts, self._people)),
+            columns=tuple(additions.columns),
+            gate_errors=tuple(self._errors.rates()),
+            calls_per_item={str(gate): calls for gate, calls in self._calls.per_item().items()},
+            wall=self._wall.lines(),
+            recovery=tuple(self._recovery.lines()),
+            ceiling=self._recovery.ceiling(),
+            motion=self._movement.motion(),
+            places=tuple(self._places.lines()),
+            diversity=diversity(self.compared(), additions.meanings, recipe=recipe),
+            coverage=() if additions.pool is None else tuple(self._coverage.lines(additions.pool, seed=recipe.seed)),
         )
+
+
+class GoldenChanges:
+    """How often the right option is another than a period before."""
+
+    def __init__(self) -> None:
+        self._steps = self._changes = 0
+
+    def add(self, episode: Episode) -> None:
+        """Take one user."""
+        for question in episode.questions:
+            self._steps += max(0, len(question.golden) - 1)
+            self._changes += sum(before != after for before, after in zip(question.golden, question.golden[1:], strict=False))
+
+    def share(self) -> float:
+        """Of all steps from a period to the next."""
+        return round(self._changes / max(1, self._steps), 4)

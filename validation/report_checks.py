@@ -5,10 +5,10 @@ from typing import Any
 
 import dagster as dg
 
+from assets.markdown import Row, markdown_table
 from assets.partitions import VARIANT_PARTITIONS
+from assets.records.estimate import shown
 from assets.records.report import QualityReport, WallLine
-from assets.stage import Row, markdown_table
-from validation.report_words import shown
 
 MOST_CROSSED = 3
 

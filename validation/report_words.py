@@ -5,14 +5,6 @@ from assets.records.estimate import Estimate
 SPACE = "\N{NO-BREAK SPACE}"
 
 
-def shown(estimate: Estimate) -> str:
-    """A share with its interval, as in 0.25 (0.21 to 0.29)."""
-    if estimate.value is None:
-        return "-"
-    ends = "" if estimate.low is None or estimate.high is None else f" ({estimate.low:.2f} to {estimate.high:.2f})"
-    return f"{estimate.value:.2f}{ends}"
-
-
 def percent(share: float | None) -> str:
     """A share as percent with one decimal."""
     return "-" if share is None else f"{100 * share:.1f}{SPACE}%"

@@ -1,8 +1,8 @@
 """A rule names one truth and yields its violations; everything else (checks, report) is derived from it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from pydantic import ValidationError
 
@@ -10,6 +10,7 @@ from assets.records.base import Record, StageName, UserRecord
 from assets.records.recipe import Recipe
 
 Beside = Mapping[StageName, Mapping[str, UserRecord]]
+MOST_KEPT = 100
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Rule:
 
     name: str
     truth: str
-    find: Callable[..., Iterable[Any]]
+    find: Callable[..., Any]
     blocking: bool = True
     beside: tuple[StageName, ...] = ()
 
@@ -50,35 +51,84 @@ class Rule:
             return [f"cannot be judged, since it lacks {error}"]
 
 
+class Tally(Protocol):
+    """What a rule about the set remembers of the users who passed by; the fewer bytes for each, the better."""
+
+    def add(self, record: Any, /) -> None: ...
+
+    def violations(self) -> Iterator[Violation]: ...
+
+
 @dataclass(frozen=True)
 class SetRule(Rule):
-    """A truth about all users together: `find` is called once, with all records and the recipe, and yields Violations."""
+    """A truth about all users together: `find` makes a tally, which sees every record once and then yields Violations."""
 
-    def violations(self, records: Sequence[UserRecord], *, recipe: Recipe, beside: Beside) -> Iterator[Violation]:
-        """What contradicts the rule in the set."""
-        yield from self.find(records, recipe)
+    find: Callable[[], Tally]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Outcome:
-    """A rule's result over a set of users; passing rules have one too."""
+    """A rule's result over a set of users; passing rules have one too.
+
+    `count` violations were found, by `broken` users; of the `violations` themselves only the first are kept.
+    """
 
     rule: Rule
-    users: int
-    violations: tuple[Violation, ...]
+    users: int = 0
+    count: int = 0
+    broken: int = 0
+    violations: list[Violation] = field(default_factory=list[Violation])
 
     @property
     def passed(self) -> bool:
         """True when nothing contradicts the rule."""
-        return not self.violations
+        return not self.count
+
+    def add(self, found: Iterable[Violation]) -> None:
+        """Take more violations; those of a user come together."""
+        last = ""
+        for violation in found:
+            self.count += 1
+            self.broken += violation.user_id != last
+            last = violation.user_id
+            if len(self.violations) < MOST_KEPT:
+                self.violations.append(violation)
+
+
+class RuleRun:
+    """Rules applied to users who pass by some at a time, so that no more than those are in memory."""
+
+    def __init__(self, rules: Sequence[Rule], *, recipe: Recipe) -> None:
+        self._recipe = recipe
+        self._outcomes = [Outcome(rule) for rule in rules]
+        self._tallies = [rule.find() if isinstance(rule, SetRule) else None for rule in rules]
+
+    def add(self, records: Sequence[UserRecord], *, beside: Beside) -> None:
+        """Apply every rule to these users. `beside`: their records of other stages, by stage and user."""
+        for outcome, tally in zip(self._outcomes, self._tallies, strict=True):
+            outcome.users += len(records)
+            if tally is None:
+                outcome.add(outcome.rule.violations(records, recipe=self._recipe, beside=beside))
+            else:
+                for record in records:
+                    tally.add(record)
+
+    def outcomes(self) -> list[Outcome]:
+        """What became of each rule, once all users have passed."""
+        for outcome, tally in zip(self._outcomes, self._tallies, strict=True):
+            if tally is not None:
+                outcome.add(tally.violations())
+        self._tallies = [None] * len(self._tallies)
+        return self._outcomes
 
 
 def apply_rules(
     rules: Sequence[Rule], records: Iterable[UserRecord], *, recipe: Recipe, beside: Beside | None = None
 ) -> list[Outcome]:
-    """Apply every rule to all records. `beside`: the records of other stages, by stage and user, that the rules look at."""
-    whole = list(records)
-    return [Outcome(rule, len(whole), tuple(rule.violations(whole, recipe=recipe, beside=beside or {}))) for rule in rules]
+    """Apply every rule to all of a few records. `beside`: the records of other stages, by stage and user."""
+    run = RuleRun(rules, recipe=recipe)
+    run.add(list(records), beside=beside or {})
+    return run.outcomes()
 
 
 def expect(holds: bool, message: str) -> Iterator[str]:

@@ -11,9 +11,9 @@ from assets.records.trajectory import StateTrajectory
 from assets.session_queries import MAX_STATES_PER_INITIAL_QUERY
 from assets.session_times import WEEKS_BEFORE_START
 from assets.state_trajectory import period_dates
+from assets.wording import alike, spells
 from validation.rules import Rule, expect, invariants
 from validation.votes import accepting_votes
-from validation.wording import alike, spells
 
 
 def _sessions(record: SessionSet) -> Iterator[Session]:

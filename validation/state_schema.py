@@ -7,8 +7,8 @@ from assets.records.question import QuestionSet
 from assets.records.recipe import Recipe
 from assets.records.schema import StateSchema
 from assets.state_schema import originals_of
+from assets.wording import alike, spells
 from validation.rules import Rule, expect, invariants
-from validation.wording import alike, spells
 
 
 def every_original_type_is_mapped_once(schema: StateSchema, questions: QuestionSet, _: Recipe) -> Iterator[str]:

@@ -3,51 +3,88 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from assets.records.audit import Probe, UserAudit
+from assets.records.audit import Judgement, Probe
 from assets.records.episode import Episode
 from assets.records.estimate import Estimate
 from assets.records.recipe import Recipe
 from assets.records.report import Verdict, WallLine, WorstItem
-from validation.wall_cues import STALE, TEXT_CUES, TOLD, Asked, Cue, Weights, places
+from validation.wall_cues import LAST, STALE, TEXT_CUES, TOLD, Asked, Cue, Weights, place
 from validation.wall_measure import Measured, Pick
 
-WORST_ITEMS = 3
 PROBES: dict[Probe, str] = {
     "options_only": "a judge who sees the options alone",
     "question_only": "a judge who sees question and options, but nothing of the user",
     "profile_only": "a judge who sees profile, question and options, but no session",
 }
+Judged = Mapping[tuple[Probe, str], Sequence[str | None]]
 
 
-def build_wall(episodes: Sequence[Episode], audits: Iterable[UserAudit], *, recipe: Recipe) -> tuple[WallLine, ...]:
-    """All lines; those of judges where there are audits. The stale one is limited by the recipe's `least_change`."""
-    asked = [Asked(episode, question) for episode in episodes for question in episode.questions]
-    most_options = max((len(one.question.answer_choices) for one in asked), default=0)
-    cues = [*places(most_options), *TEXT_CUES, STALE, *_judges(audits), *TOLD]
-    measured = {cue.name: Measured(cue, _picks(cue, asked)) for cue in cues}
-    accuracies = _accuracies(measured, seed=recipe.seed)
-    lines = [_line(one, accuracies[name], limit=_limit(one, measured, recipe)) for name, one in measured.items() if one.picks]
-    return (_random_line(measured["place 1"]), *lines) if asked else ()
+class Wall:
+    """Measures every way to choose while the users pass by; some four hundred bytes stay of each."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        self._recipe = recipe
+        self._users: list[str] = []
+        self._places: list[Measured] = []
+        self._judges: dict[Probe, Measured] = {
+            probe: Measured(Cue(probe.replace("_", " "), told, _nothing)) for probe, told in PROBES.items()
+        }
+        self._cues = {cue.name: Measured(cue) for cue in (LAST, *TEXT_CUES, STALE, *TOLD)}
+
+    def add(self, episode: Episode, judgements: Iterable[Judgement] = ()) -> None:
+        """Take one user and what judges chose; who cannot tell guesses, and who was asked again spreads the choice."""
+        number, judged = len(self._users), defaultdict[tuple[Probe, str], list[str | None]](list)
+        self._users.append(episode.user_id)
+        for one in judgements:
+            judged[one.probe, one.question_id].append(one.chosen)
+        for question in episode.questions:
+            asked, options = Asked(episode, question), len(question.answer_choices)
+            self._places.extend(Measured(place(index)) for index in range(len(self._places), options))
+            shares = asked.golden_shares()
+            for measured in (*self._places[:options], *self._cues.values()):
+                if (weights := measured.cue.take(asked)) is not None:
+                    measured.add(Pick(asked, weights, shares), user=number)
+            for probe, measured in self._judges.items():
+                if weights := _judged(asked, judged, probe):
+                    measured.add(Pick(asked, weights, shares), user=number)
+
+    def lines(self) -> tuple[WallLine, ...]:
+        """All lines; those of judges where there are audits. The stale one is limited by the recipe's `least_change`."""
+        told = {cue.name for cue in TOLD}
+        plain, last = ([one for name, one in self._cues.items() if (name in told) == kind] for kind in (False, True))
+        ordered = [*self._places, *plain, *self._judges.values(), *last]
+        measured = {one.cue.name: one for one in ordered if one.pairs}
+        if not measured:
+            return ()
+        accuracies = self._accuracies(measured)
+        lines = [_line(one, accuracies[name], limit=_limit(one, measured, self._recipe)) for name, one in measured.items()]
+        return (_random_line(measured["place 1"]), *lines)
+
+    def _accuracies(self, measured: Mapping[str, Measured]) -> dict[str, Estimate]:
+        """Accuracy by cue, with intervals from the same resampled users."""
+        import numpy as np
+
+        from assets.intervals import Sample, Tallies, share
+
+        # The draw goes by the order of ids, whatever the order in which users came.
+        order = sorted(range(len(self._users)), key=self._users.__getitem__)
+        rows = np.empty(len(order), dtype=np.int64)
+        rows[order] = np.arange(len(order))
+        counts = {f"{name} {what}": np.zeros((len(order), 1)) for name in measured for what in ("right", "asked")}
+        for name, one in measured.items():
+            counts[f"{name} right"][rows[one.users], 0] = one.right
+            counts[f"{name} asked"][rows[one.users], 0] = one.asked
+        sample = Sample.of(Tallies(tuple(self._users[place] for place in order), counts), seed=self._recipe.seed)
+        return {name: sample.estimate(share(f"{name} right", f"{name} asked")) for name in measured}
 
 
-def _picks(cue: Cue, asked: Sequence[Asked]) -> list[Pick]:
-    taken = ((one, cue.take(one)) for one in asked)
-    return [Pick(one, weights, one.golden_shares()) for one, weights in taken if weights is not None]
+def _nothing(_: Asked) -> None:
+    """What judges chose is no program over the texts."""
 
 
-def _judges(audits: Iterable[UserAudit]) -> Iterator[Cue]:
-    """What judges chose; who cannot tell guesses. A judge asked more than once spreads the choice."""
-    chosen: dict[tuple[Probe, str, str], list[str | None]] = defaultdict(list)
-    for audit in audits:
-        for one in audit.judgements:
-            chosen[one.probe, audit.user_id, one.question_id].append(one.chosen)
-    for probe, meaning in PROBES.items():
-        yield Cue(probe.replace("_", " "), meaning, lambda asked, probe=probe: _judged(asked, chosen, probe))
-
-
-def _judged(asked: Asked, chosen: Mapping[tuple[Probe, str, str], Sequence[str | None]], probe: Probe) -> Weights | None:
+def _judged(asked: Asked, chosen: Judged, probe: Probe) -> Weights | None:
     ids = [choice.choice_id for choice in asked.question.answer_choices]
-    found = chosen.get((probe, asked.episode.user_id, asked.question.question_id))
+    found = chosen.get((probe, asked.question.question_id))
     if not found:
         return None
     return tuple(sum(1 / len(ids) if one is None else one == own for one in found) / len(found) for own in ids)
@@ -70,26 +107,6 @@ def _limit(one: Measured, measured: Mapping[str, Measured], recipe: Recipe) -> f
     return min(1.0, at_least + recipe.wall.margin)
 
 
-def _accuracies(measured: Mapping[str, Measured], *, seed: int) -> dict[str, Estimate]:
-    """Accuracy by cue, with intervals from the same resampled users."""
-    import numpy as np
-
-    from assets.intervals import Sample, Tallies, share
-
-    users = sorted({pick.asked.episode.user_id for one in measured.values() for pick in one.picks})
-    if not users:
-        return {}
-    rows = {user: row for row, user in enumerate(users)}
-    counts = {f"{name} {what}": np.zeros((len(users), 1)) for name in measured for what in ("right", "asked")}
-    for name, one in measured.items():
-        for pick in one.picks:
-            row = rows[pick.asked.episode.user_id]
-            counts[f"{name} right"][row] += pick.periods * (pick.gain + 1 / len(pick.shares))
-            counts[f"{name} asked"][row] += pick.periods
-    sample = Sample.of(Tallies(tuple(users), counts), seed=seed)
-    return {name: sample.estimate(share(f"{name} right", f"{name} asked")) for name in measured}
-
-
 def _line(one: Measured, accuracy: Estimate, *, limit: float) -> WallLine:
     return WallLine(
         cue=one.cue.name,
@@ -100,7 +117,7 @@ def _line(one: Measured, accuracy: Estimate, *, limit: float) -> WallLine:
         luck=round(one.luck, 6),
         limit=round(limit, 6),
         verdict=_verdict(one, accuracy, limit=limit),
-        worst=() if one.cue in TOLD else tuple(_worst(one.picks)),
+        worst=() if one.cue in TOLD else tuple(_worst(one.worst)),
     )
 
 
@@ -115,18 +132,16 @@ def _verdict(one: Measured, accuracy: Estimate, *, limit: float) -> Verdict:
     return "crossed" if beyond else "holds"
 
 
-def _worst(picks: Sequence[Pick]) -> Iterator[WorstItem]:
-    """The questions that gain most, the earlier first among equals."""
-    for pick in sorted(picks, key=lambda pick: -pick.gain)[:WORST_ITEMS]:
-        if pick.gain > 0:
-            taken = pick.weights.index(max(pick.weights))
-            yield WorstItem(
-                user_id=pick.asked.episode.user_id,
-                question_id=pick.asked.question.question_id,
-                query=pick.asked.question.query,
-                text=pick.asked.answers[taken],
-                share=round(pick.gain + 1 / len(pick.shares), 6),
-            )
+def _worst(picks: Sequence[tuple[float, Pick]]) -> Iterator[WorstItem]:
+    for gain, pick in picks:
+        taken = pick.weights.index(max(pick.weights))
+        yield WorstItem(
+            user_id=pick.asked.episode.user_id,
+            question_id=pick.asked.question.question_id,
+            query=pick.asked.question.query,
+            text=pick.asked.answers[taken],
+            share=round(gain + 1 / len(pick.shares), 6),
+        )
 
 
 def _random_line(one: Measured) -> WallLine:

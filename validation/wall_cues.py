@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from assets.records.episode import Episode, EpisodeQuestion
@@ -102,14 +102,13 @@ def _at(place: int) -> Callable[[Asked], Weights | None]:
     return take
 
 
-def places(count: int) -> Iterator[Cue]:
+def place(index: int) -> Cue:
     """Always the option at one place, over the questions that have it; the first is the usual constant choice."""
-    for place in range(count):
-        meaning = "always the first option shown" if place == 0 else f"always option {place + 1}, of questions that have one"
-        yield Cue(f"place {place + 1}", meaning, _at(place))
-    yield Cue("last place", "always the last option shown", lambda asked: _at(len(asked.answers) - 1)(asked))
+    meaning = "always the first option shown" if index == 0 else f"always option {index + 1}, of questions that have one"
+    return Cue(f"place {index + 1}", meaning, _at(index))
 
 
+LAST = Cue("last place", "always the last option shown", lambda asked: _at(len(asked.answers) - 1)(asked))
 TEXT_CUES = (
     Cue("longest", "the option with the most characters", _longest),
     Cue("shortest", "the option with the fewest characters", _shortest),

@@ -5,14 +5,15 @@ period. So luck has a closed form: options are shown in shuffled order and none 
 nothing takes each with equal chance.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from array import array
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from validation.wall_cues import Asked, Cue, Weights
 
 # A clean set passes this once in ten thousand times: a blocked release must mean something, and there are some twenty lines.
 LUCK_DEVIATIONS = 3.72
+WORST_ITEMS = 3
 
 
 class Pick(NamedTuple):
@@ -39,30 +40,55 @@ class Pick(NamedTuple):
         return spread[0] * spread[1] / (count - 1) if count > 1 else 0.0
 
 
-@dataclass(frozen=True)
+def _numbers() -> "array[float]":
+    return array("d")
+
+
+@dataclass
 class Measured:
-    """A cue's picks over the whole set; `limit` is what its accuracy may be."""
+    """A cue's picks over the whole set, summed up while the users pass by.
+
+    `pairs` are (question, period) pairs; of each user, who has a number, how many were got right and asked is kept, and of
+    the picks themselves the `worst` alone: those that gain most, the earlier first among equals.
+    """
 
     cue: Cue
-    picks: Sequence[Pick]
+    pairs: int = 0
+    guessed: float = 0.0
+    gained: float = 0.0
+    scattered: float = 0.0
+    users: "array[int]" = field(default_factory=lambda: array("q"))
+    right: "array[float]" = field(default_factory=_numbers)
+    asked: "array[float]" = field(default_factory=_numbers)
+    worst: list[tuple[float, Pick]] = field(default_factory=list[tuple[float, Pick]])
 
-    @property
-    def pairs(self) -> int:
-        """(question, period) pairs."""
-        return sum(pick.periods for pick in self.picks)
+    def add(self, pick: Pick, *, user: int) -> None:
+        """Take one pick; those of a user come together."""
+        gain, periods, options = pick.gain, pick.periods, len(pick.shares)
+        if not self.users or self.users[-1] != user:
+            self.users.append(user)
+            self.right.append(0.0)
+            self.asked.append(0.0)
+        self.right[-1] += periods * (gain + 1 / options)
+        self.asked[-1] += periods
+        self.pairs += periods
+        self.guessed += periods / options
+        self.gained += gain * periods
+        self.scattered += periods**2 * pick.variance
+        if gain > (self.worst[-1][0] if len(self.worst) == WORST_ITEMS else 0):
+            self.worst = sorted([*self.worst, (gain, pick)], key=lambda one: -one[0])[:WORST_ITEMS]
 
     @property
     def random(self) -> float:
         """The accuracy of a uniform guess over the same pairs."""
-        return sum(pick.periods / len(pick.shares) for pick in self.picks) / max(1, self.pairs)
+        return self.guessed / max(1, self.pairs)
 
     @property
     def accuracy(self) -> float:
         """The share of pairs got right."""
-        return self.random + sum(pick.gain * pick.periods for pick in self.picks) / max(1, self.pairs)
+        return self.random + self.gained / max(1, self.pairs)
 
     @property
     def luck(self) -> float:
         """The accuracy that mere luck passes once in ten thousand sets."""
-        variance = sum((pick.periods / max(1, self.pairs)) ** 2 * pick.variance for pick in self.picks)
-        return self.random + LUCK_DEVIATIONS * variance**0.5
+        return self.random + LUCK_DEVIATIONS * self.scattered**0.5 / max(1, self.pairs)

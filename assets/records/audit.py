@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from assets.records.base import Name, Record, UserRecord
 from assets.records.gate import GateName
 
@@ -16,14 +18,14 @@ class Decoy(Record):
     `kind` names how it was made. The gate errs where `accepted` differs from `right`: a false accept or a false reject.
     """
 
-    gate: GateName
-    item_id: Name
-    kind: Name
-    text: str
-    label: dict[str, str]
-    right: bool
-    accepted: bool
-    readings: int
+    gate: GateName = Field(description="the gate that is tried")
+    item_id: Name = Field(description="which query or answer of the user")
+    kind: Name = Field(description="how the label was made")
+    text: str = Field(description="what the judges read")
+    label: dict[str, str] = Field(description="what they are told to find in it")
+    right: bool = Field(description="whether the label is the true one")
+    accepted: bool = Field(description="whether the gate accepted the text under this label")
+    readings: int = Field(description="calls that this took")
 
 
 class Judgement(Record):
@@ -33,16 +35,16 @@ class Judgement(Record):
     `sample` counts how often the same was asked before: an item that a judge misses is asked again.
     """
 
-    probe: Probe
-    question_id: Name
-    period: int | None
-    expected: Name
-    chosen: Name | None
-    sample: int = 0
+    probe: Probe = Field(description="what the judge was shown")
+    question_id: Name = Field(description="the question")
+    period: int | None = Field(description="the period whose state counts; none where it is a variant's own")
+    expected: Name = Field(description="the right choice")
+    chosen: Name | None = Field(description="the judge's choice; none for: cannot tell")
+    sample: int = Field(default=0, description="how often the same was asked before")
 
 
 class UserAudit(UserRecord):
     """All decoys and judgements of one user; judges that wrote or accepted the items saw none of these calls."""
 
-    decoys: tuple[Decoy, ...] = ()
-    judgements: tuple[Judgement, ...] = ()
+    decoys: tuple[Decoy, ...] = Field(default=(), description="texts under labels of which the truth is known")
+    judgements: tuple[Judgement, ...] = Field(default=(), description="recoveries and guesses, one for each call")

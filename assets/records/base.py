@@ -3,7 +3,7 @@
 import hashlib
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
@@ -34,7 +34,12 @@ class Record(BaseModel):
 class UserRecord(Record):
     """What one stage made for one user. `user_id` is the persona's uuid."""
 
-    user_id: Name
+    user_id: Name = Field(description="the persona's uuid")
+
+
+def unit(name: str) -> dict[str, JsonValue]:
+    """For `json_schema_extra` of a number's field: the unit it is counted in."""
+    return {"unit": name}
 
 
 def duplicates(items: tuple[str, ...] | list[str]) -> list[str]:

@@ -3,7 +3,7 @@
 from datetime import date
 from typing import Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from assets.records.answer import AnswerChoice, QuestionAnswers
 from assets.records.base import Record, Text, UserRecord
@@ -16,23 +16,23 @@ from assets.records.trajectory import StateTrajectory, StateUpdate, TrajectoryPe
 class EpisodePeriod(Record):
     """A period with its sessions; `update_counts` is how often each variable has changed up to its end."""
 
-    period_start: date | None
-    period_end: date
-    period_summary: str | None
-    sessions: tuple[Session, ...]
-    state: dict[str, str]
-    updates: tuple[StateUpdate, ...]
-    update_counts: dict[str, int]
+    period_start: date | None = Field(description="first day; none of the initial period")
+    period_end: date = Field(description="the day on which the state is as given")
+    period_summary: str | None = Field(description="what happened, in a few words; none of the initial period")
+    sessions: tuple[Session, ...] = Field(description="in order of time")
+    state: dict[str, str] = Field(description="every variable's value at the end")
+    updates: tuple[StateUpdate, ...] = Field(description="what changed since the period before")
+    update_counts: dict[str, int] = Field(description="how often each variable has changed so far")
 
 
 class EpisodeQuestion(Record):
     """A question with its options; `golden[t]` is the choice id that is right at the end of period t."""
 
-    question_id: str
-    query: Text
-    required_info: tuple[str, ...]
-    answer_choices: tuple[AnswerChoice, ...]
-    golden: tuple[str, ...]
+    question_id: str = Field(description="q01, q02, ...")
+    query: Text = Field(description="the question in the user's words")
+    required_info: tuple[str, ...] = Field(description="state variables, in the order of every variant's values")
+    answer_choices: tuple[AnswerChoice, ...] = Field(description="the options in the order shown")
+    golden: tuple[str, ...] = Field(description="by period, the choice_id that is right at its end")
 
 
 class Episode(UserRecord):
@@ -40,11 +40,11 @@ class Episode(UserRecord):
     period's state, and it is the golden one; every update is exposed by a session of its period, and nothing else is.
     """
 
-    start_date: date
-    user_profile: UserProfile
-    state_schema: StateSchema
-    periods: tuple[EpisodePeriod, ...]
-    questions: tuple[EpisodeQuestion, ...]
+    start_date: date = Field(description="day of the initial state")
+    user_profile: UserProfile = Field(description="who the user is")
+    state_schema: StateSchema = Field(description="the variables, and the questions in terms of them")
+    periods: tuple[EpisodePeriod, ...] = Field(description="the initial period, then all others in order")
+    questions: tuple[EpisodeQuestion, ...] = Field(description="the questions with their options")
 
     @model_validator(mode="after")
     def is_consistent(self) -> Self:

@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from assets.records.base import Name, Record
 
 GateName = Literal["exposure", "recovery", "choice"]
@@ -15,13 +17,13 @@ class GateRecord(Record):
     `judge` is the model that read.
     """
 
-    gate: GateName
-    item_id: Name
-    draft: int
-    refinement: int
-    vote: int
-    judge: Name
-    text: str
-    target: dict[str, str]
-    reading: dict[str, str]
-    accepted: bool
+    gate: GateName = Field(description="exposure, recovery or choice")
+    item_id: Name = Field(description="which query or answer of the user")
+    draft: int = Field(description="how often it had been drafted anew")
+    refinement: int = Field(description="how often this draft had been refined")
+    vote: int = Field(description="which vote on this text, from 0")
+    judge: Name = Field(description="the model that read")
+    text: str = Field(description="what was read")
+    target: dict[str, str] = Field(description="what should be read")
+    reading: dict[str, str] = Field(description="what was read out of it; empty for: cannot tell")
+    accepted: bool = Field(description="whether this vote accepts the text")

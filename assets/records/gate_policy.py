@@ -4,7 +4,7 @@ from typing import Literal, Self, cast
 
 from pydantic import Field, model_validator
 
-from assets.records.base import Record
+from assets.records.base import Record, unit
 
 PAPER: dict[str, object] = {"votes": 1, "votes_needed": 1, "cannot_tell": False, "unexposed": 0, "reverse": False}
 
@@ -16,14 +16,24 @@ class GatePolicy(Record):
     """
 
     policy: Literal["standard", "paper"] = Field(default="standard", description="paper: one forced choice, nothing else")
-    votes: int = Field(default=2, ge=1, le=15, description="judgements per draft")
-    votes_needed: int = Field(default=2, ge=1, le=15, description="accepting judgements that a draft needs")
+    votes: int = Field(default=2, ge=1, le=15, description="judgements per draft", json_schema_extra=unit("votes"))
+    votes_needed: int = Field(
+        default=2, ge=1, le=15, description="accepting judgements that a draft needs", json_schema_extra=unit("votes")
+    )
     cannot_tell: bool = Field(default=True, description="judges may say that the text does not settle it")
-    unexposed: int = Field(default=3, ge=0, le=20, description="variables per query that a judge must not be able to read")
+    unexposed: int = Field(
+        default=3, ge=0, le=20, description="what no judge may be able to read in a query", json_schema_extra=unit("variables")
+    )
     reverse: bool = Field(default=True, description="a judge who knows the state must choose the answer written for it")
-    max_refinements: int = Field(default=3, ge=0, le=20)
-    max_redrafts: int = Field(default=1, ge=0, le=5)
-    max_reasks: int = Field(default=3, ge=0, le=10, description="times a reply that breaks a rule is sent back")
+    max_refinements: int = Field(
+        default=3, ge=0, le=20, description="times a refused draft is mended", json_schema_extra=unit("refinements")
+    )
+    max_redrafts: int = Field(
+        default=1, ge=0, le=5, description="times a text is drafted anew after that", json_schema_extra=unit("redrafts")
+    )
+    max_reasks: int = Field(
+        default=3, ge=0, le=10, description="times a reply that breaks a rule is sent back", json_schema_extra=unit("calls")
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -5,6 +5,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic import Field
+
 from assets.records.base import UserRecord
 
 PERSONA_COLUMNS = (
@@ -41,28 +43,28 @@ CONTROLS = {"n": "\n", "r": "\r", "t": "\t"}
 class Persona(UserRecord):
     """A persona as sampled; null and empty strings of the pool are both ""."""
 
-    professional_persona: str
-    sports_persona: str
-    arts_persona: str
-    travel_persona: str
-    culinary_persona: str
-    persona: str
-    cultural_background: str
-    skills_and_expertise: str
-    skills_and_expertise_list: tuple[str, ...]
-    hobbies_and_interests: str
-    hobbies_and_interests_list: tuple[str, ...]
-    career_goals_and_ambitions: str
-    sex: str
-    age: int
-    marital_status: str
-    education_level: str
-    bachelors_field: str
-    occupation: str
-    city: str
-    state: str
-    zipcode: str
-    country: str
+    professional_persona: str = Field(description="the person at work")
+    sports_persona: str = Field(description="the person and sports")
+    arts_persona: str = Field(description="the person and the arts")
+    travel_persona: str = Field(description="the person and travelling")
+    culinary_persona: str = Field(description="the person and food")
+    persona: str = Field(description="the person in two or three sentences")
+    cultural_background: str = Field(description="family, places and values")
+    skills_and_expertise: str = Field(description="what the person can do, as prose")
+    skills_and_expertise_list: tuple[str, ...] = Field(description="the same, one by one")
+    hobbies_and_interests: str = Field(description="what the person likes to do, as prose")
+    hobbies_and_interests_list: tuple[str, ...] = Field(description="the same, one by one")
+    career_goals_and_ambitions: str = Field(description="what the person wants to reach")
+    sex: str = Field(description="as the census has it")
+    age: int = Field(description="in years")
+    marital_status: str = Field(description="code of the census")
+    education_level: str = Field(description="code of the census")
+    bachelors_field: str = Field(description="code of the census, for those with a degree")
+    occupation: str = Field(description="code of the census")
+    city: str = Field(description="where the person lives")
+    state: str = Field(description="of the country")
+    zipcode: str = Field(description="as text, with its leading zeros")
+    country: str = Field(description="as the pool writes it")
 
     @classmethod
     def from_row(cls, row: Mapping[str, object]) -> "Persona":

@@ -2,7 +2,7 @@
 
 from typing import Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from assets.records.base import Name, Record, Text, UserRecord, duplicates
 
@@ -10,8 +10,8 @@ from assets.records.base import Name, Record, Text, UserRecord, duplicates
 class RequiredInfo(Record):
     """An information type with its mutually exclusive choices, as first drafted."""
 
-    info_type: Name
-    info_choices: tuple[Name, ...]
+    info_type: Name = Field(description="what the answer depends on, as first named")
+    info_choices: tuple[Name, ...] = Field(description="values that exclude each other")
 
     @model_validator(mode="after")
     def choices_differ(self) -> Self:
@@ -24,9 +24,9 @@ class RequiredInfo(Record):
 class Question(Record):
     """One question; the info types within it differ."""
 
-    question_id: Name
-    text: Text
-    required_info: tuple[RequiredInfo, ...]
+    question_id: Name = Field(description="q01, q02, ...")
+    text: Text = Field(description="the question in the user's words")
+    required_info: tuple[RequiredInfo, ...] = Field(description="the information types that its answer depends on")
 
     @model_validator(mode="after")
     def types_differ(self) -> Self:
@@ -39,7 +39,7 @@ class Question(Record):
 class QuestionSet(UserRecord):
     """All questions of one user, distinct by their words."""
 
-    questions: tuple[Question, ...]
+    questions: tuple[Question, ...] = Field(description="what the user may ask at any time")
 
     @model_validator(mode="after")
     def questions_differ(self) -> Self:

@@ -6,71 +6,28 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from assets.records.again import Again, times_again
 from assets.records.audit_policy import AuditPolicy
-from assets.records.base import Name, Record
+from assets.records.base import Name, Record, StageName, unit
 from assets.records.gate_policy import GatePolicy
+from assets.records.model_policy import ROLES, Models
 from assets.records.report_policy import DiversityPolicy, WallPolicy
-from prompts.template import Role, Warmth
 
 LANGUAGES = {"en": "English", "zh": "Simplified Chinese"}
-Transport = Literal["live", "batch"]
-ROLES: tuple[Role, ...] = ("writer", "judge", "user_simulator")
 # Field groups that decide when and how calls are made, but not what is asked and so no row.
 ONLY_HOW_CALLS_ARE_MADE = {"budget": True, "models": {role: {"transport"} for role in ROLES}}
 ONLY_WHOSE_POOL = {"paths", "license", "attribution"}
 ONLY_WHICH_USERS = frozenset({"variant", "num_users", "num_reserve", "users_per_shard", "exclude_ids", "pool"})
+# What is asked again of one user is in that user's `sample`, see `Recipe.for_stage`.
+ONLY_SOME_USERS = frozenset({"again"})
 ONLY_HOW_IT_IS_REPORTED = frozenset({"wall", "diversity"})
-
-
-class ModelSpec(Record):
-    """One model in one role. `temperature` None: the parameter is not sent (reasoning models)."""
-
-    model: Name = "gpt-4.1"
-    temperature: float | None = Field(default=0.2, ge=0, le=2)
-    creative_temperature: float | None = Field(default=1.0, ge=0, le=2, description="for questions and state updates")
-    max_output_tokens: int = Field(default=8192, gt=0)
-    transport: Transport = Field(default="live", description="batch: in batch jobs, at half the price and within a day")
-
-    def temperature_for(self, warmth: Warmth) -> float | None:
-        """The temperature of a prompt, by its warmth."""
-        return self.creative_temperature if warmth == "creative" else self.temperature
-
-
-class JudgeSpec(ModelSpec):
-    """A model that judges, at temperature 0 unless the recipe says otherwise."""
-
-    temperature: float | None = Field(default=0.0, ge=0, le=2)
-    creative_temperature: float | None = Field(default=0.0, ge=0, le=2)
-    further: tuple[Name, ...] = Field(default=(), description="more models that judge by turns, under the same settings")
-
-    @property
-    def panel(self) -> tuple[str, ...]:
-        """All judge models, in the order of their turns."""
-        return (self.model, *self.further)
-
-
-class Models(Record):
-    """Who writes, who judges, who plays the user."""
-
-    writer: ModelSpec = ModelSpec()
-    judge: JudgeSpec = JudgeSpec()
-    user_simulator: ModelSpec = ModelSpec()
-
-    @property
-    def batched(self) -> bool:
-        """Whether any role's calls go in batch jobs."""
-        return any(self.for_role(role).transport == "batch" for role in ROLES)
-
-    def for_role(self, role: Role) -> ModelSpec:
-        """The model of a prompt's role."""
-        return {"writer": self.writer, "judge": self.judge, "user_simulator": self.user_simulator}[role]
 
 
 class PoolSpec(Record):
     """Where personas come from and how they are sampled. No paths: the project's own pool."""
 
     paths: tuple[str, ...] = Field(default=(), description="Parquet or JSONL files or globs")
-    strategy: Literal["uniform", "stratified", "sql"] = "uniform"
+    strategy: Literal["uniform", "stratified", "sql"] = Field(default="uniform", description="how personas are sampled")
     columns: tuple[str, ...] = Field(default=(), description="strata of the stratified strategy")
     query: str = Field(default="", description="SQL that selects uuid from the view `pool`, for the sql strategy")
     license: str = Field(default="", description="the license of the pool's personas, for the card")
@@ -89,8 +46,16 @@ class PoolSpec(Record):
 class Budget(Record):
     """What making the variant may cost over all its runs; at the limit a run pauses, with a higher one it goes on."""
 
-    max_cost_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False, description="in US dollars")
-    max_tokens: int | None = Field(default=None, gt=0, description="input and output tokens of paid calls")
+    max_cost_usd: float | None = Field(
+        default=None,
+        gt=0,
+        allow_inf_nan=False,
+        description="most that paid calls may cost",
+        json_schema_extra=unit("US dollars"),
+    )
+    max_tokens: int | None = Field(
+        default=None, gt=0, description="input and output of paid calls at most", json_schema_extra=unit("tokens")
+    )
 
 
 class Recipe(Record):
@@ -99,25 +64,61 @@ class Recipe(Record):
     variant: Name
     start_date: date = Field(default=date(2020, 10, 1), description="day of the initial state")
     language: Literal["en", "zh"] = Field(default="en", description="language of the generated text")
-    num_users: int = Field(default=20, ge=1)
-    num_reserve: int = Field(default=10, ge=0, description="personas that replace users who cannot be finished")
-    num_questions: int = Field(default=10, ge=1, le=100, description="questions per user")
-    num_states_per_question: int = Field(default=2, ge=1, le=6, description="N_s")
-    num_choices_per_state: int = Field(default=3, ge=2, le=10)
-    num_periods: int = Field(default=10, ge=1, le=200, description="N_p, periods after the initial one")
-    num_months_per_period: int = Field(default=3, ge=1, le=24)
-    num_changes_per_period: int = Field(default=4, ge=1, le=50, description="state updates, one more or fewer is fine")
-    max_changes_per_state: int = Field(default=3, ge=1, le=200)
-    min_variants_per_question: int = Field(default=4, ge=2, le=20, description="answer options per question at least")
+    num_users: int = Field(default=20, ge=1, description="users in the variant", json_schema_extra=unit("users"))
+    num_reserve: int = Field(
+        default=10, ge=0, description="stand-ins for users who cannot be finished", json_schema_extra=unit("personas")
+    )
+    num_questions: int = Field(
+        default=10, ge=1, le=100, description="questions asked of every user", json_schema_extra=unit("questions")
+    )
+    num_states_per_question: int = Field(
+        default=2, ge=1, le=6, description="variables that an answer depends on, N_s", json_schema_extra=unit("state variables")
+    )
+    num_choices_per_state: int = Field(
+        default=3, ge=2, le=10, description="values that a state variable may have", json_schema_extra=unit("choices")
+    )
+    num_periods: int = Field(
+        default=10, ge=1, le=200, description="periods after the initial one, N_p", json_schema_extra=unit("periods")
+    )
+    num_months_per_period: int = Field(
+        default=3, ge=1, le=24, description="months from one state to the next", json_schema_extra=unit("months")
+    )
+    num_changes_per_period: int = Field(
+        default=4,
+        ge=1,
+        le=50,
+        description="state updates in a period, one more or fewer is fine",
+        json_schema_extra=unit("state updates"),
+    )
+    max_changes_per_state: int = Field(
+        default=3,
+        ge=1,
+        le=200,
+        description="state updates of one variable over all periods",
+        json_schema_extra=unit("state updates"),
+    )
+    min_variants_per_question: int = Field(
+        default=4, ge=2, le=20, description="answers offered per question at least", json_schema_extra=unit("answers")
+    )
     golden_changes: float | None = Field(
         default=None, ge=0, le=1, description="target share of questions whose right answer changes in a period"
     )
-    num_rounds_initial: int = Field(default=1, ge=1, le=50, description="rounds of a session in period 0")
-    num_rounds_update: int = Field(default=2, ge=1, le=50, description="rounds of a later session; N_i is twice this")
-    seed: int = Field(default=42, ge=0)
+    num_rounds_initial: int = Field(
+        default=1, ge=1, le=50, description="length of a session in period 0", json_schema_extra=unit("rounds")
+    )
+    num_rounds_update: int = Field(
+        default=2, ge=1, le=50, description="length of a later session; N_i is twice this", json_schema_extra=unit("rounds")
+    )
+    seed: int = Field(default=42, ge=0, description="decides every draw, and is sent to the models")
     sample: int = Field(default=0, ge=0, description="raise it to ask everything anew")
+    again: Again = Field(
+        default={},
+        description="how often one user's stage is asked anew: {USER ID: {STAGE: TIMES}}; the user `all` is everyone",
+    )
     exclude_ids: tuple[str, ...] = Field(default=(), description="persona uuids never to sample")
-    users_per_shard: int | None = Field(default=None, ge=1, description="split the variant into work units")
+    users_per_shard: int | None = Field(
+        default=None, ge=1, description="size of the work units that the variant is split into", json_schema_extra=unit("users")
+    )
     pool: PoolSpec = PoolSpec()
     models: Models = Models()
     gates: GatePolicy = GatePolicy()
@@ -160,6 +161,11 @@ class Recipe(Record):
         """The language as prompts name it."""
         return LANGUAGES[self.language]
 
+    def for_stage(self, stage: StageName, *, user_id: str) -> Self:
+        """The recipe as one user's stage follows it: `again` moves its `sample` on, and with it the user's fingerprint."""
+        times = times_again(self.again, stage=stage, user_id=user_id)
+        return self.model_copy(update={"sample": self.sample + times}) if times else self
+
     @property
     def fingerprint(self) -> str:
         """Sixteen hex digits over all fields that decide rows.
@@ -173,12 +179,12 @@ class Recipe(Record):
 
     @property
     def user_fingerprint(self) -> str:
-        """Identity of what decides one user's records; which and how many users there are is left out."""
-        return _short_digest(
-            self.model_dump_json(
-                exclude={**dict.fromkeys(ONLY_WHICH_USERS | ONLY_HOW_IT_IS_REPORTED, True), **ONLY_HOW_CALLS_ARE_MADE}
-            )
-        )
+        """Identity of what decides one user's records; which and how many users there are is left out.
+
+        What is asked again of single users is in `for_stage`, and so in their fingerprints only.
+        """
+        left_out = dict.fromkeys(ONLY_WHICH_USERS | ONLY_SOME_USERS | ONLY_HOW_IT_IS_REPORTED, True)
+        return _short_digest(self.model_dump_json(exclude={**left_out, **ONLY_HOW_CALLS_ARE_MADE}))
 
 
 def _short_digest(text: str) -> str:

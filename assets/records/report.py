@@ -127,21 +127,23 @@ class QualityReport(Record):
     `ceiling` is what an assistant with perfect memory scores, by the judges of the audit; None: no audit was made.
     """
 
-    variant: str
-    users_wanted: int
-    counts: dict[str, int]
-    lengths: dict[str, Spread]
-    turns_per_user: float
-    golden_changes: float
-    replaced: dict[str, int]
+    variant: str = Field(description="the benchmark variant")
+    users_wanted: int = Field(description="as many as the recipe says")
+    counts: dict[str, int] = Field(description="what the finished set holds")
+    lengths: dict[str, Spread] = Field(description="of texts, in tokens")
+    turns_per_user: float = Field(description="messages that a user and the assistant exchange")
+    golden_changes: float = Field(description="share of periods in which a right option is another than before")
+    replaced: dict[str, int] = Field(description="users who could not be finished, by stage and reason")
     gates: tuple[GateLine, ...]
     rules: tuple[RuleLine, ...]
-    writer: str = ""
-    judges: tuple[str, ...] = ()
+    writer: str = Field(default="", description="the model that wrote")
+    judges: tuple[str, ...] = Field(default=(), description="the models that judged")
     parity: tuple[ParityLine, ...] = ()
     columns: tuple[ColumnLine, ...] = ()
     gate_errors: tuple[GateErrorRate, ...] = ()
-    calls_per_item: dict[str, float] = Field(default_factory=dict[str, float])
+    calls_per_item: dict[str, float] = Field(
+        default_factory=dict[str, float], description="readings and rewritings per accepted item, by gate"
+    )
     wall: tuple[WallLine, ...] = ()
     recovery: tuple[RecoveryLine, ...] = ()
     ceiling: Estimate | None = None

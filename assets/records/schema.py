@@ -3,7 +3,7 @@
 from functools import cached_property
 from typing import Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from assets.records.base import Name, Record, Text, UserRecord, duplicates
 
@@ -11,9 +11,9 @@ from assets.records.base import Name, Record, Text, UserRecord, duplicates
 class StateVariable(Record):
     """A variable, its mutually exclusive choices, and the drafted info types it stands for."""
 
-    name: Name
-    choices: tuple[Name, ...]
-    merged_from: tuple[Name, ...]
+    name: Name = Field(description="unique within the user")
+    choices: tuple[Name, ...] = Field(description="values that exclude each other")
+    merged_from: tuple[Name, ...] = Field(description="the drafted information types that it stands for")
 
     @model_validator(mode="after")
     def choices_differ(self) -> Self:
@@ -25,9 +25,9 @@ class StateVariable(Record):
 class SchemaQuestion(Record):
     """A question in terms of state variables; their order is the order of every variant of it."""
 
-    question_id: Name
-    text: Text
-    required_info: tuple[Name, ...]
+    question_id: Name = Field(description="as drafted")
+    text: Text = Field(description="the question in the user's words")
+    required_info: tuple[Name, ...] = Field(description="state variables, in the order of every variant's values")
 
     @model_validator(mode="after")
     def variables_differ(self) -> Self:
@@ -39,8 +39,8 @@ class SchemaQuestion(Record):
 class StateSchema(UserRecord):
     """Every variable serves a question, every question's variables exist."""
 
-    variables: tuple[StateVariable, ...]
-    questions: tuple[SchemaQuestion, ...]
+    variables: tuple[StateVariable, ...] = Field(description="the canonical state variables")
+    questions: tuple[SchemaQuestion, ...] = Field(description="the questions in terms of these variables")
 
     @model_validator(mode="after")
     def variables_and_questions_agree(self) -> Self:

@@ -5,7 +5,7 @@ from datetime import date
 from itertools import pairwise
 from typing import Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from assets.records.base import Name, Record, UserRecord, duplicates
 
@@ -13,9 +13,9 @@ from assets.records.base import Name, Record, UserRecord, duplicates
 class StateUpdate(Record):
     """One variable's change within a period."""
 
-    variable: Name
-    old: Name
-    new: Name
+    variable: Name = Field(description="the variable that changes")
+    old: Name = Field(description="its value before")
+    new: Name = Field(description="its value from this period on")
 
     @model_validator(mode="after")
     def really_changes(self) -> Self:
@@ -27,18 +27,18 @@ class StateUpdate(Record):
 class TrajectoryPeriod(Record):
     """Months between two states. Period 0 is the initial one: no start, no updates, it ends on the start date."""
 
-    index: int
-    start: date | None
-    end: date
-    summary: str | None
-    updates: tuple[StateUpdate, ...]
-    state: dict[str, str]
+    index: int = Field(description="0 is the initial period")
+    start: date | None = Field(description="first day; none of the initial period")
+    end: date = Field(description="the day on which the state is as given")
+    summary: str | None = Field(description="what happened, in a few words; none of the initial period")
+    updates: tuple[StateUpdate, ...] = Field(description="what changed since the period before")
+    state: dict[str, str] = Field(description="every variable's value at the end")
 
 
 class StateTrajectory(UserRecord):
     """Periods in order; each state is the one before with the updates applied, and dates chain."""
 
-    periods: tuple[TrajectoryPeriod, ...]
+    periods: tuple[TrajectoryPeriod, ...] = Field(description="the initial period, then all others in order")
 
     @model_validator(mode="after")
     def states_follow_from_updates(self) -> Self:

@@ -9,6 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from pipelines.resources.call_cache_files import ModelShare
+    from pipelines.resources.databases import Database
     from pipelines.resources.keyed_store import KeyedStore
 
 MEGABYTE = 1_000_000
@@ -25,7 +26,7 @@ def info() -> None:
 
     with _cache() as replies:
         found = asyncio.run(shares(replies))
-        print_shares(found, replies.path)
+        print_shares(found, replies.database)
 
 
 @app.command("export")
@@ -60,18 +61,18 @@ def prune(
         raise Problem("Say what to take out: --model NAME, --older-than DAYS, or both.")
     with _cache() as replies:
         if not yes:
-            typer.confirm(f"Take replies out of {replies.path} for good?", abort=True)
+            typer.confirm(f"Take replies out of {replies.database} for good?", abort=True)
         count = asyncio.run(take_out(replies, model=model, older_than_days=older_than))
     print(f"Took {count} replies out.")
 
 
-def print_shares(found: "list[ModelShare]", path: Path) -> None:
+def print_shares(found: "list[ModelShare]", database: "Database") -> None:
     """One line per model, and one for the whole."""
     from rich.console import Console
     from rich.table import Table
 
     rates = _hit_rates()
-    table = Table("model", title=str(path), title_justify="left")
+    table = Table("model", title=str(database), title_justify="left")
     for name in ("replies", "MB", "oldest", "newest", "hit rate"):
         table.add_column(name, justify="right")
     for share in found:
@@ -79,7 +80,7 @@ def print_shares(found: "list[ModelShare]", path: Path) -> None:
         table.add_row(share.model, f"{share.replies:,}", f"{share.size / MEGABYTE:.1f}", *days, rates.get(share.model, ""))
     console = Console()
     console.print(table)
-    size = sum(file.stat().st_size for file in path.parent.glob(f"{path.name}*")) / MEGABYTE
+    size = database.size() / MEGABYTE
     console.print(f"{sum(share.replies for share in found):,} replies, {size:.1f} MB on the disk; hit rates are the ledger's.")
 
 
@@ -87,11 +88,12 @@ def _hit_rates() -> dict[str, str]:
     import asyncio
 
     from pipelines.home import home
+    from pipelines.resources.databases import database_of
     from pipelines.resources.ledger import Ledger, ledger_file
     from pipelines.resources.ledger_reports import summary
 
     path = ledger_file(home())
-    if not path.exists():
+    if not database_of(path).exists:
         return {}
     ledger = Ledger(path)
     try:
@@ -112,9 +114,10 @@ def _cache() -> "Generator[KeyedStore]":
     from pipelines.cli.problems import Problem
     from pipelines.home import home
     from pipelines.resources.call_cache import open_replies
+    from pipelines.resources.databases import database_of
 
     path = home().calls
-    if not path.exists():
+    if not database_of(path).exists:
         raise Problem(f"There is no call cache in {path.parent} yet; it begins with the first run.")
     replies = open_replies(path)
     try:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 EXAMPLES = 100
 SHOWN_CELLS = 6
 CELL_LIMIT = 200
-WHERE = "A folder, VARIANT, VARIANT@VERSION, or OWNER/NAME@TAG."
+WHERE = "A folder, URL, VARIANT, VARIANT@VERSION, or OWNER/NAME@TAG."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,8 +69,8 @@ def source_folder(source: str, *, endpoint: str) -> Path:
 
     place: str | Path = source
     if not ON_THE_HUB.fullmatch(source):
-        variant, at, version = source.partition("@")
-        place = release_folder(variant if at else source, version=version)
+        variant, _, version = source.partition("@") if "://" not in source else (source, "", "")
+        place = release_folder(variant, version=version)
     return release_reader(endpoint=endpoint or None, notice=tell).read(place).folder
 
 

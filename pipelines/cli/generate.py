@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from assets.recipes import units
 from assets.records.recipe import Recipe
 from pipelines.cli.problems import Problem
 from pipelines.cli.progress import LiveProgress
-from pipelines.cli.recipe import checked_recipe, parse_overrides
+from pipelines.cli.recipe import checked_recipe, launchpad_config
 from pipelines.home import Home, home
 from pipelines.instance import prepare_dagster_home
 from pipelines.resources.workshop import open_workshop
@@ -33,38 +33,44 @@ class Phase:
     config: dict[str, Any]
 
 
-def generate_variant(
-    variant: str, *, overrides: Sequence[str], concurrency: int = 32, version: str = "auto", offline: bool = False
-) -> Path:
-    """Make the variant and its release; return the release's folder. Raises Problem with one sentence.
+@dataclass(frozen=True)
+class Manner:
+    """How a variant is made; none of it is in its rows. `offline`: no model is asked, every reply comes from the call cache."""
 
-    `offline`: no model is asked, every reply comes from the call cache.
-    """
-    recipe = checked_recipe(variant, overrides)
+    concurrency: int = 32
+    version: str = "auto"
+    offline: bool = False
+
+
+def generate_variant(recipe: Recipe, manner: Manner) -> Path:
+    """Make the variant and its release; return the release's folder. Raises Problem with one sentence."""
     console = Console(stderr=True)
     started = time.monotonic()
-    with LiveProgress(console) as progress, _workshop(home(), concurrency, progress, offline=offline) as workshop:
-        instance = _instance(home())
-        *earlier, last = phases(recipe, parse_overrides(overrides), version=version)
+    with LiveProgress(console) as progress, _workshop(home(), manner, progress) as workshop:
+        instance = dagster_instance()
+        *earlier, last = phases(recipe, version=manner.version)
         for phase in earlier:
             _run(phase, {"workshop": workshop}, instance=instance)
         folder = _release_folder(_run(last, {"workshop": workshop}, instance=instance))
-    console.print(f"Made [bold]{variant}[/bold] in {time.monotonic() - started:.1f} s: {folder}")
+    console.print(f"Made [bold]{recipe.variant}[/bold] in {time.monotonic() - started:.1f} s: {folder}")
     return folder
 
 
 def freeze_variant(variant: str, *, version: str) -> Path:
     """Release the users that are finished; return the release's folder. Raises Problem with one sentence."""
     phase = Phase("make_release", variant, {"release_folder": {"config": {"version": version}}})
-    with LiveProgress(Console(stderr=True)) as progress, _workshop(home(), 1, progress, offline=True) as workshop:
-        return _release_folder(_run(phase, {"workshop": workshop}, instance=_instance(home())))
+    with (
+        LiveProgress(Console(stderr=True)) as progress,
+        _workshop(home(), Manner(concurrency=1, offline=True), progress) as workshop,
+    ):
+        return _release_folder(_run(phase, {"workshop": workshop}, instance=dagster_instance()))
 
 
-def phases(recipe: Recipe, overrides: dict[str, object], *, version: str) -> list[Phase]:
+def phases(recipe: Recipe, *, version: str) -> list[Phase]:
     """The runs that make a variant: one if it is not split into work units, else recipe, each unit, release."""
     from pipelines.jobs import SHARDED
 
-    root = {"recipe": {"config": nested(overrides)}}
+    root = {"recipe": {"config": launchpad_config(recipe)}}
     last = {"release_folder": {"config": {"version": version}}}
     if not SHARDED:
         return [Phase("generate_and_release", recipe.variant, {**root, **last})]
@@ -75,23 +81,11 @@ def phases(recipe: Recipe, overrides: dict[str, object], *, version: str) -> lis
     ]
 
 
-def nested(dotted: dict[str, object]) -> dict[str, Any]:
-    """Dotted keys as the groups that the launchpad shows."""
-    found: dict[str, Any] = {}
-    for key, value in dotted.items():
-        group, _, rest = key.partition(".")
-        if rest:
-            found.setdefault(group, {})[rest] = value
-        else:
-            found[group] = str(value) if group in ("start_date", "language") else value
-    return found
-
-
 def make_demo() -> None:
     """Make the demo and tell what to look at next."""
     from pipelines.cli.show import show_user
 
-    folder = generate_variant("demo", overrides=[])
+    folder = generate_variant(checked_recipe("demo", []), Manner())
     show_user("1", variant="demo", brief=True)
     console = Console()
     console.print(f"\nThe release is in [bold]{_relative(folder)}[/bold]; start with README.md and demo/data.json there.")
@@ -103,15 +97,17 @@ def _relative(path: Path) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
-def _workshop(place: Home, concurrency: int, progress: LiveProgress, *, offline: bool) -> Any:
-    mode = "replay" if offline else "use"
+def _workshop(place: Home, manner: Manner, progress: LiveProgress) -> Any:
+    mode, users = "replay" if manner.offline else "use", manner.concurrency
     try:
-        return open_workshop(place, users_at_once=concurrency, report=progress.show, watch=progress.show_batch, mode=mode)
+        return open_workshop(place, users_at_once=users, report=progress.show, watch=progress.show_batch, mode=mode)
     except OSError as error:
         raise Problem(f"The data folder {place.root} cannot be used: {error.strerror or error}.") from error
 
 
-def _instance(place: Home) -> dg.DagsterInstance:
+def dagster_instance() -> dg.DagsterInstance:
+    """Dagster's own storage of this installation. Raises Problem with one sentence."""
+    place = home()
     try:
         folder = prepare_dagster_home(place)
     except OSError as error:
@@ -152,7 +148,10 @@ def _run(phase: Phase, resources: dict[str, Any], *, instance: dg.DagsterInstanc
 
 
 def _release_folder(result: dg.ExecuteInProcessResult) -> Path:
-    return Path(str(result.asset_materializations_for_node("release_folder")[-1].metadata["folder"].value))
+    metadata = result.asset_materializations_for_node("release_folder")[-1].metadata
+    if "address" in metadata:
+        Console(stderr=True).print(f"The release stands at {metadata['address'].value}; its copy here is:", highlight=False)
+    return Path(str(metadata["folder"].value))
 
 
 def first_problem(result: dg.ExecuteInProcessResult) -> str:

@@ -71,10 +71,11 @@ def export_rows(path: Path) -> None:
 def _ledger() -> "Ledger":
     from pipelines.cli.problems import Problem
     from pipelines.home import home
+    from pipelines.resources.databases import database_of
     from pipelines.resources.ledger import Ledger, ledger_file
 
     path = ledger_file(home())
-    if not path.exists():
+    if not database_of(path).exists:
         raise Problem(f"There is no ledger in {path.parent} yet; it begins with the first run, as in: amemgym generate demo")
     return Ledger(path)
 

@@ -6,9 +6,12 @@ from typing import Annotated, Optional
 
 import typer
 
+from pipelines.cli.annotate import app as annotate_app
 from pipelines.cli.cache import app as cache_app
+from pipelines.cli.cluster import app as cluster_app
 from pipelines.cli.diff import diff
 from pipelines.cli.evaluation import compare, evaluate, leaderboard
+from pipelines.cli.evolve import evolve
 from pipelines.cli.ledger import app as ledger_app
 from pipelines.cli.plan import plan
 from pipelines.cli.prompts import app as prompts_app
@@ -32,8 +35,10 @@ app.add_typer(model_app, name="model")
 app.add_typer(recipe_app, name="recipe")
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(cache_app, name="cache")
+app.add_typer(cluster_app, name="cluster")
 app.add_typer(prompts_app, name="prompts")
-for command in (plan, quality, release, diff, verify, publish, fetch, evaluate, compare, leaderboard):
+app.add_typer(annotate_app, name="annotate")
+for command in (plan, quality, release, diff, verify, publish, fetch, evaluate, compare, leaderboard, evolve):
     app.command()(command)
 
 SetOption = Annotated[
@@ -52,11 +57,27 @@ def generate(
     offline: Annotated[bool, typer.Option("--offline", help="Ask no model; use recorded replies only.")] = False,
 ) -> None:
     """Make a variant: all stages, their checks, and the release folder. Run it again to go on where it stopped."""
-    from pipelines.cli.generate import generate_variant
+    from pipelines.cli.generate import Manner, generate_variant
+    from pipelines.cli.recipe import checked_recipe
 
     roles = [f"models.{role}.model={model}" for role in ("writer", "judge", "user_simulator") if model]
     words = [*(overrides or []), *roles]
-    generate_variant(variant, overrides=words, concurrency=concurrency, version=version, offline=offline)
+    generate_variant(checked_recipe(variant, words), Manner(concurrency, version, offline))
+
+
+@app.command()
+def regenerate(
+    user: Annotated[str, typer.Argument(help="Number (1, 2, ...), name or id of a user, or all.")],
+    stage: Annotated[str, typer.Option("--from", help="The stage that is asked anew; the stages below follow.")],
+    variant: Annotated[str, typer.Option(help="Which variant.")] = "demo",
+    concurrency: Annotated[int, typer.Option(min=1, help="Users worked on at once.")] = 32,
+    version: Annotated[str, typer.Option(help="Version of the release, or auto.")] = "auto",
+) -> None:
+    """Make one user again from a stage on; every other user stays as it is, byte by byte."""
+    from pipelines.cli.generate import Manner
+    from pipelines.cli.regenerate import regenerate_user
+
+    regenerate_user(user, stage=stage, variant=variant, manner=Manner(concurrency, version))
 
 
 @app.command()
@@ -133,6 +154,14 @@ def show_recipe(variant: Annotated[str, typer.Argument(help="Which variant.")], 
     print_recipe(variant, overrides=overrides or [])
 
 
+@recipe_app.command("fields")
+def list_fields() -> None:
+    """List every field that a recipe may set: meaning, kind, unit, range, default."""
+    from pipelines.cli.recipe import print_fields
+
+    print_fields()
+
+
 @recipe_app.command("import")
 def import_recipe(
     path: Annotated[str, typer.Argument(help="A JSON configuration of the paper's code.")],
@@ -148,7 +177,7 @@ def mendable() -> tuple[type[Exception], ...]:
     """The errors whose words are for the user; asked for when one occurs, because their modules take time to import."""
     from assets.ports import EndpointError
     from pipelines.cli.problems import Problem
-    from pipelines.resources.keyed_store import StoreError
+    from pipelines.resources.databases import StoreError
 
     return Problem, EndpointError, StoreError
 

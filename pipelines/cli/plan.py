@@ -42,6 +42,7 @@ def print_plan(recipe: "Recipe") -> None:
     from pipelines.home import home
     from pipelines.planning.basis import basis_for
     from pipelines.planning.forecast import Terms, forecast
+    from pipelines.resources.databases import database_of
     from pipelines.resources.endpoint_settings import EndpointSettings
     from pipelines.resources.ledger import Ledger, ledger_file
     from pipelines.resources.ledger_reports import summary
@@ -50,7 +51,7 @@ def print_plan(recipe: "Recipe") -> None:
     settings = EndpointSettings.from_environment()
     prices = Prices(read_prices(), base_url=settings.place if settings else None)
     path, spent = ledger_file(home()), list["Line"]()
-    ledger = Ledger(path) if path.exists() else None
+    ledger = Ledger(path) if database_of(path).exists else None
     try:
         basis = asyncio.run(basis_for(recipe, ledger))
         if ledger is not None:

@@ -89,10 +89,12 @@ def hub_problems() -> Generator[None, None, None]:
     """What the Hub, a release or the disk does wrong, as a Problem."""
     from dataset_card.hub import HubError
     from dataset_card.manifest import ManifestError
+    from dataset_card.problems import ReleaseError
+    from pipelines.resources.databases import StoreError
 
     try:
         yield
-    except (HubError, ManifestError) as error:
+    except (HubError, ManifestError, ReleaseError, StoreError) as error:
         raise Problem(str(error)) from error
     except OSError as error:
         raise Problem(f"{error.filename or 'The disk'} cannot be used: {error.strerror or error}.") from error
@@ -103,23 +105,27 @@ def _print_file(found: "ReadFile") -> None:
     print(found.path)
 
 
-def release_folder(source: str, *, version: str) -> Path:
-    """The folder that is meant. Raises Problem when there is none."""
-    from dataset_card.manifest import MANIFEST
-    from dataset_card.versions import released_versions
-    from pipelines.home import home
+def release_folder(source: str, *, version: str, fresh: bool = False) -> Path:
+    """The folder that is meant, on this machine; `fresh`: as every byte is now where the release stands.
 
+    Raises Problem when there is none, ReleaseError for a missing version, StoreError.
+    """
+    from dataset_card.manifest import MANIFEST
+    from dataset_card.shelf import find_release
+    from pipelines.home import home
+    from pipelines.resources.stores import release_at
+
+    if "://" in source:
+        return release_at(source, home=home(), fresh=fresh)
     if (Path(source) / MANIFEST).is_file():
         if version:
             raise Problem(f"{source} is a release already; give --version with a variant's name only.")
         return Path(source)
-    place = home().releases / source
-    versions = released_versions(place) if "/" not in source else []
-    if not versions:
-        raise Problem(f"{source!r} is neither a release folder nor a variant with a release in {home().releases}.")
-    if version and version not in versions:
-        raise Problem(f"{source} has no version {version}; there are {', '.join(versions)}.")
-    return place / (version or versions[-1])
+    shelf = home().shelf
+    found = find_release(shelf, source, version=version, fresh=fresh)
+    if found is None:
+        raise Problem(f"{source!r} is neither a release folder nor a variant with a release in {shelf.address}.")
+    return found
 
 
 def _visibility(manner: Manner) -> "Visibility | None":

@@ -9,6 +9,7 @@ import yaml
 from rich.console import Console
 from rich.table import Table
 
+from assets.recipe_fields import recipe_fields
 from assets.recipes import RECIPES, RecipeError, build_recipe, load_recipe, variants
 from assets.records.recipe import Recipe
 from pipelines.cli.problems import Problem
@@ -64,6 +65,24 @@ def checked_recipe(variant: str, pairs: Sequence[str]) -> Recipe:
         raise Problem(str(error)) from error
 
 
+def launchpad_config(wanted: Recipe) -> dict[str, Any]:
+    """What the launchpad has to say beside the YAML to come to this recipe."""
+    return _differences(_fields(load_recipe(wanted.variant)), _fields(wanted))
+
+
+def _fields(recipe: Recipe) -> dict[str, Any]:
+    return recipe.model_dump(mode="json", exclude={"variant": True, "pool": {"content"}})
+
+
+def _differences(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in after.items():
+        old = before.get(name)
+        if value != old:
+            found[name] = _differences(old, value) if isinstance(old, dict) else value  # pyright: ignore[reportUnknownArgumentType]
+    return found
+
+
 def print_recipes() -> None:
     """One line per recipe."""
     table = Table("variant", "users", "periods", "questions", "states per question", "messages per session", "writer")
@@ -71,6 +90,14 @@ def print_recipes() -> None:
         recipe = checked_recipe(variant, [])
         counts = (recipe.num_users, recipe.num_periods, recipe.num_questions, recipe.num_states_per_question)
         table.add_row(variant, *map(str, counts), str(2 * recipe.num_rounds_update), recipe.models.writer.model)
+    Console().print(table)
+
+
+def print_fields() -> None:
+    """Every field that a recipe may set, with meaning, kind, unit, range and default."""
+    table = Table("field", "meaning", "kind", "unit", "range", "default")
+    for field in recipe_fields():
+        table.add_row(field.path, field.meaning, field.kind, field.unit, field.range, field.default)
     Console().print(table)
 
 

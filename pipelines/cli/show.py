@@ -59,9 +59,8 @@ def write_explorer_file() -> None:
     from pipelines.resources.explorer import write_explorer
 
     place = home()
-    if not place.snapshots.exists():
-        raise Problem(f"There are no snapshots in {place.snapshots} yet; make some with: amemgym generate demo")
-    write_explorer(place.snapshots, place.explorer)
+    if not write_explorer(place.snapshots, place.explorer):
+        raise Problem(f"There are no snapshots in {place.snapshots.address} yet; make some with: amemgym generate demo")
     print(f"Wrote {place.explorer}; open it with: duckdb {place.explorer}")
 
 

@@ -10,7 +10,7 @@ from pipelines.cli.publish import EndpointOption, hub_problems, release_folder, 
 
 
 def verify(
-    source: Annotated[str, typer.Argument(metavar="FOLDER|VARIANT|OWNER/NAME", help="A release here, or a repository.")],
+    source: Annotated[str, typer.Argument(metavar="FOLDER|VARIANT|URL|OWNER/NAME", help="A release, or a repository.")],
     tag: Annotated[str, typer.Option(help="Tag or commit of the repository, as in demo-v0.1.0.")] = "",
     variant: Annotated[str, typer.Option(help="Which one, where a commit holds several.")] = "",
     version: Annotated[str, typer.Option(help="Version of the variant's release; the newest if not given.")] = "",
@@ -34,7 +34,7 @@ def _folder_problems(source: str, *, version: str) -> list[str]:
     from dataset_card.verify import examine_release
 
     # A folder whose manifest is lost is told as a problem, not as a wrong word.
-    folder = Path(source) if Path(source).is_dir() else release_folder(source, version=version)
+    folder = Path(source) if Path(source).is_dir() else release_folder(source, version=version, fresh=True)
     problems = examine_release(folder)
     if not problems:
         manifest = read_manifest(folder)

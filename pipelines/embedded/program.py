@@ -5,11 +5,13 @@ from collections.abc import Callable
 from typing import Any
 
 from pipelines.embedded import (
+    annotators,
     answers,
     assistant,
     audit_judges,
     events,
     judges,
+    policies,
     questions,
     session_queries,
     state_schema,
@@ -39,6 +41,11 @@ WRITERS: dict[str, Callable[[Task], Any]] = {
     "audits/question_only": audit_judges.guess_blindly,
     "audits/profile_only": audit_judges.guess_from_profile,
     "evaluation/follow_up": follow_up,
+    "evaluation/improve_policy": policies.improve,
+    "evaluation/check_memory": policies.check_memory,
+    "annotation/rate_exposure": annotators.rate_exposure,
+    "annotation/rate_integrity": annotators.rate_integrity,
+    "annotation/choose_truth": judges.choose_answer,
     PLAIN_CHAT: assistant.reply,
 }
 

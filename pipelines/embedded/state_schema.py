@@ -23,8 +23,8 @@ class Drafted:
     question: str
 
 
-def refine(task: Task) -> dict[str, list[str]]:
-    """Map canonical names to drafted types; general facts about the person merge across questions."""
+def refine(task: Task) -> dict[str, str]:
+    """Give drafted types their canonical names; general facts about the person merge across questions."""
     drafted = [
         Drafted(key, tuple(values), item["question"])
         for item in task.data("questions")
@@ -38,7 +38,7 @@ def refine(task: Task) -> dict[str, list[str]]:
     fewest = FEWEST.search(task.objection)
     if fewest:
         merged = _kept_apart(merged, least=int(fewest[1]))
-    return {name: [one.key for one in group] for name, group in merged.items() if group}
+    return {one.key: name for name, group in merged.items() for one in group}
 
 
 def canonical(one: Drafted) -> str:

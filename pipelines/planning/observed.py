@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pydantic import ValidationError
 
-from assets.records.recipe import Models, Recipe
+from assets.records.model_policy import Models
+from assets.records.recipe import Recipe
 from pipelines.planning.shape import ALWAYS, Shape, fingerprints
+from pipelines.resources.databases import Connection
 from pipelines.resources.ledger import RECIPES, TABLE, Ledger
 
 
@@ -60,7 +61,7 @@ async def observed_runs(ledger: Ledger) -> list[Runs]:
 async def observed_seconds(ledger: Ledger, *, model: str) -> dict[str, float]:
     """Mean seconds of a paid call of the model, by prompt."""
 
-    def read(connection: Any) -> dict[str, float]:
+    def read(connection: Connection) -> dict[str, float]:
         query = (
             f"SELECT prompt, AVG(seconds) FROM {TABLE} "
             "WHERE model = ? AND cache_hit = 0 AND outcome <> 'error' AND seconds > 0 GROUP BY prompt"
@@ -70,7 +71,7 @@ async def observed_seconds(ledger: Ledger, *, model: str) -> dict[str, float]:
     return await ledger.calls.run(read)
 
 
-def _recipes(connection: Any) -> dict[str, Recipe]:
+def _recipes(connection: Connection) -> dict[str, Recipe]:
     found: dict[str, Recipe] = {}
     for key, content in connection.execute(f"SELECT key, value FROM {RECIPES} ORDER BY rowid"):
         try:
@@ -80,7 +81,7 @@ def _recipes(connection: Any) -> dict[str, Recipe]:
     return found
 
 
-def _uses(connection: Any) -> dict[str, dict[str, dict[str, Use]]]:
+def _uses(connection: Connection) -> dict[str, dict[str, dict[str, Use]]]:
     """Uses by recipe, user and prompt."""
     marks = list(fingerprints().values())
     once = (
@@ -89,7 +90,8 @@ def _uses(connection: Any) -> dict[str, dict[str, dict[str, Use]]]:
         "GROUP BY recipe, user_id, prompt, request"
     )
     query = (
-        f"SELECT recipe, user_id, prompt, COUNT(*), SUM(sent), SUM(received) FROM ({once}) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+        f"SELECT recipe, user_id, prompt, COUNT(*), SUM(sent), SUM(received) FROM ({once}) AS c "
+        "GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
     )
     found: dict[str, dict[str, dict[str, Use]]] = {}
     for recipe, user, prompt, calls, sent, received in connection.execute(query, marks):

@@ -104,6 +104,12 @@ HABITS = {
 ALWAYS = frozenset(name for name, habit in HABITS.items() if habit.always)
 
 
+def calls_per_user(recipe: Recipe, stage: str) -> float:
+    """About how many calls a user takes at a stage, if each of its prompts is asked for all that it may be asked for."""
+    shape = Shape.of(recipe)
+    return sum(habit.driver(shape) for prompt, habit in HABITS.items() if stage_of(prompt) == stage)
+
+
 def fingerprints() -> dict[str, str]:
     """The present fingerprint of every prompt that generation uses."""
     return {name: load_prompt(name).fingerprint for name in HABITS}

@@ -14,6 +14,7 @@ from assets.ports import CallLabels, ModelReply
 from assets.records.base import Text
 from assets.records.failure import UserFailed
 from assets.records.recipe import GatePolicy
+from assets.shapes import shape_of
 from tests.support import Reply, ScriptedModel, asking, reply, run, small_recipe
 
 NAME = "test/ask"
@@ -133,7 +134,7 @@ def test_a_request_carries_the_roles_model_and_the_replys_shape() -> None:
     run(ask(model, asking(even, shape=Number, sample=5), recipe=recipe))
     (request,) = model.requests
     assert (request.model, request.max_output_tokens, request.temperature, request.seed) == ("pen", 99, 0.2, 7)
-    assert (request.sample, request.schema_name, request.json_schema) == (2005, "test_ask", Number.model_json_schema())
+    assert (request.sample, request.schema_name, request.json_schema) == (2005, "test_ask", shape_of(Number).json_schema)
 
 
 def test_calls_are_counted_under_their_stages_labels() -> None:

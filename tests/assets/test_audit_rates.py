@@ -4,15 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.audit_rates import (
-    Outcome,
-    calls_per_accepted_item,
-    gate_error_rates,
-    recovery_rates,
-    share_by_user,
-)
+from assets.audit_rates import GateCalls, gate_error_rates, recovery_rates
 from assets.records.audit import Decoy, Judgement, UserAudit
 from assets.records.gate import GateName, GateRecord
+from assets.user_share import Outcome, share_by_user
 
 
 def decoy(kind: str, *, right: bool, accepted: bool, gate: GateName = "exposure", readings: int = 1) -> Decoy:
@@ -117,12 +112,18 @@ def record(item: str, *, accepted: bool, refinement: int = 0, gate: GateName = "
     )
 
 
+def calls_per_item(*users: list[GateRecord]) -> dict[GateName, float]:
+    calls = GateCalls()
+    for votes in users:
+        calls.add(votes)
+    return calls.per_item()
+
+
 def test_readings_and_rewritings_are_the_price_of_an_accepted_item() -> None:
     plain = [record("v1", accepted=True), record("v1", accepted=True)]
     mended = [record("v2", accepted=False), *[record("v2", accepted=True, refinement=1)] * 2]
-    told = calls_per_accepted_item([("a", one) for one in [*plain, *mended]])
-    assert told == {"recovery": (2 + 3 + 1) / 2}
-    assert calls_per_accepted_item([("a", record("v1", accepted=False))]) == {}
+    assert calls_per_item(plain, mended) == {"recovery": (2 + 3 + 1) / 2}
+    assert calls_per_item([record("v1", accepted=False)]) == {}
 
 
 def test_a_rewriting_is_charged_to_the_gate_that_refused() -> None:
@@ -132,4 +133,4 @@ def test_a_rewriting_is_charged_to_the_gate_that_refused() -> None:
         record("v1", accepted=True, refinement=1),
         record("v1", accepted=True, refinement=1, gate="choice"),
     ]
-    assert calls_per_accepted_item([("a", one) for one in votes]) == {"recovery": 2, "choice": 3}
+    assert calls_per_item(votes) == {"recovery": 2, "choice": 3}

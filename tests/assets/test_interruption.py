@@ -3,12 +3,13 @@
 import asyncio
 import os
 import signal
+import time
 from collections.abc import Awaitable, Callable
 
 import dagster as dg
 import pytest
 
-from assets.interruption import stopping_with_the_run
+from assets.interruption import LANDING_SECONDS, landing, stopping_with_the_run
 from tests.support import run
 
 
@@ -44,7 +45,7 @@ async def interrupt_on_the_last_line() -> None:
 
 
 async def stage(work: Callable[[], Awaitable[None]]) -> None:
-    with stopping_with_the_run():
+    async with stopping_with_the_run():
         await work()
 
 
@@ -62,6 +63,39 @@ def test_the_signal_stops_the_stage_and_the_handlers_are_put_back(work: Callable
     with pytest.raises(dg.DagsterExecutionInterruptedError, match="What was finished is kept"):
         run(asyncio.wait_for(stage(work), timeout=5))
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+def test_a_call_that_is_paid_for_comes_back_after_the_signal_and_none_is_begun() -> None:
+    came_back: list[str] = []
+
+    async def call(name: str) -> None:
+        await asyncio.sleep(0.05)
+        came_back.append(name)
+
+    async def user() -> None:
+        await landing(call("paid"))
+        await landing(call("not asked any more"))
+
+    async def users() -> None:
+        asyncio.get_running_loop().call_later(0.01, interrupt)
+        await asyncio.gather(user(), user())
+
+    with pytest.raises(dg.DagsterExecutionInterruptedError):
+        run(asyncio.wait_for(stage(users), timeout=5))
+    assert came_back == ["paid", "paid"]
+
+
+def test_a_second_signal_waits_for_no_call() -> None:
+    async def work() -> None:
+        loop = asyncio.get_running_loop()
+        loop.call_later(0.01, interrupt)
+        loop.call_later(0.05, interrupt)
+        await landing(asyncio.sleep(60))
+
+    began = time.monotonic()
+    with pytest.raises(dg.DagsterExecutionInterruptedError):
+        run(stage(work))
+    assert time.monotonic() - began < LANDING_SECONDS
 
 
 def test_a_cancellation_without_a_signal_stays_one() -> None:

@@ -52,6 +52,15 @@ def test_a_larger_sample_only_adds_to_a_smaller_one(tmp_path: Path, strategy: di
     assert drawn(pool, count=12, pool=strategy)[:5] == drawn(pool, count=5, pool=strategy)
 
 
+@pytest.mark.parametrize("make", [jsonl, parquet], ids=["jsonl", "parquet"])
+def test_a_work_unit_is_given_the_personas_that_the_whole_sample_has_at_its_positions(
+    tmp_path: Path, make: Callable[[Path], Path]
+) -> None:
+    recipe, files = small_recipe(), [make(tmp_path / f"pool.{make.__name__}")]
+    whole = list(sample_personas(recipe, files, count=12))
+    assert list(sample_personas(recipe, files, count=12, positions=[3, 4, 11])) == [whole[3], whole[4], whole[11]]
+
+
 def test_another_seed_draws_another_sample(tmp_path: Path) -> None:
     pool = jsonl(tmp_path / "p.jsonl")
     assert drawn(pool, seed=1) != drawn(pool, seed=2)
@@ -112,7 +121,7 @@ def test_parquet_and_jsonl_give_the_same_personas(tmp_path: Path, strategy: dict
     recipe = small_recipe(pool=PoolSpec.model_validate(strategy))
     halves = [parquet(tmp_path / "a.parquet", TWENTY[:7]), parquet(tmp_path / "b.parquet", TWENTY[7:])]
     lines = sample_personas(recipe, [jsonl(tmp_path / "p.jsonl")], count=8)
-    assert sample_personas(recipe, halves, count=8) == lines
+    assert list(sample_personas(recipe, halves, count=8)) == list(lines)
 
 
 def test_uuids_are_text_whatever_they_look_like(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from dataset_card.finished_rows import FinishedRows
 from dataset_card.folder import write_release
 from dataset_card.release import FINISHED, release_content
 from pipelines.home import Home
+from pipelines.resources.places import Folder
 from pipelines.resources.snapshots import ParquetSnapshots, load_ref
 from pipelines.resources.values import RecordValues
 from pipelines.resources.workshop import open_workshop
@@ -39,7 +40,7 @@ def refs(root: Path, unit: str) -> dict[str, dict[str, SnapshotRef]]:
     for stage in STAGES:
         home = root / stage.name / unit
         if stage.name in FINISHED and home.is_dir():
-            ref = load_ref(home / (home / "LATEST").read_text().strip()[:16])
+            ref = load_ref(Folder(home), (home / "LATEST").read_text().strip()[:16])
             assert ref is not None
             found[stage.name] = {unit: ref}
     return found
@@ -76,7 +77,7 @@ def release(place: Home) -> None:
     began = time.monotonic()
     recipe = load_recipe(VARIANT, {})
     with open_workshop(place) as workshop:
-        there = refs(place.snapshots, MANY)
+        there = refs(place.root / "snapshots", MANY)
         finished = FinishedRows(workshop.snapshots, there)
         report = cast(QualityReport, RecordValues(place.values).find("quality_report", VARIANT))
         written = write_release(release_content(recipe, report, finished), root=place.releases)
@@ -91,7 +92,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         place = Home(Path(folder))
         generate(place.root, VARIANT)
-        multiply(place.snapshots, users)
+        multiply(place.root / "snapshots", users)
         began = time.monotonic()
         line = [sys.executable, "-m", "tests.bench.release", "--in", folder]
         process = subprocess.Popen(line, env=clean_environment())

@@ -8,7 +8,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,14 +32,14 @@ class UiServer:
 
 
 @contextmanager
-def ui_server(home: Path) -> Generator[UiServer, None, None]:
-    """Start it, wait for its page, and stop it with everything it started."""
+def ui_server(home: Path, surroundings: Mapping[str, str]) -> Generator[UiServer, None, None]:
+    """Start it with these variables, wait for its page, and stop it with everything it started."""
     server = UiServer(f"http://127.0.0.1:{_free_port()}", home)
     with server.log.open("wb") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "pipelines.cli.main", "ui", "--port", server.url.rpartition(":")[2]],
             cwd=ROOT,
-            env={**_clean_environment(), "AMEMGYM_HOME": str(home)},
+            env={**_clean_environment(), **surroundings, "AMEMGYM_HOME": str(home)},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -55,7 +55,7 @@ def ui_server(home: Path) -> Generator[UiServer, None, None]:
 
 def _clean_environment() -> dict[str, str]:
     """The environment without endpoint, key or folders of whoever runs the test."""
-    return {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "AMEMGYM_", "DAGSTER_"))}
+    return {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "AMEMGYM_", "DAGSTER_", "HF_"))}
 
 
 def _free_port() -> int:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assets.records.recipe import Models, ModelSpec
+from assets.records.model_policy import Models, ModelSpec
 from assets.tokens import count_tokens
 from dataset_card.card_recipe import EMBEDDED_FAMILY
 from dataset_card.manifest import Usage

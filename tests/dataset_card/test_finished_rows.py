@@ -10,7 +10,7 @@ from assets.workshop import Workshop
 from dataset_card.finished_rows import FinishedRows
 from dataset_card.release import FINISHED
 from tests.support import Script, ScriptedModel, materialized, persona, reply, sampled, small_recipe, workshop
-from validation.finished import gather
+from validation.finished import Finished, users_of
 
 RECIPE = small_recipe()
 REFUSED_LATE: Script = {
@@ -30,13 +30,13 @@ def made(folder: Path, script: Script) -> tuple[Workshop, dict[str, dict[str, Sn
 
 @pytest.mark.parametrize("script", [{}, REFUSED_LATE], ids=["nobody replaced", "one replaced at the end"])
 @pytest.mark.parametrize("portion", [1, 50])
-def test_portions_hold_what_gathering_finds(tmp_path: Path, script: Script, portion: int) -> None:
+def test_portions_hold_what_the_report_sees(tmp_path: Path, script: Script, portion: int) -> None:
     shop, refs = made(tmp_path, script)
-    rows, whole = FinishedRows(shop.snapshots, refs, users_at_a_time=portion), gather(shop, RECIPE, refs)
-    users = [episode.user_id for episode in whole.episodes]
-    assert users == [persona(number).user_id for number in ((1, 2) if script else (0, 1))]
-    assert tuple(rows.episodes()) == whole.episodes
-    assert tuple(rows.failures()) == whole.failures
-    votes = [(user, record) for user, record in rows.gate_records() if user in users]
-    assert votes == [pair for user in users for pair in whole.gate_records if pair[0] == user]
-    assert len(votes) == len(whole.gate_records) > 0
+    rows, whole = FinishedRows(shop.snapshots, refs, users_at_a_time=portion), Finished(shop, RECIPE, refs)
+    users = [user for some in whole.portions() for user in users_of(some)]
+    assert [user.episode.user_id for user in users] == [persona(number).user_id for number in ((1, 2) if script else (0, 1))]
+    assert list(rows.episodes()) == [user.episode for user in users]
+    assert list(rows.failures()) == list(whole.failures())
+    votes = list(rows.gate_records())
+    assert votes == [(user.episode.user_id, vote) for user in users for vote in user.votes]
+    assert votes

@@ -12,9 +12,9 @@ import pytest
 
 from assets.records.episode import Episode
 from assets.records.rows import TABLES
-from dataset_card.contents import ReleaseError
 from dataset_card.folder import Release, ReleaseConflict, write_release
 from dataset_card.manifest import MANIFEST
+from dataset_card.problems import ReleaseError
 from dataset_card.verify import verify_release
 from dataset_card.versions import released_versions
 from tests import scenario

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from assets.records.episode import Episode
 from dataset_card.changes import SECTION
-from dataset_card.contents import ReleaseError
 from dataset_card.folder import ReleaseConflict, write_release
+from dataset_card.problems import ReleaseError
 from dataset_card.versions import LEVELS, Level, numbers, smallest_after
 from tests import scenario
 from tests.dataset_card.releases import all_bytes, content

@@ -11,6 +11,7 @@ from typer.testing import CliRunner, Result
 
 from dataset_card.hub import HubError
 from dataset_card.hub_release import HubReleaseConfig, Openness, hub_release
+from dataset_card.shelf import FolderShelf
 from pipelines.cli.main import app
 from pipelines.cli.problems import Problem
 from pipelines.definitions import defs
@@ -107,6 +108,7 @@ def test_the_asset_tells_commit_tag_and_digest(fake: FakeHub, home: Path, repo: 
     told = {name: value.value for name, value in result.asset_materializations_for_node("hub_release")[0].metadata.items()}
     assert_holds(fake, repo, a_release())
     assert not fake.repos[repo].private
+    assert {check.check_name: check.passed for check in result.get_asset_check_evaluations()} == {"tag_reads_back": True}
     commit = tags(fake, repo)["demo-v0.1.0"]
     assert told["page"] == f"{fake.url}/datasets/{repo}/tree/demo-v0.1.0"
     assert (told["repo"], told["tag"], told["commit"], told["digest"], told["new"]) == (
@@ -123,7 +125,7 @@ def test_the_asset_fails_with_one_sentence(fake: FakeHub, home: Path, repo: str)
         dg.materialize(
             [hub_release],
             partition_key="base",
-            resources={"publisher": PublisherResource(), "releases": home / "releases"},
+            resources={"publisher": PublisherResource(), "releases": FolderShelf(home / "releases")},
             run_config=dg.RunConfig({"hub_release": HubReleaseConfig(repo=repo, openness=Openness.UNCHANGED)}),
         )
     assert not fake.repos

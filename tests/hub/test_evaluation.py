@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from dataset_card.hub import Hub
+from dataset_card.shelf import FolderShelf
 from pipelines.evaluation.dataset import load_dataset
 from pipelines.evaluation.problems import EvaluationError
 from tests.hub.shelf import a_release, published
@@ -19,21 +20,21 @@ def place(hub: Hub, repo: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_release_on_the_hub_is_the_same_dataset_as_in_its_folder(place: str, tmp_path: Path) -> None:
-    found = load_dataset(place, releases=tmp_path)
+    found = load_dataset(place, shelf=FolderShelf(tmp_path))
 
-    assert found == load_dataset(str(a_release().folder), releases=tmp_path)
+    assert found == load_dataset(str(a_release().folder), shelf=FolderShelf(tmp_path))
 
 
 def test_what_was_fetched_once_is_evaluated_without_the_hub(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    first = load_dataset(place, releases=tmp_path)
+    first = load_dataset(place, shelf=FolderShelf(tmp_path))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
 
-    assert load_dataset(place, releases=tmp_path) == first
+    assert load_dataset(place, shelf=FolderShelf(tmp_path)) == first
     assert "Reading what was fetched before" in capsys.readouterr().err
 
 
 def test_a_release_that_is_not_on_the_hub_is_one_sentence(place: str, tmp_path: Path) -> None:
     with pytest.raises(EvaluationError, match=r"has no tag 'demo-v9\.9\.9'"):
-        load_dataset(place.replace("0.1.0", "9.9.9"), releases=tmp_path)
+        load_dataset(place.replace("0.1.0", "9.9.9"), shelf=FolderShelf(tmp_path))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from assets.ports import CallLabels, EndpointError, LanguageModel, ModelReply, ModelRequest
 from assets.records.recipe import Budget, Recipe
-from pipelines.resources.budget import BudgetedModel, Tally
+from pipelines.resources.budget import BudgetedModel, Purse, till_for
 from pipelines.resources.call_cache import CachedModel, open_replies
 from pipelines.resources.ledger import Ledger
 from pipelines.resources.ledger_book import Book, BookedCalls, BookedHits
@@ -58,8 +58,8 @@ class Counterpart:
         book = Book(self.ledger, self.prices, recipe, "small", PLACE)
         paid: LanguageModel = BookedCalls(model, book)
         if recipe.budget != Budget():
-            tally = Tally(self.ledger, variant=recipe.variant, prices=self.prices)
-            paid = BudgetedModel(paid, budget=recipe.budget, tally=tally, at_once=at_once)
+            purse = Purse(recipe.variant, recipe.budget, self.prices)
+            paid = BudgetedModel(paid, purse=purse, till=till_for(self.ledger, variant=recipe.variant), at_once=at_once)
         return BookedHits(CachedModel(paid, store=self.replies, mode="use"), book)
 
     def ask(self, model: LanguageModel, requests: Sequence[ModelRequest], *, recipe: Recipe | None = None) -> list[object]:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from assets.ports import ModelReply
 from pipelines.resources.breaker import WINDOW, Breaker, Halt
 from pipelines.resources.dialect import can_be_strict
-from pipelines.resources.limits import AdaptiveLimit, Bucket, Pace
+from pipelines.resources.limits import AdaptiveLimit
+from pipelines.resources.pace import Bucket, Pace
 from pipelines.resources.redaction import LONGEST, Redactor
 from pipelines.resources.waits import seconds
 from tests.pipelines.scripted_server import CLOSED_SCHEMA, KEY, a_request
@@ -66,9 +67,9 @@ def test_a_bucket_spreads_amounts_over_the_minute() -> None:
 def test_tokens_that_were_reserved_and_not_used_are_given_back() -> None:
     pace = Pace(requests_per_minute=None, tokens_per_minute=60)
     request = a_request()  # room for 50 tokens, and 4 for the prompt
-    assert 52 < pace.take(request) <= 53
-    pace.settle(request, reply=ModelReply("", "stop", input_tokens=3, output_tokens=1))
-    assert 56 < pace.take(request) <= 57
+    assert 52 < asyncio.run(pace.take(request)) <= 53
+    asyncio.run(pace.settle(request, reply=ModelReply("", "stop", input_tokens=3, output_tokens=1)))
+    assert 56 < asyncio.run(pace.take(request)) <= 57
 
 
 def test_the_breaker_pauses_everyone_and_sends_one_probe() -> None:

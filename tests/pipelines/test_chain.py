@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -146,6 +147,26 @@ def test_show_tells_a_users_story(finished: Path) -> None:
     assert episode.questions[0].query.split()[0] in output
 
 
+def test_one_user_is_made_again_and_the_other_keeps_its_bytes(finished: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(finished, home)
+    status, output = finish(amemgym(home, "regenerate", "2", "--from", "answers"))
+    assert status == 0, output
+    before, after = (
+        json.loads((home / "releases" / "demo" / version / "demo" / "data.json").read_text(encoding="utf-8"))
+        for version in ("0.1.0", "0.1.1")
+    )
+    assert after[0] == before[0]
+    assert after[1]["periods"] == before[1]["periods"]
+    assert after[1]["qas"] != before[1]["qas"]
+    user_id = before[1]["user_profile"]["uuid"]
+    assert f"{{{user_id}: {{answers: 1}}}}" in output
+    assert (
+        read_manifest(home / "releases" / "demo" / "0.1.1").recipe_fingerprint
+        != read_manifest(finished / "releases" / "demo" / "0.1.0").recipe_fingerprint
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -156,6 +177,7 @@ def test_show_tells_a_users_story(finished: Path) -> None:
         (["generate", "demo", "--set", "pool.paths=[/no/such/file.parquet]"], "matches no file"),
         (["generate", "demo", "--version", "one"], "is no version"),
         (["show", "1", "--variant", "extra"], "Nothing of 'extra' is finished yet"),
+        (["regenerate", "1", "--from", "answers"], "Nothing of 'demo' is finished yet"),
     ],
 )
 def test_bad_input_gets_one_sentence_and_a_failing_status(tmp_path: Path, words: list[str], sentence: str) -> None:

@@ -40,8 +40,14 @@ def test_a_fact_takes_the_place_of_the_memory_about_the_same() -> None:
     assert new == [{"id": "", "text": CUE, "event": "ADD"}]
 
 
-def test_notes_are_kept_by_variable() -> None:
-    assert ask("evaluation/update_notes", current_memories={}, conversation=SPOKEN)[VARIABLE.name] == CUE
+def test_notes_are_kept_by_variable_where_the_list_of_kinds_names_it() -> None:
+    def noted(kinds: str) -> dict[str, str]:
+        return ask("evaluation/update_notes", kinds=kinds, current_memories={}, conversation=SPOKEN)
+
+    words = VARIABLE.name.replace("_", " ")
+    assert noted(f"- the weather\n- {words}, as it is now")[VARIABLE.name] == CUE
+    assert VARIABLE.name not in noted("- the weather")
+    assert VARIABLE.name not in noted("")  # the prompt's own kinds are general ones
 
 
 def test_a_message_that_settles_a_tracked_value_is_noticed() -> None:
@@ -53,3 +59,26 @@ def test_a_message_that_settles_a_tracked_value_is_noticed() -> None:
     assert (
         ask("evaluation/check_turn", state_choices=choices, said_before="", message="Which would you start with?")["told"] == []
     )
+
+
+def test_a_policy_is_improved_by_what_the_feedback_shows_and_no_value_enters_it() -> None:
+    told: dict[str, Any] = {"user_information_updates": {VARIABLE.name: VALUE}, "question_answer_history": []}
+    asked: dict[str, Any] = {"question_answer_history": [{"question": TOPIC.questions[0]}]}
+
+    def better(feedback: list[Any], room: int = 1000) -> str:
+        found = ask("evaluation/improve_policy", most_characters=room, current_section="- the weather", feedback=feedback)
+        return found["new_types"]
+
+    assert better([told]) == f"- the weather\n- {VARIABLE.name.replace('_', ' ')}, as it is now"
+    assert TOPIC.topic.replace("_", " ") in better([asked])
+    assert better([]) == "- the weather"
+    assert len(better([told], room=45)) <= 45
+
+
+def test_a_memory_bears_out_what_its_last_word_on_the_matter_says() -> None:
+    other, choice = list(VARIABLE.choices.items())[1]
+    later = next(cue for cue in choice.cues if VARIABLE.name in settled(cue))
+    claims = {"1": f"{VARIABLE.name}: {VALUE}", "2": f"{VARIABLE.name}: {other}"}
+
+    assert ask("evaluation/check_memory", memory=f"a: {CUE}", claims=claims) == {"1": "yes", "2": "no"}
+    assert ask("evaluation/check_memory", memory=f"a: {CUE}\nb: {later}", claims=claims) == {"1": "no", "2": "yes"}

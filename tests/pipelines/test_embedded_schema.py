@@ -119,8 +119,12 @@ def test_questions_suit_the_person() -> None:
 
 
 def refined(questions: list[dict[str, Any]], *, objection: str = "") -> dict[str, list[str]]:
+    """The drafted types of every variable."""
     values = {"user_profile": PROFILE, "questions": questions, "language": "English"}
-    return ask("state_schema/refine", values, objection=objection)
+    merged: dict[str, list[str]] = {}
+    for key, name in ask("state_schema/refine", values, objection=objection).items():
+        merged.setdefault(name, []).append(key)
+    return merged
 
 
 def test_refining_gives_canonical_names_and_merges_general_facts() -> None:

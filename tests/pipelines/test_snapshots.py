@@ -22,9 +22,11 @@ from assets.records.failure import Failure
 from assets.records.profile import UserProfile
 from assets.records.question import Question, QuestionSet, RequiredInfo
 from pipelines.resources.explorer import views, write_explorer
-from pipelines.resources.snapshots import HOST, ParquetSnapshots, SnapshotError
+from pipelines.resources.places import HOST, Folder
+from pipelines.resources.snapshots import ParquetSnapshots, SnapshotError
 
 ROOT = Path(__file__).parents[2]
+KINDS = ("part-00000", "part-00001", "carried-user_profiles-00000")
 FAILURE = Failure(user_id="u1", position=1, stage="questions", reason="refused", message="Nein.", last_reply="…")
 
 
@@ -52,6 +54,11 @@ def write(
     return writer.finish([FAILURE])
 
 
+def folder_of(store: ParquetSnapshots) -> Path:
+    assert isinstance(store.place, Folder)
+    return store.place.root
+
+
 def digests(folder: Path) -> dict[str, str]:
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
@@ -72,32 +79,33 @@ def test_a_snapshot_gives_its_rows_back_own_and_carried(store: ParquetSnapshots)
 
 def test_only_wanted_positions_are_read_and_other_parts_are_not_opened(store: ParquetSnapshots) -> None:
     ref = write(store, [[0, 1, 2], [5, 6]])
-    (store.root / ref.parts[1].path).unlink()
+    (folder_of(store) / ref.parts[1].path).unlink()
     assert store.read(ref, "questions", record=QuestionSet, positions=[2, 0, 3]) == {0: questions(0), 2: questions(2)}
     assert store.read(ref, "questions", record=QuestionSet, positions=[]) == {}
-    with pytest.raises(SnapshotError, match=r"part-00001\.parquet is missing; materialize 'questions' of 'demo' again"):
+    with pytest.raises(
+        SnapshotError, match=r"part-00001-[0-9a-f]{8}\.parquet is missing; materialize 'questions' of 'demo' again"
+    ):
         store.read(ref, "questions", record=QuestionSet)
 
 
 def test_the_folder_holds_what_it_should_and_nothing_else(store: ParquetSnapshots) -> None:
     ref = write(store, [[0], [], [2]])
-    home = store.root / "questions" / "demo"
+    home = folder_of(store) / "questions" / "demo"
     assert sorted(path.name for path in home.iterdir()) == sorted([ref.digest[:16], "LATEST"])
-    names = ["carried-user_profiles-00000.parquet", "failures.parquet", "part-00000.parquet", "part-00001.parquet"]
-    assert sorted(path.name for path in (home / ref.digest[:16]).iterdir()) == [*names, "snapshot.json"]
-    assert [part.path for part in ref.parts] == [
-        f"questions/demo/{ref.digest[:16]}/{name}" for name in (names[2], names[3], names[0])
-    ]
+    names = [f"{kind}-{part.digest[:8]}.parquet" for kind, part in zip(KINDS, ref.parts, strict=True)]
+    there = sorted(path.name for path in (home / ref.digest[:16]).iterdir())
+    assert there == [names[2], "failures.parquet", *names[:2], "snapshot.json"]
+    assert [part.path for part in ref.parts] == [f"questions/demo/{ref.digest[:16]}/{name}" for name in names]
     content = (home / ref.digest[:16] / "snapshot.json").read_text(encoding="utf-8")
     assert SnapshotRef.model_validate_json(content) == ref
-    assert str(store.root) not in content
+    assert str(folder_of(store)) not in content
     assert (home / "LATEST").read_text(encoding="utf-8").strip() == ref.digest
 
 
 def test_equal_rows_give_equal_bytes_wherever_and_whenever(tmp_path: Path) -> None:
     stores = [ParquetSnapshots(tmp_path / name) for name in ("here", "there")]
     assert write(stores[0], [[0], [2]]) == write(stores[1], [[0], [2]])
-    assert digests(stores[0].root) == digests(stores[1].root)
+    assert digests(folder_of(stores[0])) == digests(folder_of(stores[1]))
 
 
 @settings(max_examples=20, deadline=None)
@@ -143,7 +151,7 @@ def test_rows_out_of_order_are_refused(store: ParquetSnapshots) -> None:
 def test_nothing_is_visible_before_finish_and_an_abandoned_writer_leaves_nothing(store: ParquetSnapshots) -> None:
     writer = store.writer("questions", unit="demo")
     writer.add("questions", rows(0))
-    home = store.root / "questions" / "demo"
+    home = folder_of(store) / "questions" / "demo"
     assert [path.name.startswith(".writing-") for path in home.iterdir()] == [True]
     del writer
     gc.collect()
@@ -152,30 +160,30 @@ def test_nothing_is_visible_before_finish_and_an_abandoned_writer_leaves_nothing
 
 def test_an_equal_snapshot_that_is_there_is_kept(store: ParquetSnapshots) -> None:
     first = write(store, [[0], [2]])
-    before = (store.root / first.parts[0].path).stat()
+    before = (folder_of(store) / first.parts[0].path).stat()
     assert write(store, [[0, 2]]) == first
-    assert (store.root / first.parts[0].path).stat().st_ino == before.st_ino
-    assert len(list((store.root / "questions" / "demo").iterdir())) == 2
+    assert (folder_of(store) / first.parts[0].path).stat().st_ino == before.st_ino
+    assert len(list((folder_of(store) / "questions" / "demo").iterdir())) == 2
 
 
 def test_making_a_snapshot_again_repairs_one_with_a_missing_file(store: ParquetSnapshots) -> None:
     ref = write(store, [[0, 2]])
-    (store.root / ref.parts[0].path).unlink()
+    (folder_of(store) / ref.parts[0].path).unlink()
     assert write(store, [[0, 2]]) == ref
     assert set(store.read(ref, "questions", record=QuestionSet)) == {0, 2}
-    assert len(list((store.root / "questions" / "demo").iterdir())) == 2
+    assert len(list((folder_of(store) / "questions" / "demo").iterdir())) == 2
 
 
 def test_latest_follows_the_snapshot_finished_last(store: ParquetSnapshots) -> None:
     first, second = write(store, [[0]]), write(store, [[0]], text="Wie?")
-    pointer = store.root / "questions" / "demo" / "LATEST"
+    pointer = folder_of(store) / "questions" / "demo" / "LATEST"
     assert pointer.read_text(encoding="utf-8").strip() == second.digest
     assert write(store, [[0]]) == first
     assert pointer.read_text(encoding="utf-8").strip() == first.digest
 
 
 def test_leftovers_of_the_dead_are_cleared_and_the_living_left_alone(store: ParquetSnapshots) -> None:
-    home = store.root / "questions" / "demo"
+    home = folder_of(store) / "questions" / "demo"
     script = """
 import os, sys, signal
 from pathlib import Path
@@ -185,7 +193,7 @@ writer = ParquetSnapshots(Path(sys.argv[1])).writer("questions", unit="demo")
 writer.add("questions", [(0, QuestionSet(user_id="u", questions=()))])
 os.kill(os.getpid(), signal.SIGKILL)
 """
-    command = [sys.executable, "-c", script, str(store.root)]
+    command = [sys.executable, "-c", script, str(folder_of(store))]
     killed = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False)
     assert killed.returncode == -signal.SIGKILL
     (left,) = home.iterdir()
@@ -207,7 +215,7 @@ def test_a_damaged_file_and_rows_of_another_kind_are_told_apart(store: ParquetSn
     ref = write(store, [[0]])
     with pytest.raises(SnapshotError, match=r"holds no UserProfile of today; materialize 'questions' of 'demo' again"):
         store.read(ref, "questions", record=UserProfile)
-    (store.root / ref.parts[0].path).write_bytes(b"PAR1 no more")
+    (folder_of(store) / ref.parts[0].path).write_bytes(b"PAR1 no more")
     with pytest.raises(SnapshotError, match="is damaged; delete its folder"):
         store.read(ref, "questions", record=QuestionSet)
 
@@ -225,7 +233,7 @@ def test_views_unite_the_latest_snapshots_of_all_units(tmp_path: Path) -> None:
     profiles.add("user_profiles", [(0, profile(0)), (4, profile(4))])
     profiles.finish([])
     with duckdb.connect() as connection:
-        assert views(store.root, connection=connection) == ["failures", "questions", "user_profiles"]
+        assert views(store.place, connection=connection) == ["failures", "questions", "user_profiles"]
         assert select(connection, "SELECT unit, position, questions[1].text FROM questions ORDER BY ALL") == [
             ("demo", 0, "new"),
             ("demo", 2, "new"),
@@ -239,9 +247,9 @@ def test_views_unite_the_latest_snapshots_of_all_units(tmp_path: Path) -> None:
 
 def test_an_explorer_file_opens_anywhere_on_this_machine(store: ParquetSnapshots, tmp_path: Path) -> None:
     path = tmp_path / "explore" / "explorer.duckdb"
-    assert write_explorer(store.root, path) == []
+    assert write_explorer(store.place, path) == []
     write(store, [[0, 2]])
-    assert write_explorer(store.root, path) == ["failures", "questions", "user_profiles"]
+    assert write_explorer(store.place, path) == ["failures", "questions", "user_profiles"]
     script = f"import duckdb; print(duckdb.connect({str(path)!r}).execute('SELECT count(*) FROM questions').fetchone()[0])"
     found = subprocess.run([sys.executable, "-c", script], cwd="/", capture_output=True, text=True, check=True)
     assert json.loads(found.stdout) == 2

@@ -11,13 +11,7 @@ import pytest
 from scipy import special  # pyright: ignore[reportMissingTypeStubs]
 
 from assets.answers import ANSWERS
-from assets.audit_rates import (
-    GateErrorRate,
-    Outcome,
-    gate_error_rates,
-    recovery_rates,
-    share_by_user,
-)
+from assets.audit_rates import GateErrorRate, gate_error_rates, recovery_rates
 from assets.audits import AUDITS, audit_user
 from assets.events import EVENTS
 from assets.ports import ModelReply, ModelRequest
@@ -35,6 +29,7 @@ from assets.session_queries import SESSION_QUERIES
 from assets.state_schema import STATE_SCHEMA
 from assets.state_trajectory import STATE_TRAJECTORY
 from assets.user_profiles import USER_PROFILES
+from assets.user_share import Outcome, share_by_user
 from assets.workshop import Workshop
 from pipelines.embedded.bank import model_name
 from pipelines.embedded.program import answer

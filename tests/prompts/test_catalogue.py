@@ -25,12 +25,12 @@ def values(name: str, *, mark: str) -> dict[str, object]:
     return {variable: SHARED.get(variable, f"{mark} of {variable}") for variable in load_prompt(name).variables}
 
 
-GENERATION = [name for name in prompt_names() if not name.startswith("evaluation/")]
+GENERATION = [name for name in prompt_names() if not name.startswith(("evaluation/", "annotation/"))]
 
 
 def test_every_prompt_stands_in_the_folder_of_its_stage() -> None:
     assert len(GENERATION) == 18
-    assert {name.partition("/")[0] for name in prompt_names()} <= {*get_args(StageName), "evaluation"}
+    assert {name.partition("/")[0] for name in prompt_names()} <= {*get_args(StageName), "evaluation", "annotation"}
 
 
 @pytest.mark.parametrize("name", GENERATION)

@@ -14,6 +14,7 @@ from assets.records.expectation import ColumnLine
 from assets.records.persona import Persona
 from assets.records.recipe import Recipe
 from assets.records.rows import TABLES
+from pipelines.resources.values import RecordValues
 from tests.support import ScriptedModel, persona, small_recipe, workshop
 from validation.checks import SAMPLE_SIZE, stage_checks
 from validation.column_checks import table_result
@@ -39,7 +40,7 @@ def run_with(personas: Sequence[Persona], folder: Path) -> dg.ExecuteInProcessRe
     return dg.materialize(
         [recipe, sampled, next_stage, stage_checks(PERSONAS)],
         partition_key="demo",
-        resources={"workshop": shop},
+        resources={"workshop": shop, "io_manager": RecordValues(folder / "values")},
         raise_on_error=False,
     )
 

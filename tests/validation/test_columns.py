@@ -9,7 +9,8 @@ from assets.records.base import Record
 from assets.records.rows import TableName
 from tests.validation.spoiling import at
 from tests.validation.world import world
-from validation.columns import column_lines, lines_of
+from validation.columns import ColumnLook, lines_of
+from validation.finished import FinishedUser
 from validation.promises import Promise
 from validation.suites import suite
 
@@ -40,7 +41,10 @@ def test_a_set_in_parts_is_looked_at_row_by_row_and_nothing_is_broken() -> None:
     clean = world()
     users = list(clean.released)[:2]
     episodes = [one for one in clean.rows("episodes") if one.user_id in users]
-    lines = column_lines(episodes, votes=clean.votes(), failures=(), recipe=clean.recipe, users_at_once=1)
+    look = ColumnLook(clean.recipe, users_at_once=1)
+    for episode in episodes:
+        look.add(FinishedUser(episode, votes=tuple(vote for user, vote in clean.votes() if user == episode.user_id)))
+    lines = look.lines()
     assert [line for line in lines if not line.ok] == []
     for table, rows in clean.tables().items():
         expected = sum(1 for row in rows if getattr(row, "user_id", "") in users)

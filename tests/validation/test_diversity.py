@@ -1,22 +1,24 @@
 """Questions that ask nearly the same are found by words and by meaning; users are compared with their pool."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from assets.ports import BudgetReached, EndpointError, Vector
+from assets.records.persona import Persona
 from assets.records.recipe import Recipe
 from assets.records.report_policy import DiversityPolicy
-from assets.records.variety import Diversity
+from assets.records.variety import CoverageLine, Diversity
 from assets.sampling import pool_counts
 from tests import scenario
 from tests.support import persona, persona_row, run
 from tests.validation.lives import QUESTIONS, lives
-from validation.coverage import COLUMNS, coverage
-from validation.diversity import MOST_COMPARED, Compared, Meanings, compared, diversity, question_meanings
+from validation.coverage import COLUMNS, Coverage
+from validation.diversity import MOST_COMPARED, Compared, Meanings, QuestionSample, diversity, question_meanings
 
 RECIPE = scenario.recipe(diversity=DiversityPolicy(embedding_model="some/where/meaning-1"))
 TEA, BREWING, RUN = "Which tea suits my evenings?", "What should I brew after dinner?", "How far should I run on Sunday?"
@@ -79,7 +81,14 @@ def test_a_single_question_has_no_twin() -> None:
 
 def test_of_a_large_set_whole_users_are_drawn_by_seed() -> None:
     large = lives(MOST_COMPARED // QUESTIONS + 7)
-    first, again, other = (compared(large, recipe=one) for one in (RECIPE, RECIPE, scenario.recipe(seed=7)))
+
+    def compared(**changes: Any) -> Compared:
+        sample = QuestionSample(scenario.recipe(num_questions=QUESTIONS, **changes), users=len(large))
+        for episode in large:
+            sample.add(episode)
+        return sample.compared()
+
+    first, again, other = compared(), compared(), compared(seed=7)
     assert len(first.texts) == MOST_COMPARED
     assert first == again != other
 
@@ -116,10 +125,17 @@ def write_pool(folder: Path, *rows: dict[str, object]) -> Path:
     return path
 
 
+def coverage(users: Sequence[Persona], pool: Mapping[str, Iterable[tuple[object, int]]]) -> list[CoverageLine]:
+    counted = Coverage()
+    for user in users:
+        counted.add(user)
+    return list(counted.lines(pool, seed=RECIPE.seed))
+
+
 def test_users_who_are_the_whole_pool_have_no_distance(tmp_path: Path) -> None:
     people = [{"age": 25, "sex": "Female"}, {"age": 85, "sex": "Male", "occupation": None}]
     pool = pool_counts([write_pool(tmp_path, *(persona_row(n, **one) for n, one in enumerate(people)))], COLUMNS)
-    lines = coverage([persona(n, **one) for n, one in enumerate(people)], pool, recipe=RECIPE)
+    lines = coverage([persona(n, **one) for n, one in enumerate(people)], pool)
     assert [line.column for line in lines] == list(COLUMNS)
     assert {line.distance for line in lines} == {0.0}
 
@@ -127,18 +143,18 @@ def test_users_who_are_the_whole_pool_have_no_distance(tmp_path: Path) -> None:
 def test_a_lopsided_sample_lies_farther_than_chance_brings_it() -> None:
     pool = {column: [("", 1)] for column in COLUMNS} | {"sex": [("Female", 500), ("Male", 500)]}
     lopsided = [persona(number, sex="Female") for number in range(20)]
-    (line,) = (one for one in coverage(lopsided, pool, recipe=RECIPE) if one.column == "sex")
+    (line,) = (one for one in coverage(lopsided, pool) if one.column == "sex")
     assert (line.distance, line.by_chance < 0.3) == (0.5, True)
     assert {group.group: (group.users, group.pool) for group in line.groups} == {"Female": (1.0, 0.5), "Male": (0.0, 0.5)}
 
 
 def test_many_small_groups_are_shown_together_and_count_on_their_own() -> None:
     pool = {column: [("", 1)] for column in COLUMNS} | {"occupation": [(f"job_{number:02d}", 1) for number in range(40)]}
-    (line,) = (one for one in coverage([persona(1, occupation="job_39")], pool, recipe=RECIPE) if one.column == "occupation")
+    (line,) = (one for one in coverage([persona(1, occupation="job_39")], pool) if one.column == "occupation")
     assert (len(line.groups), line.groups[0].group, line.groups[-1].group) == (9, "job 39", "all others")
     assert sum(group.pool for group in line.groups) == pytest.approx(1, abs=1e-3)
     assert line.distance == pytest.approx(39 / 40)
 
 
 def test_nobody_is_compared_with_nothing() -> None:
-    assert coverage([], {}, recipe=RECIPE) == []
+    assert coverage([], {}) == []

@@ -15,13 +15,12 @@ from tests import scenario
 from tests.scenario import USER_ID, varied
 from tests.support import Script, ScriptedModel, materialized, persona, reply, run, sampled, small_recipe, workshop
 from tests.validation.lives import lives, moved
-from validation.finished import Finished, gather
+from tests.validation.reports import report_of, wall_of
+from validation.finished import Finished, FinishedUser, users_of
 from validation.quality_report import report_on
-from validation.recovery import ceiling, recovery_lines
-from validation.report import make_report
+from validation.recovery import RecoveryTally
 from validation.report_checks import quality_report_checks
 from validation.stage_rules import RULES
-from validation.wall import build_wall
 
 RECIPE = small_recipe()
 Refs = dict[str, dict[str, SnapshotRef]]
@@ -36,7 +35,7 @@ def passed(folder: Path, script: Script | None = None) -> tuple[Workshop, Refs]:
 
 def test_a_clean_set_is_reported_in_full(tmp_path: Path) -> None:
     shop, refs = passed(tmp_path)
-    report, problems = run(report_on(gather(shop, RECIPE, refs, rules=True), shop))
+    report, problems = run(report_on(Finished(shop, RECIPE, refs)))
     assert (report.users, report.crossed, problems) == (2, (), [])
     assert [(line.stage, line.rule) for line in report.rules] == [(s, rule.name) for s, own in RULES.items() for rule in own]
     assert {line.users for line in report.rules} == {2}
@@ -57,32 +56,33 @@ def test_a_replacement_who_joined_late_is_reported_like_any_other(tmp_path: Path
         "audits/profile_only": [lambda request: refusal if "Ada Number0" in str(request.messages) else {"choice": 1}]
     }
     shop, refs = passed(tmp_path, script)
-    finished = gather(shop, RECIPE, refs, rules=True)
+    finished = Finished(shop, RECIPE, refs, users_at_once=1)
     users = [persona(number).user_id for number in (1, 2)]
-    assert [failure.user_id for failure in finished.failures] == [persona(0).user_id]
-    for records in (finished.episodes, finished.audits, finished.personas):
-        assert [record.user_id for record in records] == users
-    assert list(dict.fromkeys(user for user, _ in finished.gate_records)) == users
-    assert {line.users for line in finished.rules} == {2}
-    assert make_report(finished).replaced == {"audits: refused": 1}
+    assert [failure.user_id for failure in finished.failures()] == [persona(0).user_id]
+    found = [user for portion in finished.portions() for user in users_of(portion)]
+    for own in ([one.episode for one in found], [one.audit for one in found], [one.persona for one in found]):
+        assert [one.user_id for one in own if one] == users
+    assert all(one.votes for one in found)
+    report, _ = run(report_on(finished))
+    assert {line.users for line in report.rules} == {2}
+    assert report.replaced == {"audits: refused": 1}
 
 
 def test_a_set_without_some_stages_is_reported_as_far_as_it_goes(tmp_path: Path) -> None:
     shop, refs = passed(tmp_path)
-    finished = gather(shop, RECIPE, {"episodes": refs["episodes"]})
-    report = make_report(finished)
-    assert (report.users, report.gates, report.rules, report.recovery, report.ceiling, report.coverage) == (
-        2,
-        (),
-        (),
-        (),
-        None,
-        (),
-    )
+    report, _ = run(report_on(Finished(shop, RECIPE, {"episodes": refs["episodes"]})))
+    assert (report.users, report.gates, report.recovery, report.ceiling, report.coverage) == (2, (), (), None, ())
+    assert {line.stage for line in report.rules} == {"episodes"}
 
 
 def judged(expected: str, chosen: str | None, *, sample: int = 0) -> Judgement:
     return Judgement(probe="answer_from_state", question_id="q01", period=None, expected=expected, chosen=chosen, sample=sample)
+
+
+def tally(audit: UserAudit) -> RecoveryTally:
+    counted = RecoveryTally()
+    counted.add(audit, scenario.episode())
+    return counted
 
 
 def test_the_ceiling_weighs_an_option_by_its_periods_and_leaves_out_what_nobody_lives_through() -> None:
@@ -95,32 +95,32 @@ def test_the_ceiling_weighs_an_option_by_its_periods_and_leaves_out_what_nobody_
             judged("q01-c1", "q01-c1", sample=1),
         ),
     )
-    found = ceiling([audit], [scenario.episode()])
+    found = tally(audit).ceiling()
     assert found is not None
     assert found.value == pytest.approx(2 / 3, abs=1e-6)
 
 
 def test_the_items_that_judges_missed_are_shown_with_their_text() -> None:
     audit = UserAudit(user_id=USER_ID, judgements=(judged("q01-c1", "q01-c1"), judged("q01-c3", None)))
-    (line,) = recovery_lines([audit], [scenario.episode()])
+    (line,) = tally(audit).lines()
     (item,) = line.worst
     assert (item.query, item.share, line.cannot_tell) == ('What should I cook "before" a run?', 0.5, 0.5)
     assert item.text.startswith("Lentils and rice")
 
 
 def test_a_set_that_nobody_audited_has_no_ceiling() -> None:
-    assert ceiling([], [scenario.episode()]) is None
+    assert report_of(scenario.recipe(), FinishedUser(scenario.episode())).ceiling is None
 
 
 def test_figures_stand_beside_the_papers() -> None:
-    report = make_report(Finished(scenario.recipe(), (scenario.episode(),), (), ()))
+    report = report_of(scenario.recipe(), FinishedUser(scenario.episode()))
     lines = {line.what: line for line in report.parity}
     assert (lines["sessions"].here, lines["sessions"].base, lines["sessions"].extra) == ("4", "943", "1,632")
     assert (lines["ages"].here, lines["ages"].base) == ("41", "18 to 85")
 
 
 def test_states_that_move_are_described() -> None:
-    motion = make_report(Finished(scenario.recipe(), (scenario.episode(),), (), ())).motion
+    motion = report_of(scenario.recipe(), FinishedUser(scenario.episode())).motion
     assert motion is not None
     assert motion.changes == {"1": 3}
     assert motion.golden_changes == (1.0, 0.5)
@@ -134,7 +134,7 @@ def results(report: QualityReport) -> dict[str, dg.AssetCheckResult]:
 
 
 def test_every_check_of_a_good_report_passes() -> None:
-    report = make_report(Finished(scenario.recipe(), (scenario.episode(),), (), ()))
+    report = report_of(scenario.recipe(), FinishedUser(scenario.episode()))
     assert {name: one.passed for name, one in results(report).items()} == dict.fromkeys(
         ("all_users_finished", "rules_hold", "wall_holds"), True
     )
@@ -142,8 +142,8 @@ def test_every_check_of_a_good_report_passes() -> None:
 
 def test_a_planted_cue_blocks_the_release_and_the_worst_items_are_named() -> None:
     episodes = lives(20, plant=moved)
-    report = make_report(Finished(scenario.recipe(), (scenario.episode(),), (), ()))
-    crossed = varied(report, wall=build_wall(episodes, (), recipe=scenario.recipe(num_periods=10)))
+    report = report_of(scenario.recipe(), FinishedUser(scenario.episode()))
+    crossed = varied(report, wall=wall_of(episodes, recipe=scenario.recipe(num_periods=10)))
     check = results(crossed)["wall_holds"]
     assert (check.passed, check.severity) == (False, dg.AssetCheckSeverity.ERROR)
     assert "'place 2'" in str(check.description)
@@ -152,5 +152,5 @@ def test_a_planted_cue_blocks_the_release_and_the_worst_items_are_named() -> Non
 
 
 def test_a_missing_user_blocks_the_release() -> None:
-    report = make_report(Finished(scenario.recipe(num_users=2), (scenario.episode(),), (), ()))
+    report = report_of(scenario.recipe(num_users=2), FinishedUser(scenario.episode()))
     assert not results(report)["all_users_finished"].passed

@@ -15,10 +15,9 @@ from assets.records.variety import CoverageLine, Diversity, GroupShare, Twins
 from tests import scenario
 from tests.scenario import varied
 from tests.validation.lives import adding, lives
-from validation.finished import Finished
-from validation.report import make_report
+from tests.validation.reports import report_of, wall_of
+from validation.finished import FinishedUser
 from validation.report_page import render_page, write_page
-from validation.wall import build_wall
 
 HOSTILE = '</style><script src="http://evil.example/x.js">alert(1)</script><img src=x onerror=alert(2)>$\\frac{1}$ & "so" 毎晩'
 VOID = {"meta", "br"}
@@ -57,8 +56,8 @@ class Page(HTMLParser):
 
 
 def report(**changes: object) -> QualityReport:
-    finished = Finished(scenario.recipe(), (scenario.episode(),), (("u", scenario.gate_records()[1]),), (scenario.failure(),))
-    return varied(make_report(finished), **changes)
+    user = FinishedUser(scenario.episode(), votes=(scenario.gate_records()[1],))
+    return varied(report_of(scenario.recipe(), user, failures=[scenario.failure()]), **changes)
 
 
 def without_pictures(**changes: object) -> QualityReport:
@@ -131,7 +130,7 @@ def test_a_set_that_may_be_released_says_so_first() -> None:
 
 def test_a_crossed_line_heads_the_page_and_shows_its_worst_items() -> None:
     episodes = lives(20, plant=adding(" And so on, for a good while, come what may, and then some more of the same."))
-    text = " ".join(Page(render_page(without_pictures(wall=build_wall(episodes, (), recipe=scenario.recipe())))).words)
+    text = " ".join(Page(render_page(without_pictures(wall=wall_of(episodes, recipe=scenario.recipe())))).words)
     assert "Not to be released" in text
     assert "Without memory, 'longest' is right" in text
     assert "longest: the questions that give themselves away most" in text
@@ -139,7 +138,7 @@ def test_a_crossed_line_heads_the_page_and_shows_its_worst_items() -> None:
 
 
 def test_a_set_without_users_has_a_page_too() -> None:
-    empty = make_report(Finished(scenario.recipe(), (), (), ()))
+    empty = report_of(scenario.recipe())
     assert "Only 0 of 1 users are finished." in render_page(empty)
 
 

@@ -5,13 +5,13 @@ import pytest
 from assets.records.base import StageName, UserRecord
 from assets.records.persona import Persona
 from assets.records.recipe import Recipe
+from assets.wording import alike, spells
 from tests import scenario
 from tests.support import persona
 from tests.validation.spoiling import at
 from tests.validation.world import world
 from validation.rules import Rule, apply_rules
 from validation.stage_rules import RULES
-from validation.wording import alike, spells
 
 RECIPE = scenario.recipe()
 

@@ -14,13 +14,13 @@ from assets.records.report_policy import WallPolicy
 from tests import scenario
 from tests.scenario import varied
 from tests.validation.lives import OPTIONS, PERIODS, adding, audits, favourite, frozen, lives, moved, shortened
-from validation.wall import build_wall
+from tests.validation.reports import wall_of
 
 RECIPE = scenario.recipe(num_periods=PERIODS - 1)
 
 
 def wall(episodes: Sequence[Episode], audited: Sequence[UserAudit] = (), *, recipe: Recipe = RECIPE) -> dict[str, WallLine]:
-    return {line.cue: line for line in build_wall(episodes, audited, recipe=recipe)}
+    return {line.cue: line for line in wall_of(episodes, audited, recipe=recipe)}
 
 
 def crossed(lines: dict[str, WallLine]) -> set[str]:

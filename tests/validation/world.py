@@ -76,7 +76,7 @@ def world() -> World:
     with TemporaryDirectory() as folder:
         shop = Workshop(model=EmbeddedModel(), snapshots=ParquetSnapshots(Path(folder)), work=MemoryWork())
         writer = shop.snapshots.writer("personas", unit=unit.key)
-        writer.add("personas", draw_unit(recipe, unit))
+        writer.add("personas", list(draw_unit(recipe, unit)))
         refs: dict[StageName, SnapshotRef] = {"personas": writer.finish([])}
         for stage in STAGES[1:]:
             refs[stage.name] = run(line_of(stage, shop, recipe, refs).run()).ref

@@ -1,0 +1,55 @@
+"""Which models write, judge and play the user, as part of the recipe."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from assets.records.base import Name, Record, unit
+from prompts.template import Role, Warmth
+
+Transport = Literal["live", "batch"]
+ROLES: tuple[Role, ...] = ("writer", "judge", "user_simulator")
+
+
+class ModelSpec(Record):
+    """One model in one role. `temperature` None: the parameter is not sent (reasoning models)."""
+
+    model: Name = Field(default="gpt-4.1", description="the model's name as its endpoint knows it")
+    temperature: float | None = Field(default=0.2, ge=0, le=2, description="how freely it replies; null: not sent")
+    creative_temperature: float | None = Field(default=1.0, ge=0, le=2, description="for questions and state updates")
+    max_output_tokens: int = Field(default=8192, gt=0, description="room for a reply", json_schema_extra=unit("tokens"))
+    transport: Transport = Field(default="live", description="batch: in batch jobs, at half the price and within a day")
+
+    def temperature_for(self, warmth: Warmth) -> float | None:
+        """The temperature of a prompt, by its warmth."""
+        return self.creative_temperature if warmth == "creative" else self.temperature
+
+
+class JudgeSpec(ModelSpec):
+    """A model that judges, at temperature 0 unless the recipe says otherwise."""
+
+    temperature: float | None = Field(default=0.0, ge=0, le=2, description="how freely it judges; null: not sent")
+    creative_temperature: float | None = Field(default=0.0, ge=0, le=2, description="for creative prompts; judges have none")
+    further: tuple[Name, ...] = Field(default=(), description="more models that judge by turns, under the same settings")
+
+    @property
+    def panel(self) -> tuple[str, ...]:
+        """All judge models, in the order of their turns."""
+        return (self.model, *self.further)
+
+
+class Models(Record):
+    """Who writes, who judges, who plays the user."""
+
+    writer: ModelSpec = ModelSpec()
+    judge: JudgeSpec = JudgeSpec()
+    user_simulator: ModelSpec = ModelSpec()
+
+    @property
+    def batched(self) -> bool:
+        """Whether any role's calls go in batch jobs."""
+        return any(self.for_role(role).transport == "batch" for role in ROLES)
+
+    def for_role(self, role: Role) -> ModelSpec:
+        """The model of a prompt's role."""
+        return {"writer": self.writer, "judge": self.judge, "user_simulator": self.user_simulator}[role]

@@ -1,0 +1,82 @@
+"""What assets show before anything is made: groups in data order, two sentences, columns with words, code."""
+
+from pathlib import Path
+from typing import get_args
+
+import dagster as dg
+import pytest
+
+from assets.chain import STAGES
+from assets.face import MOST_COLUMNS, POSITION, GroupName, column_schema, group
+from assets.records.base import Record
+from pipelines.definitions import defs
+
+SPECS = {spec.key.to_user_string(): spec for spec in defs.resolve_all_asset_specs()}
+GRAPH = defs.resolve_asset_graph()
+
+
+def test_groups_sort_in_the_order_in_which_data_passes_them() -> None:
+    order = {str(spec.group_name): max(map(_depth, _keys(str(spec.group_name)))) for spec in SPECS.values()}
+    assert sorted(order) == sorted(order, key=lambda name: order[name])
+    assert set(order) == {group(name) for name in get_args(GroupName)}
+
+
+def _keys(name: str) -> list[dg.AssetKey]:
+    return [spec.key for spec in SPECS.values() if spec.group_name == name]
+
+
+def _depth(key: dg.AssetKey) -> int:
+    return 1 + max(map(_depth, GRAPH.get(key).parent_keys), default=0)
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_every_asset_tells_what_it_is_who_owns_it_and_where_its_code_lies(name: str) -> None:
+    spec = SPECS[name]
+    code = spec.metadata["dagster/code_references"]
+    assert str(spec.description).count(". ") >= 1
+    assert spec.owners
+    assert spec.kinds
+    assert "asks_a_model" in spec.tags
+    assert isinstance(code, dg.CodeReferencesMetadataValue)
+    assert code.code_references
+    for place in code.code_references:
+        assert isinstance(place, dg.LocalFileCodeReference)
+        assert Path(place.file_path).is_file()
+
+
+@pytest.mark.parametrize("stage", STAGES, ids=lambda stage: stage.name)
+def test_every_column_of_a_snapshot_has_a_meaning(stage: object) -> None:
+    schema = SPECS[getattr(stage, "name", "")].metadata["dagster/column_schema"]
+    assert isinstance(schema, dg.TableSchema)
+    assert schema.columns[:1] == [POSITION]
+    assert [column.name for column in schema.columns if not column.description] == []
+    assert len(schema.columns) <= MOST_COLUMNS or not any("." in column.name for column in schema.columns)
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_every_asset_has_a_check_beside_it(name: str) -> None:
+    assert any(key.asset_key == SPECS[name].key for key in GRAPH.asset_check_keys)
+
+
+class Inner(Record):
+    """What is inside. And more."""
+
+    deep: str
+
+
+class Outer(Record):
+    """A record that holds others."""
+
+    plain: int
+    many: tuple[Inner, ...]
+    by_name: dict[str, Inner]
+
+
+def test_nested_columns_are_named_by_their_way_and_mappings_stay_whole() -> None:
+    columns = {column.name: (column.type, column.description) for column in column_schema(Outer).columns}
+    assert columns == {
+        "plain": ("int64", None),
+        "many": ("list<struct>", "What is inside"),
+        "many.deep": ("string", None),
+        "by_name": ("map<string, struct>", None),
+    }

@@ -1,0 +1,83 @@
+"""Progress of a running stage: a line now and then, whatever the stage waits for."""
+
+import threading
+from dataclasses import replace
+
+from assets.metering import Meter, UserWork
+from assets.ports import StageProgress
+from assets.progress import StageWatch, Steps, heartbeat, progress_line
+from assets.records.usage import Usage
+
+PROGRESS = StageProgress(stage="answers", unit="base", done=5, total=20, failed=1, calls=300, repeated=100, seconds=10.0)
+NOBODY = replace(PROGRESS, done=0, failed=0, repeated=0, calls=0, seconds=0.0)
+
+
+def test_the_line_of_a_stage_tells_users_calls_and_failures() -> None:
+    assert progress_line(PROGRESS) == "answers of base: 5 of 20 users, 300 calls (100 from the cache, 30/s), 1 given up"
+    assert progress_line(NOBODY) == "answers of base: 0 of 20 users, 0 calls (0 from the cache, 0.0/s)"
+
+
+def watched(*, expected: float = 0.0, **users: int) -> StageWatch:
+    meter = Meter(waiting=3, users={name: UserWork(calls=calls) for name, calls in users.items()})
+    meter.add(Usage(calls=300), cost_usd=1.25)
+    return StageWatch(meter, begin="answers of base: beginning", expected=expected)
+
+
+def test_a_watched_stage_tells_cost_replies_awaited_and_the_time_left_by_the_calls_of_users_who_are_done() -> None:
+    watch = watched(a=30, b=30, c=20, d=1)
+    watch(replace(PROGRESS, done=2, failed=0))
+    assert watch.line() == (
+        "answers of base: 2 of 20 users, 300 calls (100 from the cache, 30/s), "
+        "3 replies awaited, $1.2500 so far, about 15 s left"
+    )
+
+
+def test_before_the_first_user_is_done_the_time_left_follows_from_the_calls_expected() -> None:
+    watch = watched(expected=60.0, a=300)
+    watch(replace(PROGRESS, done=0, failed=0))
+    assert watch.line().endswith("about 45 s left")
+
+
+def test_no_time_is_promised_where_nothing_is_known_or_nothing_moves() -> None:
+    unknown, standing = watched(a=300), watched(expected=60.0)
+    unknown(replace(PROGRESS, done=0))
+    standing(replace(PROGRESS, done=0, seconds=1.0))
+    standing(replace(PROGRESS, done=0, seconds=90.0))
+    standing(replace(PROGRESS, done=0, seconds=125.0))
+    assert "left" not in unknown.line()
+    assert "0.0/s" in standing.line()
+    assert "left" not in standing.line()
+
+
+def test_a_watch_says_what_is_beginning_and_that_a_cost_is_unknown() -> None:
+    watch, meter = watched(), Meter()
+    assert watch.line() == "answers of base: beginning"
+    meter.add(Usage(calls=1), cost_usd=None)
+    watch = StageWatch(meter, begin="")
+    watch(NOBODY)
+    assert "cost unknown" in watch.line()
+
+
+def test_the_heart_beats_while_nothing_else_happens_and_stops_with_the_work() -> None:
+    written, twice = list[str](), threading.Event()
+
+    def write(line: str) -> None:
+        written.append(line)
+        if len(written) == 2:
+            twice.set()
+
+    with heartbeat(write, lambda: "still here", every=0.01):
+        assert twice.wait(timeout=10)
+    beats = len(written)
+    assert threading.active_count() == 1 or "heartbeat" not in {thread.name for thread in threading.enumerate()}
+    assert written == ["still here"] * beats
+
+
+def test_steps_tell_how_long_they_take_and_what_is_left_where_that_is_known() -> None:
+    seconds = iter([0.0, 3.0, 30.0, 120.0])
+    steps = Steps("The report", clock=lambda: next(seconds))
+    assert steps.line() == "The report: beginning, 3 s so far"
+    steps.now("drawing")
+    assert steps.line() == "The report: drawing, 30 s so far"
+    steps.now("40 of 80 steps", share=0.5)
+    assert steps.line() == "The report: 40 of 80 steps, 2 min so far, about 2 min left"

@@ -1,0 +1,43 @@
+"""The model provider that the UI's server asks in these tests: it knows every model's name, counts, and can be made slow."""
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pipelines.embedded.app import create_app
+from pipelines.embedded.bank import model_name
+from pipelines.embedded.provider import simulate
+from pipelines.embedded.provider_weather import Weather
+
+FAIR = Weather()
+
+
+@dataclass
+class Lab:
+    """The embedded model under the names of others, so that calls have prices. `asked` counts requests by their content."""
+
+    asked: Counter[bytes] = field(default_factory=Counter[bytes])
+    provider: ASGIApp = field(default_factory=lambda: simulate(create_app(), FAIR))
+
+    def turn(self, weather: Weather) -> None:
+        """From now on the weather is another."""
+        self.provider = simulate(create_app(), weather)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Note what is asked and pass it on; whoever hung up is not waited for."""
+        if scope["type"] != "http" or scope["method"] != "POST":
+            return await self.provider(scope, receive, send)
+        body = await Request(scope, receive).body()
+        self.asked[body] += 1
+        renamed = json.dumps({**json.loads(body), "model": model_name()}).encode()
+        messages: list[Message] = [{"type": "http.request", "body": renamed, "more_body": False}]
+
+        async def again() -> Message:
+            return messages.pop() if messages else await receive()
+
+        headers = [(name, value) for name, value in scope["headers"] if name != b"content-length"]
+        headers.append((b"content-length", str(len(renamed)).encode()))
+        return await self.provider({**scope, "headers": headers}, again, send)

@@ -1,0 +1,104 @@
+"""The files to deploy with say what Dagster, the code and each other expect."""
+
+import importlib.metadata
+import re
+from pathlib import Path
+from typing import Any, cast
+
+import dagster as dg
+import pytest
+import yaml
+from dagster._core.instance.ref import InstanceRef
+
+from pipelines.home import Home
+from pipelines.instance import prepare_dagster_home
+
+ROOT = Path(__file__).parent.parent.parent
+DEPLOY = ROOT / "pipelines" / "deploy"
+SETTINGS = sorted((ROOT / "pipelines").rglob("dagster*.yaml"))
+PACKAGES = ("prompts", "assets", "validation", "dataset_card", "pipelines")
+OURS = re.compile(r"\bAMEMGYM_[A-Z_]+\b")
+STORAGE = {
+    "dagster.sqlite.yaml": "DagsterSqliteStorage",
+    "dagster.postgres.yaml": "DagsterPostgresStorage",
+    "dagster.yaml": "DagsterPostgresStorage",
+}
+
+
+def read(name: str) -> dict[str, Any]:
+    return cast(dict[str, Any], yaml.safe_load((DEPLOY / name).read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("path", SETTINGS, ids=lambda path: str(path.relative_to(ROOT / "pipelines")))
+def test_dagster_accepts_its_settings_which_send_nothing_anywhere(path: Path) -> None:
+    ref = InstanceRef.from_dir(str(path.parent), config_filename=path.name)
+    settings = cast(dict[str, dict[str, Any]], ref.settings)
+    assert ref.storage_data is not None
+    assert ref.storage_data.class_name == STORAGE[path.name]
+    assert settings["telemetry"] == settings["nux"] == {"enabled": False}
+    assert (settings["run_retries"]["enabled"], settings["run_retries"]["retry_on_asset_or_op_failure"]) == (True, False)
+    assert settings["run_monitoring"]["enabled"]
+
+
+def test_a_new_installation_runs_on_sqlite_and_lets_runs_that_ask_a_model_take_turns(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    folder = prepare_dagster_home(home)
+    with dg.DagsterInstance.from_config(str(folder)) as instance:
+        assert not instance.telemetry_enabled
+        assert instance.get_concurrency_config().pool_config.default_pool_limit == 1
+        assert str(instance.get_concurrency_config().pool_config.pool_granularity) == "PoolGranularity.RUN"
+
+
+def test_settings_that_somebody_edited_are_left_alone(tmp_path: Path) -> None:
+    settings = prepare_dagster_home(Home(tmp_path)) / "dagster.yaml"
+    settings.write_text("telemetry: {enabled: false}\n", encoding="utf-8")
+    prepare_dagster_home(Home(tmp_path))
+    assert settings.read_text(encoding="utf-8") == "telemetry: {enabled: false}\n"
+
+
+def test_whatever_asks_a_model_is_in_the_pool() -> None:
+    from assets.chain import STAGES
+    from assets.pools import MODEL_POOL
+    from pipelines.definitions import defs
+
+    graph = defs.get_repository_def().asset_graph
+    pooled = {key.to_user_string() for key in graph.materializable_asset_keys if MODEL_POOL in (graph.get(key).pools or ())}
+    assert pooled == {"evaluation", *(stage.name for stage in STAGES if stage.prompts)}
+
+
+def test_the_services_fit_together() -> None:
+    services, workspace = read("compose.yaml")["services"], read("workspace.yaml")
+    (server,) = (one["grpc_server"] for one in workspace["load_from"])
+    command: list[str] = services[server["host"]]["command"]
+    assert command[command.index("--port") + 1] == str(server["port"]) in services[server["host"]]["healthcheck"]["test"]
+    assert command[command.index("--module-name") + 1] == "pipelines.definitions"
+    assert set(services) == {"postgres", "code", "webserver", "daemon"}
+    for service in services.values():
+        assert set(service.get("depends_on", {})) <= set(services)
+        for volume in service["volumes"]:
+            source = volume.partition(":")[0]
+            assert source in read("compose.yaml")["volumes"] or (DEPLOY / source).exists()
+
+
+def test_the_page_without_a_login_is_reached_from_its_own_machine_only() -> None:
+    for service in read("compose.yaml")["services"].values():
+        assert all(port.startswith("127.0.0.1:") for port in service.get("ports", []))
+
+
+def test_the_image_copies_what_there_is_and_takes_the_storage_that_fits_dagster() -> None:
+    text = (DEPLOY / "Containerfile").read_text(encoding="utf-8")
+    copied = [line.split()[1:-1] for line in text.splitlines() if line.startswith("COPY")]
+    names = {Path(name).name for group in copied for name in group}
+    assert all((ROOT / name).exists() for name in names)
+    assert names >= {"requirements.lock", *PACKAGES}
+    ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    assert {f"!{name}" for name in names} <= set(ignored)
+    _, minor, patch = importlib.metadata.version("dagster").split(".")
+    assert f"dagster-postgres==0.{int(minor) + 16}.{patch} " in text
+
+
+def test_every_variable_that_the_code_reads_stands_in_the_readmes_table() -> None:
+    files = [path for name in PACKAGES for path in (ROOT / name).rglob("*") if path.suffix in (".py", ".yaml", "")]
+    read_by_code = {name for path in files if path.is_file() for name in OURS.findall(path.read_text(encoding="utf-8"))}
+    table = [line for line in (ROOT / "README.md").read_text(encoding="utf-8").splitlines() if re.match(r"\| `[A-Z_]+`", line)]
+    assert read_by_code == set(OURS.findall("\n".join(line.split("|")[1] for line in table)))

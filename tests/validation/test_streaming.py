@@ -1,0 +1,100 @@
+"""What looks at all users holds few of them: rows read at a time, and bytes that stay, do not grow with the set."""
+
+import tracemalloc
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pytest
+
+from assets.chain import STAGES
+from assets.intervals import Sample, Tallies
+from assets.ports import SnapshotRef
+from assets.records.base import StageName, UserRecord
+from dataset_card.finished_rows import FinishedRows
+from dataset_card.release import FINISHED
+from pipelines.resources.snapshots import ParquetSnapshots
+from tests import scenario
+from tests.scenario import USER_ID, varied
+from tests.support import ScriptedModel, materialized, run, sampled, small_recipe, workshop
+from validation.finished import Finished, FinishedUser
+from validation.quality_report import report_on
+from validation.report import Survey
+
+R = TypeVar("R", bound=UserRecord)
+PART, AT_ONCE = 4, 2
+
+
+@dataclass
+class CountingSnapshots(ParquetSnapshots):
+    """The snapshots of a folder; `most` is the number of records that one reading gave at most, ids left out."""
+
+    folder: Path
+    most: int = 0
+    asked: set[StageName] = field(default_factory=set[StageName])
+
+    def __post_init__(self) -> None:
+        super().__init__(self.folder)
+
+    def read(
+        self, ref: SnapshotRef, stage: StageName, *, record: type[R], positions: Collection[int] | None = None
+    ) -> dict[int, R]:
+        rows = super().read(ref, stage, record=record, positions=positions)
+        assert len(rows) <= PART
+        if record is not UserRecord:
+            self.asked.add(stage)
+            self.most = max(self.most, len(rows))
+        return rows
+
+
+def test_report_and_release_read_no_more_users_than_asked_for_and_no_part_at_once(tmp_path: Path) -> None:
+    recipe = small_recipe(num_users=2 * PART + 1, num_reserve=0)
+    shop = workshop(tmp_path, ScriptedModel(), users_per_part=PART)
+    results = materialized(shop, recipe, *STAGES[1:])
+    refs = {"personas": {recipe.variant: sampled(shop, recipe)}}
+    refs |= {name: {recipe.variant: result.ref} for name, result in results.items()}
+    counting = CountingSnapshots(tmp_path)
+    report, _ = run(report_on(Finished(replace(shop, snapshots=counting), recipe, refs, users_at_once=AT_ONCE)))
+    assert (report.users, counting.most, counting.asked) == (2 * PART + 1, AT_ONCE, {stage.name for stage in STAGES})
+    rows = FinishedRows(counting, {name: refs[name] for name in FINISHED}, users_at_a_time=AT_ONCE)
+    assert len(list(rows.episodes())) == 2 * PART + 1
+    assert counting.most == AT_ONCE
+    assert list(rows.gate_records())
+
+
+def life(number: int) -> FinishedUser:
+    """Somebody else's life of the same kind."""
+    user_id, one = f"user-{number:04d}", scenario.episode()
+    profile = varied(one.user_profile, user_id=user_id)
+    episode = varied(one, user_id=user_id, user_profile=profile, state_schema=varied(one.state_schema, user_id=user_id))
+    assert USER_ID not in episode.model_dump_json()
+    return FinishedUser(episode, votes=tuple(scenario.gate_records()))
+
+
+def test_of_a_user_who_has_passed_little_more_than_numbers_stay() -> None:
+    survey = Survey(scenario.recipe(), users=10_000)
+    for number in range(20):
+        survey.add(life(number))
+    tracemalloc.start()
+    try:
+        for number in range(20, 120):
+            survey.add(life(number))
+        stayed, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert stayed / 100 < 4_000
+
+
+@pytest.mark.parametrize("users", [100, 2_000])
+def test_the_bootstrap_weighs_few_resamples_at_a_time(users: int) -> None:
+    counts: dict[str, Any] = {"right": np.ones((users, 1))}
+    tallies = Tallies(tuple(map(str, range(users))), counts)
+    tracemalloc.start()
+    try:
+        Sample.of(tallies, seed=1)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 40_000_000
