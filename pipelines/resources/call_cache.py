@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, Protocol
 from weakref import WeakValueDictionary
@@ -86,8 +86,8 @@ class CachedModel:
 
 def request_key(request: ModelRequest) -> str:
     """The identity of a request: everything in it but its labels."""
-    identity = asdict(replace(request, labels=CallLabels()))
-    del identity["labels"]
+    identity = {name: value for name, value in vars(request).items() if name != "labels"}
+    identity["messages"] = [vars(message) for message in request.messages]
     if request.temperature is not None:
         identity["temperature"] = float(request.temperature)
     text = json.dumps(identity, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)

@@ -6,15 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
-from pydantic_core import CoreSchema
 
-from assets.shapes import NAME, TEXT, Shape, keyed, many, one_of_each, shape_of
+from assets.shapes import NAME, TEXT, Part, Shape, among, keyed, many, number, one_of_each, shape_of, told_of
 
 ODD = ["model_config", "a b", "变量", "class", "_x", "__init__", "given", "{a}", "f0", 'q"uote', ""]
 CHOICES = {name: ["low", "high"] for name in ODD}
 
 
-def shape(part: CoreSchema) -> Shape[Any]:
+def shape(part: Part) -> Shape[Any]:
     return Shape(part)
 
 
@@ -82,6 +81,23 @@ TWO = keyed({"a": many(NAME, least=2, most=2)})
     ],
     ids=["empty text", "unknown key", "missing key", "too few", "too many", "no name", "blank name"],
 )
-def test_texts_and_lists_have_their_form(part: CoreSchema, value: dict[str, Any]) -> None:
+def test_texts_and_lists_have_their_form(part: Part, value: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         shape(part).read(value)
+
+
+NAMES = st.lists(st.text(max_size=5), min_size=1, max_size=3, unique=True)
+LEAVES = st.sampled_from([TEXT, NAME]) | NAMES.map(among) | st.builds(number, st.integers(0, 3), st.integers(3, 9))
+PARTS = st.recursive(
+    LEAVES,
+    lambda inner: (
+        st.builds(many, inner, least=st.integers(0, 2), most=st.none() | st.integers(2, 5))
+        | st.builds(keyed, st.dictionaries(st.text(max_size=5), inner, min_size=1, max_size=3), required=st.booleans())
+    ),
+    max_leaves=6,
+)
+
+
+@given(PARTS)
+def test_what_is_told_is_what_is_let_through(part: Part) -> None:
+    assert part.told == told_of(part.core)
