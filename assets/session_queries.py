@@ -103,10 +103,10 @@ def check_coverage(exposed: list[dict[str, str]], state: Mapping[str, str]) -> N
         raise ValueError(
             f"Every variable is revealed by exactly one query; missing: {missing}, more than once: {duplicates(names)}."
         )
-    if any(not 1 <= len(one) <= MAX_STATES_PER_INITIAL_QUERY for one in exposed):
-        raise ValueError(
-            f"Every query reveals one to {MAX_STATES_PER_INITIAL_QUERY} values, not {[len(one) for one in exposed]}."
-        )
+    most, sizes = MAX_STATES_PER_INITIAL_QUERY, [len(one) for one in exposed]
+    if not all(1 <= size <= most for size in sizes):
+        pairs = [names[start : start + 2] for start in range(0, len(names), 2)]
+        raise ValueError(f"Every query reveals one to {most} values, not {sizes}; groups like these would do: {pairs}.")
 
 
 async def _update_sessions(
