@@ -51,7 +51,7 @@ class Unusable(ValueError):
 
 
 async def ask(model: LanguageModel, asked: Ask[T, R], *, recipe: Recipe) -> R:
-    """Ask until a reply passes. Raises UserFailed after `gates.max_reasks` further tries."""
+    """Ask until a reply passes. Raises UserFailed after `gates.max_reasks` further tries, the last of which starts afresh."""
     messages, made = asked.prompt.messages, set[tuple[Message, ...]]()
     for remaining in range(recipe.gates.max_reasks, -1, -1):
         reply = await model.complete(_request(asked, messages=messages, recipe=recipe))
@@ -62,7 +62,8 @@ async def ask(model: LanguageModel, asked: Ask[T, R], *, recipe: Recipe) -> R:
                 message = f"{asked.prompt.name}: {problem}"
                 raise UserFailed(problem.reason, message, last_reply=reply.text) from problem
             told = _objection(reply, str(problem))
-            messages = (*asked.prompt.messages, *told)
+            last = remaining == 1 < recipe.gates.max_reasks
+            messages = _afresh(asked.prompt.messages, str(problem)) if last else (*asked.prompt.messages, *told)
             # Who repeats a mistake hears of it once more: an equal request would get the equal reply from the call cache.
             while messages in made:
                 messages = (*messages, *told)
@@ -118,6 +119,12 @@ def _explain(error: ValidationError) -> str:
         for problem in error.errors()[:5]
     ]
     return "; ".join(problems)
+
+
+def _afresh(prompt: tuple[Message, ...], problem: str) -> tuple[Message, ...]:
+    """The prompt as at first, with the problem beneath: a model that sees its own words again tends to say them again."""
+    *before, last = prompt
+    return (*before, Message(last.role, f"{last.content}\nAn earlier answer could not be used. {problem}"))
 
 
 def _objection(reply: ModelReply, problem: str) -> tuple[Message, Message]:

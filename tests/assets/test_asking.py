@@ -97,9 +97,19 @@ def test_the_sentence_goes_back_with_the_bad_reply() -> None:
 
 
 def test_only_the_last_bad_reply_goes_back() -> None:
-    _, model = asked('{"n": 3}', '{"n": 5}', '{"n": 6}')
+    _, model = asked('{"n": 3}', '{"n": 5}', '{"n": 6}', max_reasks=3)
     assert [len(request.messages) for request in model.requests] == [2, 4, 4]
     assert model.requests[2].messages[2].content == '{"n": 5}'
+
+
+def test_the_last_try_starts_afresh_with_the_problem_alone() -> None:
+    _, model = asked('{"n": 3}', '{"n": 5}', '{"n": 6}')
+    first, _, last = model.requests
+    assert last.messages[:-1] == first.messages[:-1]
+    assert (
+        last.messages[-1].content
+        == f"{first.messages[-1].content}\nAn earlier answer could not be used. 5 is odd; take an even number."
+    )
 
 
 @pytest.mark.parametrize(
@@ -155,4 +165,4 @@ def test_a_model_that_repeats_its_mistakes_is_never_sent_the_same_request_twice(
     number, model = asked(*replies, max_reasks=5)
     assert number == 4
     assert len({request.messages for request in model.requests}) == len(replies)
-    assert [len(request.messages) for request in model.requests] == [2, 4, 4, 6, 6, 8]
+    assert [len(request.messages) for request in model.requests] == [2, 4, 4, 6, 6, 2]

@@ -29,7 +29,7 @@ def _depth(key: dg.AssetKey) -> int:
     return 1 + max(map(_depth, GRAPH.get(key).parent_keys), default=0)
 
 
-@pytest.mark.parametrize("name", SPECS)
+@pytest.mark.parametrize("name", sorted(SPECS))
 def test_every_asset_tells_what_it_is_who_owns_it_and_where_its_code_lies(name: str) -> None:
     spec = SPECS[name]
     code = spec.metadata["dagster/code_references"]
