@@ -53,7 +53,7 @@ def test_every_column_of_a_snapshot_has_a_meaning(stage: object) -> None:
     assert len(schema.columns) <= MOST_COLUMNS or not any("." in column.name for column in schema.columns)
 
 
-@pytest.mark.parametrize("name", SPECS)
+@pytest.mark.parametrize("name", sorted(SPECS))
 def test_every_asset_has_a_check_beside_it(name: str) -> None:
     assert any(key.asset_key == SPECS[name].key for key in GRAPH.asset_check_keys)
 
