@@ -27,7 +27,7 @@ class Voice:
 
     def _faults(self, query: str) -> Iterator[str]:
         if spells(query, self.name):
-            yield f"names {self.name}, who is typing it: let this person say I and my, and ask the assistant."
+            yield "speaks of its own writer by name; write it in the first person, with I and my, and ask for help with something."
         copied = [value for values in self.choices.values() for value in values if "_" in value and spells(query, value)]
         if copied:
             yield f"spells the values {copied}: let circumstances show them, in other words."

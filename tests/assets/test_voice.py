@@ -10,8 +10,8 @@ CHOICES = {"diet": ["eats_everything", "vegan"], "goal": ["first 5 km"]}
 @pytest.mark.parametrize(
     ("query", "told"),
     [
-        ("Ada Number1, how do you train?", "Query 2 names Ada Number1"),
-        ("What does ADA NUMBER1 eat?", "Query 2 names Ada Number1"),
+        ("Ada Number1, how do you train?", "Query 2 speaks of its own writer by name"),
+        ("What does ADA NUMBER1 eat?", "Query 2 speaks of its own writer by name"),
         ("I am one who eats everything. Ideas?", r"Query 2 spells the values \['eats_everything'\]"),
     ],
 )
@@ -28,6 +28,6 @@ def test_words_that_anybody_may_use_are_no_fault(query: str) -> None:
 def test_who_never_learns_is_let_through_in_the_end() -> None:
     voice = Voice("Ada", CHOICES, patience=2)
     for _ in range(2):
-        with pytest.raises(ValueError, match="names Ada"):
+        with pytest.raises(ValueError, match="by name"):
             voice.check(["Ada?"])
     voice.check(["Ada?"])
