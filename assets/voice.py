@@ -1,9 +1,12 @@
 """How a person's own words sound: they speak as the person, and hint at values rather than spell them (section 3.1)."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assets.wording import spells
+
+ABOUT_ME = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
 
 
 @dataclass
@@ -11,7 +14,7 @@ class Voice:
     """Listens to the replies of one call: queries of the person of this name, in whose schema are these choices.
 
     After `patience` replies with a fault it lets them pass, because a query that sounds wrong is worth more than no user;
-    the asset's checks tell of it then.
+    of values that are spelled the asset's checks tell then.
     """
 
     name: str
@@ -26,8 +29,12 @@ class Voice:
             raise ValueError(" ".join(faults))
 
     def _faults(self, query: str) -> Iterator[str]:
-        if spells(query, self.name):
-            yield "speaks of its own writer by name; write it in the first person, with I and my, and ask for help with something."
+        if spells(query, self.name) or (self._called(query) and not ABOUT_ME.search(query)):
+            yield "speaks of its own writer by name; say I and my, and ask for help with something."
         copied = [value for values in self.choices.values() for value in values if "_" in value and spells(query, value)]
         if copied:
-            yield f"spells the values {copied}: let circumstances show them, in other words."
+            yield f"spells the values {copied}; let circumstances show them, in other words."
+
+    def _called(self, query: str) -> bool:
+        """Whether the query has the first name, as it is written: some are ordinary words in small letters."""
+        return re.search(rf"(?<!\w){re.escape(self.name.split()[0])}(?!\w)", query) is not None
