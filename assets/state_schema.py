@@ -1,5 +1,6 @@
 """Stage 4: canonical state variables, merged and free of conflicts (section 3.1; App. C.3, schema refinement and fixing)."""
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -65,13 +66,14 @@ async def _merge(profile: UserProfile, questions: QuestionSet, *, recipe: Recipe
         user_profile=profile.formatted_str, questions=_shown(questions, originals), language=recipe.language_name
     )
 
+    tries = itertools.count()
+
     def read(reply: dict[str, str]) -> dict[str, list[str]]:
+        last = next(tries) >= recipe.gates.max_reasks
         merged: dict[str, list[str]] = {}
-        for key, original in originals.items():
-            if reply[key] in original.info.info_choices:
-                raise ValueError(f"{reply[key]!r} is a choice of {key!r}; give the type a name that covers all its choices.")
-            merged.setdefault(reply[key], []).append(key)
-        _check_apart(merged, originals)
+        for key, name in (_mended(reply, originals) if last else reply).items():
+            merged.setdefault(name, []).append(key)
+        _check_names(merged, originals)
         _check_room(len(merged), recipe)
         return merged
 
@@ -94,10 +96,24 @@ def _shown(questions: QuestionSet, originals: Mapping[str, Original]) -> list[di
     ]
 
 
-def _check_apart(merged: Mapping[str, list[str]], originals: Mapping[str, Original]) -> None:
+def _check_names(merged: Mapping[str, list[str]], originals: Mapping[str, Original]) -> None:
     for name, keys in merged.items():
         if duplicates([originals[key].question_id for key in keys]):
             raise ValueError(f"{keys} all became {name!r}, but two of them belong to the same question; keep those apart.")
+        for key in keys:
+            if name in originals[key].info.info_choices:
+                raise ValueError(f"{name!r} is a choice of {key!r}; give the type a name that covers all its choices.")
+
+
+def _mended(reply: Mapping[str, str], originals: Mapping[str, Original]) -> dict[str, str]:
+    """The reply with the drafted name wherever the new one will not do: a plain name is no reason to lose a user."""
+    names: dict[str, str] = {}
+    taken = set[tuple[str, str]]()
+    for key, original in originals.items():
+        unfit = reply[key] in original.info.info_choices or (original.question_id, reply[key]) in taken
+        names[key] = key if unfit else reply[key]
+        taken.add((original.question_id, names[key]))
+    return names
 
 
 def _check_room(variables: int, recipe: Recipe) -> None:

@@ -79,6 +79,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {**SAME, "diet": "all", "goal": "all"},
         "['diet', 'goal'] all became 'all', but two of them belong to the same question",
     ),
+    "name that is a choice": ({**SAME, "diet": "x"}, "'x' is a choice of 'diet'"),
     "variable without a name": ({**SAME, "time": " "}, "time: String should have at least 1 character"),
 }
 
@@ -88,6 +89,12 @@ def test_a_reply_that_loses_or_confuses_types_is_sent_back(reply: dict[str, Any]
     schema, model = refined(reply, SAME)
     assert list(schema.choices) == list(SAME)
     assert told in model.objections(REFINE)[0]
+
+
+def test_names_that_never_do_give_way_to_the_drafted_ones() -> None:
+    schema, model = refined({"diet": "x", "goal": "food", "food": "meals", "time": "meals"})
+    assert [question.required_info for question in schema.questions] == [("diet", "food"), ("meals", "time")]
+    assert len(model.asked(REFINE)) == RECIPE.gates.max_reasks + 1
 
 
 def test_so_many_merges_that_no_room_for_changes_is_left_are_sent_back() -> None:
