@@ -50,9 +50,9 @@ async def _period_events(
     )
 
     def read(reply: dict[str, list[dict[str, Any]]]) -> PeriodEvents:
-        told = reply["events"]
-        check_causes([name for event in told for name in event["states"]], changed)
-        events = tuple(Event(states=tuple(event["states"]), text=event["event"]) for event in told)
+        # To name a change twice within one event says nothing new.
+        events = tuple(Event(states=tuple(dict.fromkeys(one["states"])), text=one["event"]) for one in reply["events"])
+        check_causes([name for event in events for name in event.states], changed)
         return PeriodEvents(index=period.index, events=events)
 
     return await ask(model, Ask(prompt, _shape(changed), read), recipe=recipe)

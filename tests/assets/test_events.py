@@ -66,7 +66,6 @@ BAD = {
         "events.0.states.2: Input should be 'diet' or",
     ),
     "update with two events": (events(([DIET, GOAL], "A talk."), ([GOAL], "A race.")), "in several: ['training_goal']"),
-    "variable named twice": (events(([DIET, GOAL, GOAL], "A talk.")), "in several: ['training_goal']"),
     "event of nothing": (events(([DIET, GOAL], "A talk."), ([], "Rain.")), "events.1.states: List should have at least 1"),
     "event without words": (events(([DIET, GOAL], " ")), "events.0.event: String should have at least 1"),
 }
@@ -77,6 +76,12 @@ def test_events_that_do_not_account_for_the_updates_are_sent_back(reply: dict[st
     record, model = elaborated(reply, {"events": [BOTH]})
     assert len(record.periods[0].events) == 1
     assert [sentence in objection for objection in model.objections(PROMPT)] == [True]
+
+
+def test_a_change_named_twice_in_one_event_counts_once() -> None:
+    record, model = elaborated(events(([DIET, GOAL, DIET, GOAL], "A talk.")))
+    assert record.periods[0].events[0].states == (DIET, GOAL)
+    assert model.objections(PROMPT) == []
 
 
 def test_of_two_failing_periods_the_first_is_told() -> None:
