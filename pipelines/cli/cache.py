@@ -45,6 +45,25 @@ def export(path: Annotated[Path, typer.Argument(help="The file to write: .jsonl,
     print(f"Wrote {count} replies to {path}.")
 
 
+@app.command("import")
+def take_in(path: Annotated[Path, typer.Argument(help="A .jsonl file that export wrote.")]) -> None:
+    """Keep the replies of a file, so that they need not be asked for; a reply that is there already stays."""
+    import asyncio
+
+    from pipelines.cli.problems import Problem
+    from pipelines.resources.call_cache_files import NotReplies
+    from pipelines.resources.call_cache_files import take_in as keep
+
+    with _cache(new=True) as replies:
+        try:
+            count = asyncio.run(keep(replies, path))
+        except NotReplies as error:
+            raise Problem(str(error)) from error
+        except OSError as error:
+            raise Problem(f"{path} cannot be read: {error.strerror}." if error.strerror else str(error)) from error
+    print(f"Kept the {count} replies of {path}.")
+
+
 @app.command("prune")
 def prune(
     model: Annotated[Optional[str], typer.Option(help="Take out the replies of this model.")] = None,
@@ -110,14 +129,14 @@ def _day(moment: float | None) -> str:
 
 
 @contextmanager
-def _cache() -> "Generator[KeyedStore]":
+def _cache(*, new: bool = False) -> "Generator[KeyedStore]":
     from pipelines.cli.problems import Problem
     from pipelines.home import home
     from pipelines.resources.call_cache import open_replies
     from pipelines.resources.databases import database_of
 
     path = home().calls
-    if not database_of(path).exists:
+    if not new and not database_of(path).exists:
         raise Problem(f"There is no call cache in {path.parent} yet; it begins with the first run.")
     replies = open_replies(path)
     try:

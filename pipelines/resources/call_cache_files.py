@@ -1,5 +1,6 @@
 """Looking after the call cache: what is in it, copies of it, and taking things out."""
 
+import asyncio
 import json
 import os
 import time
@@ -7,15 +8,31 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from pipelines.resources.call_cache import COLUMNS, TABLE
+from pydantic import Field, TypeAdapter, ValidationError
+from typing_extensions import TypedDict
+
+from assets.ports import ModelReply
+from pipelines.resources.call_cache import ABOUT_THE_CALL, COLUMNS, REPLY, TABLE
 from pipelines.resources.databases import Connection, Table
 from pipelines.resources.keyed_store import KeyedStore
 from pipelines.resources.sqlite_file import SqliteFile
 
 SECONDS_PER_DAY = 86_400
 UNKNOWN = "(not noted)"
+AT_ONCE = 1_000
 COPY = f"INSERT INTO {TABLE} (key, value, model, at) VALUES (?, ?, ?, ?)"
+
+
+class _Exported(TypedDict):
+    key: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    model: str | None
+    at: float | None
+    reply: ModelReply
+
+
+EXPORTED = TypeAdapter(_Exported)
 
 
 @dataclass(frozen=True)
@@ -67,6 +84,35 @@ async def export(replies: KeyedStore, path: Path) -> int:
 def _lines(connection: Connection) -> Iterator[str]:
     for key, model, at, value in connection.execute(f"SELECT key, model, at, value FROM {TABLE} ORDER BY key"):
         yield json.dumps({"key": key, "model": model, "at": at, "reply": json.loads(value)}, ensure_ascii=False) + "\n"
+
+
+class NotReplies(ValueError):
+    """A file that is no export of a call cache; the message says where."""
+
+
+async def take_in(replies: KeyedStore, path: Path) -> int:
+    """Keep the replies of an exported `.jsonl`; how many it holds. A reply that is there already stays as it is.
+
+    Raises NotReplies, before anything is kept, or OSError.
+    """
+    with path.open(encoding="utf-8", errors="replace") as file:
+        rows = [_row(line, place=f"{path}, line {number}") for number, line in enumerate(file, start=1)]
+    for start in range(0, len(rows), AT_ONCE):
+        chunk = rows[start : start + AT_ONCE]
+        await asyncio.gather(*(replies.put(key, value, extra={"model": model, "at": at}) for key, value, model, at in chunk))
+    return len(rows)
+
+
+def _row(line: str, *, place: str) -> tuple[str, bytes, str | None, float | None]:
+    try:
+        found = EXPORTED.validate_json(line)
+        return found["key"], REPLY.dump_json(found["reply"], exclude=ABOUT_THE_CALL), found["model"], found["at"]
+    except ValidationError as error:
+        reason = error.errors()[0]
+        raise NotReplies(
+            f"{place} is no exported reply ({'.'.join(map(str, reason['loc'])) or 'the line'}: {reason['msg']}); "
+            "give a .jsonl file that amemgym cache export wrote."
+        ) from error
 
 
 async def prune(replies: KeyedStore, *, model: str | None, older_than_days: float | None) -> int:

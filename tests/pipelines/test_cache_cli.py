@@ -67,6 +67,28 @@ def test_the_cache_is_exported_as_lines_or_as_a_database(asked: Path, amemgym: A
     assert [path.name for path in asked.glob(".*")] == []
 
 
+def test_an_export_is_taken_in_elsewhere_and_nothing_that_was_there_is_lost(
+    asked: Path, amemgym: Amemgym, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines, again = asked / "replies.jsonl", asked / "again.jsonl"
+    amemgym("cache", "export", str(lines))
+    monkeypatch.setenv("AMEMGYM_HOME", str(tmp_path_factory.mktemp("elsewhere")))
+    assert f"Kept the {len(lines.read_text().splitlines())} replies" in amemgym("cache", "import", str(lines))
+    amemgym("cache", "import", str(lines))
+    amemgym("cache", "export", str(again))
+    assert again.read_bytes() == lines.read_bytes()
+
+
+@pytest.mark.parametrize("line", ["{", '{"key": "short", "model": null, "at": null, "reply": {}}', "[1]"])
+def test_a_file_of_something_else_is_refused_with_its_line(asked: Path, amemgym: Amemgym, line: str) -> None:
+    lines = asked / "replies.jsonl"
+    amemgym("cache", "export", str(lines))
+    with lines.open("a", encoding="utf-8") as file:
+        file.write(f"{line}\n")
+    with pytest.raises(Problem, match=rf"replies\.jsonl, line {len(lines.read_text().splitlines())} is no exported reply"):
+        amemgym("cache", "import", str(lines))
+
+
 @pytest.mark.parametrize(
     ("arguments", "taken"),
     [
