@@ -38,3 +38,11 @@ def unit_of(key: str, *, among: tuple[Unit, ...]) -> Unit:
     """The work unit of a partition, by the resolved recipe. An override may leave a partition without users."""
     found = [unit for unit in among if unit.key == key]
     return found[0] if found else Unit(key, variant_of(key), range(0), range(0))
+
+
+def which_partition(asset: str) -> str:
+    """The sentence for a run without partition, which the page starts at `Execute all` beside an asset's checks."""
+    return (
+        f"This run has no partition, so it is not told which {asset} to look at; materialize {asset} for a partition, which "
+        "runs its checks as well, and makes nothing anew that is finished."
+    )

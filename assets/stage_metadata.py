@@ -32,7 +32,7 @@ def stage_metadata(result: StageResult, *, face: Face, records: Sequence[UserRec
     return {
         "dagster/row_count": result.ref.users,
         "users": result.ref.users,
-        "users_replaced": len(result.ref.failures),
+        "users_replaced": result.ref.failures.users,
         **_replaced(result),
         # What follows up to the gates is of these users alone, where there are more.
         **({"surveyed_users": len(records)} if len(records) < result.ref.users else {}),
@@ -67,21 +67,23 @@ def _place(ref: SnapshotRef, kept_at: str) -> Told:
     """Where the snapshot lies; a stage without users wrote none."""
     if not ref.parts:
         return {}
-    return {"snapshot": dg.PathMetadataValue(f"{kept_at}/{ref.parts[0].path.rpartition('/')[0]}")}
+    # Apart, because the page breaks no path, and a long one would push all other values out of view.
+    folder = ref.parts[0].path.rpartition("/")[0]
+    return {"snapshots_in": dg.PathMetadataValue(kept_at), "snapshot": dg.PathMetadataValue(folder)}
 
 
 def _replaced(result: StageResult) -> Told:
-    """Why users were replaced, if any were."""
+    """Why users were replaced meanwhile, if any were."""
     rows: list[Row] = [
         {"user": failure.user_id, "at": failure.stage, "reason": failure.reason.replace("_", " "), "what": failure.message}
-        for failure in result.ref.failures[:USERS_SHOWN]
+        for failure in result.lost[:USERS_SHOWN]
     ]
     return {"replaced": dg.MetadataValue.md(markdown_table(rows))} if rows else {}
 
 
 def _gates(result: StageResult, records: Iterable[UserRecord]) -> Told:
     """What it took to pass the stage's gates, where it has any."""
-    lost = [failure for failure in result.ref.failures if failure.stage == result.ref.stage]
+    lost = [failure for failure in result.lost if failure.stage == result.ref.stage]
     rows = gate_rows(records, lost)
     return {"gates": dg.MetadataValue.md(markdown_table(rows))} if rows else {}
 

@@ -103,7 +103,7 @@ def _rows(trajectory: StateTrajectory) -> list[Row]:
             "period": period.index,
             "ends": period.end,
             "summary": period.summary or "",
-            "updates": {update.variable: f"{update.old} -> {update.new}" for update in period.updates},
+            "updates": {update.variable: f"{update.old} → {update.new}" for update in period.updates},
         }
         for period in trajectory.periods
     ]

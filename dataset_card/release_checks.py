@@ -11,7 +11,7 @@ from typing import Any
 import dagster as dg
 
 from assets.markdown import markdown_table
-from assets.partitions import VARIANT_PARTITIONS
+from assets.partitions import VARIANT_PARTITIONS, which_partition
 from assets.progress import Steps, heartbeat
 from dataset_card.configurations import configurations_of, header_problems
 from dataset_card.hub import HubError
@@ -99,12 +99,14 @@ def card_problems(folder: Path) -> Iterator[str]:
 def released_folder(context: dg.AssetCheckExecutionContext, asset: str) -> Path:
     """The release that the asset's last materialization made, as it lies on the shelf now."""
     shelf: Shelf = context.resources.releases
-    variant = context.op_execution_context.partition_key
-    return shelf.folder(variant, str(last_materialized(context, asset).get("version", "")), fresh=True)
+    known = last_materialized(context, asset)
+    return shelf.folder(context.op_execution_context.partition_key, str(known.get("version", "")), fresh=True)
 
 
 def last_materialized(context: dg.AssetCheckExecutionContext, asset: str) -> Mapping[str, Any]:
-    """Metadata of the asset's last materialization in this partition. Raises dg.Failure where there is none."""
+    """Metadata of the asset's last materialization in this partition. Raises dg.Failure without one, or without a partition."""
+    if not context.op_execution_context.has_partition_key:
+        raise dg.Failure(description=which_partition(asset), allow_retries=False)
     partition = context.op_execution_context.partition_key
     wanted = dg.AssetRecordsFilter(dg.AssetKey(asset), asset_partitions=[partition])
     records = context.instance.fetch_materializations(wanted, limit=1).records

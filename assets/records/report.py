@@ -138,15 +138,15 @@ class QualityReport(Record):
     rules: tuple[RuleLine, ...]
     writer: str = Field(default="", description="the model that wrote")
     judges: tuple[str, ...] = Field(default=(), description="the models that judged")
-    parity: tuple[ParityLine, ...] = ()
-    columns: tuple[ColumnLine, ...] = ()
+    parity: tuple[ParityLine, ...] = Field(default=(), description="figures beside those of the paper's tables")
+    columns: tuple[ColumnLine, ...] = Field(default=(), description="promises about the columns of the released tables")
     gate_errors: tuple[GateErrorRate, ...] = ()
     calls_per_item: dict[str, float] = Field(
         default_factory=dict[str, float], description="readings and rewritings per accepted item, by gate"
     )
     wall: tuple[WallLine, ...] = ()
     recovery: tuple[RecoveryLine, ...] = ()
-    ceiling: Estimate | None = None
+    ceiling: Estimate | None = Field(default=None, description="what perfect memory scores, by the judges of the audit")
     motion: Motion | None = None
     places: tuple[PlaceLine, ...] = ()
     diversity: Diversity | None = None

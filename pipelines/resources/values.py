@@ -4,12 +4,14 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
+from pydantic import ValidationError
 
 from assets.ports import SnapshotRef
 from assets.records.base import Record
 from assets.records.recipe import Recipe
 from assets.records.report import QualityReport
 from assets.stage import disk_problem
+from pipelines.resources.databases import StoreError
 from pipelines.resources.places import Place, placed
 
 KINDS: dict[str, type[Record]] = {kind.__name__: kind for kind in (Recipe, SnapshotRef, QualityReport)}
@@ -41,7 +43,11 @@ class RecordValues(dg.IOManager):
             kind, _, content = self._place.read(_name(asset, partition)).partition(b"\n")
         except FileNotFoundError:
             return None
-        return KINDS[kind.decode()].model_validate_json(content)
+        try:
+            return KINDS[kind.decode()].model_validate_json(content)
+        except (KeyError, ValidationError) as error:
+            where = f"{self._place.address}/{_name(asset, partition)}"
+            raise StoreError(f"{where} is of another version of this program; materialize {asset!r} again.") from error
 
     def _input(self, asset_key: dg.AssetKey, partition: str) -> Record:
         asset = "/".join(asset_key.path)

@@ -37,7 +37,7 @@ def test_a_stage_with_a_gate_tells_counts_rows_gates_and_where_its_snapshot_lies
     assert (shown["users_replaced"], shown["refinements"], shown["redrafts"], shown["cost_usd"]) == (0, 0, 0, "unknown")
     assert persona(0).user_id in shown["preview"].md_str
     assert "| exposure |" in shown["gates"].md_str
-    assert Path(shown["snapshot"].path).is_dir()
+    assert (Path(shown["snapshots_in"].path) / shown["snapshot"].path).is_dir()
     assert "most_refined_users" not in shown
 
 

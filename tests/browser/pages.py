@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from playwright.sync_api import BrowserContext, Locator, Page, Request, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Request, expect, sync_playwright
 
-JOB = "/locations/amemgym/jobs/generate_and_release"
+JOBS = "/locations/amemgym/jobs"
+JOB = f"{JOBS}/generate_and_release"
 RUN_SECONDS = 150.0
 ENDED = re.compile(r"^(Success|Failure|Canceled)$")
 # As root, Chromium starts without its sandbox only. What it would fetch for itself, it cannot resolve.
@@ -50,24 +51,31 @@ class Visit:
 
 
 @contextmanager
-def visit(url: str, *, shots: Path) -> Generator[Visit, None, None]:
+def chromium() -> Generator[Browser, None, None]:
     """Start Debian's Chromium, or the one that CHROMIUM names."""
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    assert chromium, "There is no chromium; `make test-browser` installs it on Debian, or set CHROMIUM to its path."
+    path = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    assert path, "There is no chromium; `make test-browser` installs it on Debian, or set CHROMIUM to its path."
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
-        context = browser.new_context()
-        context.set_default_timeout(30_000)
-        here = Visit(context, url, shots)
-
-        def note(request: Request) -> None:
-            parts = urlsplit(request.url)
-            if parts.scheme not in ("data", "blob"):
-                here.seen.add(parts.hostname or request.url)
-
-        context.on("request", note)
-        yield here
+        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        yield browser
         browser.close()
+
+
+@contextmanager
+def visit(browser: Browser, url: str, *, shots: Path) -> Generator[Visit, None, None]:
+    """A visit with a memory of its own, as in a private window."""
+    context = browser.new_context()
+    context.set_default_timeout(30_000)
+    here = Visit(context, url, shots)
+
+    def note(request: Request) -> None:
+        parts = urlsplit(request.url)
+        if parts.scheme not in ("data", "blob"):
+            here.seen.add(parts.hostname or request.url)
+
+    context.on("request", note)
+    yield here
+    context.close()
 
 
 def graph(page: Page) -> Locator:
@@ -83,18 +91,27 @@ def graph(page: Page) -> Locator:
     return nodes
 
 
-def fill_in(page: Page, *, partition: str, override: str) -> Locator:
-    """Open the materialize dialog of the whole chain, choose a partition and override the recipe."""
-    page.get_by_role("button", name="Materialize all").first.click()
+def fill_in(page: Page, *, partition: str, config: str, op: str = "recipe") -> Locator:
+    """Open the materialize dialog of the page's job, choose a partition and configure one of its assets."""
+    # Until the graph knows what is materialized, the page would ask whether one is sure.
+    expect(page.get_by_text("Loading...")).to_have_count(0)
+    page.get_by_role("button", name="Materialize").first.click()
     dialog = page.locator(".dagster-dialog").first
     dialog.get_by_text("Select a partition").click()
     page.locator(".dagster-popover").get_by_role("menuitem").filter(has_text=partition).click()
     page.keyboard.press("Escape")
     dialog.get_by_text("Config", exact=True).click()
     dialog.get_by_text("Add config").click()
-    page.locator(".CodeMirror.cm-s-config-editor").click()
-    page.keyboard.insert_text(f"ops:\n  recipe:\n    config:\n      {override}")
+    write_config(page, config, op=op)
     return dialog
+
+
+def write_config(page: Page, config: str, *, op: str = "recipe") -> None:
+    """Put this into the open configuration editor, in place of what is there; one line for each field."""
+    fields = "".join(f"\n      {line}" for line in config.splitlines())
+    page.locator(".CodeMirror.cm-s-config-editor").click()
+    page.keyboard.press("Control+KeyA")
+    page.keyboard.insert_text(f"ops:\n  {op}:\n    config:{fields}")
 
 
 def save_config(page: Page) -> None:
@@ -112,10 +129,10 @@ def launch(page: Page, dialog: Locator) -> None:
     page.reload()
 
 
-def start(visit: Visit, *, partition: str, override: str) -> Page:
-    """The page of a new run of the whole chain."""
-    page = visit.open(JOB)
-    dialog = fill_in(page, partition=partition, override=override)
+def start(visit: Visit, *, partition: str, config: str, job: str = "generate_and_release", op: str = "recipe") -> Page:
+    """The page of a new run of a job, whole."""
+    page = visit.open(f"{JOBS}/{job}")
+    dialog = fill_in(page, partition=partition, config=config, op=op)
     save_config(page)
     launch(page, dialog)
     return page
@@ -132,5 +149,12 @@ def metadata(page: Page) -> dict[str, str]:
     """The metadata that an asset's overview shows, by key."""
     table = page.locator("table").filter(has=page.get_by_text("Timestamp", exact=True))
     expect(table).to_be_visible()
-    rows = [row.locator("td").all_inner_texts() for row in table.locator("tbody > tr").all()]
+    rows = [row.locator("> td").all_inner_texts() for row in table.locator("> tbody > tr").all()]
     return {row[0].strip(): row[2].strip() for row in rows if len(row) >= 3}
+
+
+def opened_markdown(page: Page, key: str) -> Locator:
+    """The dialog with longer metadata of this key."""
+    row = page.locator("tr").filter(has=page.get_by_text(key, exact=True)).last
+    row.get_by_text("[Show Markdown]").click()
+    return page.locator(".dagster-dialog")

@@ -1,7 +1,6 @@
 """What annotators do on their page, done by a real browser: from the server, and from a file alone."""
 
 import json
-import os
 import socket
 import threading
 from collections.abc import Generator
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import uvicorn
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from assets.records.answer import AnswerChoice
 from assets.records.episode import Episode
@@ -57,13 +56,6 @@ def served(folder: StudyFolder) -> Generator[str, None, None]:
 
 
 @pytest.fixture
-def shots(tmp_path: Path) -> Path:
-    place = Path(os.environ.get("AMEMGYM_SCREENSHOTS") or tmp_path / "screenshots")
-    place.mkdir(parents=True, exist_ok=True)
-    return place
-
-
-@pytest.fixture
 def study(tmp_path: Path) -> StudyFolder:
     """Twenty questions of four users."""
     users = source(*(hostile(f"user-{number}") for number in range(4)))
@@ -91,8 +83,10 @@ def counted(page: Page, number: int) -> None:
     expect(page.locator("#count")).to_have_text(f"{number} of {ITEMS} answered")
 
 
-def test_two_annotators_answer_twenty_items_by_keyboard_and_a_reload_loses_nothing(study: StudyFolder, shots: Path) -> None:
-    with served(study) as url, visit(url, shots=shots) as reader:
+def test_two_annotators_answer_twenty_items_by_keyboard_and_a_reload_loses_nothing(
+    study: StudyFolder, browser: Browser, shots: Path
+) -> None:
+    with served(study) as url, visit(browser, url, shots=shots) as reader:
         page, faults = opened(reader, "/anna/")
         reader.shoot(page, "30_annotation_first")
         answer(page, 9)
@@ -131,8 +125,8 @@ def test_two_annotators_answer_twenty_items_by_keyboard_and_a_reload_loses_nothi
     assert reader.seen == {"127.0.0.1"}
 
 
-def test_hostile_texts_are_text_and_run_nothing(study: StudyFolder, shots: Path) -> None:
-    with served(study) as url, visit(url, shots=shots) as reader:
+def test_hostile_texts_are_text_and_run_nothing(study: StudyFolder, browser: Browser, shots: Path) -> None:
+    with served(study) as url, visit(browser, url, shots=shots) as reader:
         page, faults = opened(reader, "/anna/")
         page.keyboard.press("n")
         page.keyboard.insert_text(HOSTILE)
@@ -147,10 +141,12 @@ def test_hostile_texts_are_text_and_run_nothing(study: StudyFolder, shots: Path)
         assert faults == []
 
 
-def test_a_page_from_the_disk_keeps_answers_and_its_export_is_taken_in(study: StudyFolder, shots: Path, tmp_path: Path) -> None:
+def test_a_page_from_the_disk_keeps_answers_and_its_export_is_taken_in(
+    study: StudyFolder, browser: Browser, shots: Path, tmp_path: Path
+) -> None:
     file = tmp_path / "anna.html"
     file.write_text(annotation_page(study.study(), study.sheet("anna")), encoding="utf-8")
-    with visit(tmp_path.as_uri(), shots=shots) as reader:
+    with visit(browser, tmp_path.as_uri(), shots=shots) as reader:
         page, faults = opened(reader, "/anna.html")
         answer(page, 7)
         expect(page.get_by_role("status")).to_have_text("Saved in this browser")
@@ -166,8 +162,8 @@ def test_a_page_from_the_disk_keeps_answers_and_its_export_is_taken_in(study: St
     assert all(address.startswith(tmp_path.as_uri()) for address in reader.seen)
 
 
-def test_answers_given_while_the_server_is_away_reach_it_later(study: StudyFolder, shots: Path) -> None:
-    with served(study) as url, visit(url, shots=shots) as reader:
+def test_answers_given_while_the_server_is_away_reach_it_later(study: StudyFolder, browser: Browser, shots: Path) -> None:
+    with served(study) as url, visit(browser, url, shots=shots) as reader:
         page, _ = opened(reader, "/anna/")
         reader.context.set_offline(True)
         answer(page, 3)

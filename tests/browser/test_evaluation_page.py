@@ -1,12 +1,11 @@
 """What a reader does on an evaluation's pages, done by a real browser on the files themselves."""
 
-import os
 import re
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from pipelines.evaluation.boards import write_board
 from pipelines.evaluation.compare import compared
@@ -35,10 +34,8 @@ def _run(place: Path, kind: str, **settings: int) -> FinishedRun:
 
 
 @pytest.fixture(scope="module")
-def reader(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Generator[Visit, None, None]:
-    shots = Path(os.environ.get("AMEMGYM_SCREENSHOTS") or tmp_path_factory.mktemp("screenshots"))
-    shots.mkdir(parents=True, exist_ok=True)
-    with visit(home.as_uri(), shots=shots) as here:
+def reader(home: Path, browser: Browser, shots: Path) -> Generator[Visit]:
+    with visit(browser, home.as_uri(), shots=shots) as here:
         yield here
 
 

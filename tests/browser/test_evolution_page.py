@@ -1,11 +1,10 @@
 """What a reader does on the page of an evolution, done by a real browser on the file itself."""
 
-import os
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from pipelines.evaluation.folder import PAGE
 from tests.browser.pages import Visit, visit
@@ -26,10 +25,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def reader(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Generator[Visit, None, None]:
-    shots = Path(os.environ.get("AMEMGYM_SCREENSHOTS") or tmp_path_factory.mktemp("screenshots"))
-    shots.mkdir(parents=True, exist_ok=True)
-    with visit(folder.as_uri(), shots=shots) as here:
+def reader(folder: Path, browser: Browser, shots: Path) -> Generator[Visit]:
+    with visit(browser, folder.as_uri(), shots=shots) as here:
         yield here
 
 

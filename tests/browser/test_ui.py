@@ -1,54 +1,20 @@
-"""What a user does in the Dagster UI, done by a real browser on a real server."""
+"""What a user does in the Dagster UI, done by a real browser: look around, make the demo, read what came out."""
 
 import json
-import os
-import re
-import time
-from collections.abc import Generator
 from pathlib import Path
 
 import dagster as dg
 import duckdb
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from pipelines.definitions import defs
-from tests.browser.pages import JOB, Visit, fill_in, graph, launch, metadata, outcome, save_config, start, visit
-from tests.browser.ui_server import UiServer, ui_server
+from tests.browser.pages import JOB, Visit, fill_in, graph, metadata, opened_markdown, write_config
+from tests.browser.ui_server import UiServer
 
 pytestmark = pytest.mark.browser
 SPECS = {spec.key.to_user_string(): spec for spec in defs.resolve_all_asset_specs()}
-PROGRESS = re.compile(r"^\w+ of base: \d+ of 100 users, \d+ calls")
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[UiServer, None, None]:
-    with ui_server(tmp_path_factory.mktemp("home")) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def user(server: UiServer, tmp_path_factory: pytest.TempPathFactory) -> Generator[Visit, None, None]:
-    shots = Path(os.environ.get("AMEMGYM_SCREENSHOTS") or tmp_path_factory.mktemp("screenshots"))
-    shots.mkdir(parents=True, exist_ok=True)
-    with visit(server.url, shots=shots) as here:
-        yield here
-
-
-@pytest.fixture(scope="module")
-def demo(user: Visit) -> str:
-    """How the run ended that was started by hand: the demo with two users."""
-    page = user.open(JOB)
-    dialog = fill_in(page, partition="demo", override="num_users: 2")
-    page.keyboard.press("ArrowLeft")
-    user.shoot(page, "03_override_in_the_config_editor")
-    save_config(page)
-    user.shoot(page, "04_ready_to_launch")
-    launch(page, dialog)
-    ended = outcome(page)
-    user.shoot(page, f"05_demo_run_{ended.lower()}")
-    page.close()
-    return ended
+GROUPS = ["sampling", "schema", "trajectory", "sessions", "answers", "release", "evaluation"]
 
 
 def test_the_graph_shows_every_asset_in_its_group(user: Visit) -> None:
@@ -61,6 +27,15 @@ def test_the_graph_shows_every_asset_in_its_group(user: Visit) -> None:
     page.close()
 
 
+def test_the_groups_stand_in_the_order_in_which_data_passes_them(user: Visit) -> None:
+    page = user.open("/asset-groups")
+    listed = page.locator("[class*=AssetSidebarNode_itemContainer]")
+    expect(listed).to_have_count(len(GROUPS))
+    names = [name.split("_", 1) for name in listed.locator("[title]").evaluate_all("nodes => nodes.map(node => node.title)")]
+    assert names == [[str(number), name] for number, name in enumerate(GROUPS, start=1)]
+    page.close()
+
+
 def test_the_catalog_tells_each_assets_group_and_description(user: Visit) -> None:
     page = user.open("/assets", height=1300)
     for name, spec in SPECS.items():
@@ -68,6 +43,34 @@ def test_the_catalog_tells_each_assets_group_and_description(user: Visit) -> Non
         expect(row.first).to_contain_text(str(spec.group_name))
         expect(row.first).to_contain_text(str(spec.description))
     user.shoot(page, "02_catalog")
+    page.close()
+
+
+def test_an_asset_tells_its_columns_with_their_meaning(user: Visit) -> None:
+    columns = SPECS["session_queries"].metadata["dagster/column_schema"].columns
+    page = user.open("/assets/session_queries", height=1400)
+    for column in columns:
+        row = page.locator("tr").filter(has=page.get_by_text(column.name, exact=True)).first
+        expect(row).to_contain_text(column.description)
+    page.close()
+
+
+@pytest.mark.parametrize(
+    ("config", "refusal"),
+    [
+        ("num_users: many", 'Value "many" of type "<class \'str\'>" is not valid for expected type "Int"'),
+        ("num_userz: 3", 'unexpected config entry "num_userz"'),
+        ("language: tlh", "tlh"),
+    ],
+)
+def test_the_launchpad_refuses_what_cannot_be(user: Visit, config: str, refusal: str) -> None:
+    page = user.open(JOB)
+    fill_in(page, partition="demo", config=config)
+    expect(page.get_by_text(refusal).last).to_be_visible()
+    expect(page.get_by_role("button", name="Save config")).to_be_disabled()
+    user.shoot(page, "02_refused")
+    write_config(page, "num_users: 2")
+    expect(page.get_by_text("No errors")).to_be_visible()
     page.close()
 
 
@@ -82,8 +85,7 @@ def test_a_materialization_shows_counts_and_rows_of_real_text(user: Visit, serve
     user.shoot(page, "06_session_queries_overview")
     assert int(shown["users"]) == 2
     assert int(shown["calls"]) > 0
-    page.get_by_text("[Show Markdown]").first.click()
-    dialog = page.locator(".dagster-dialog")
+    dialog = opened_markdown(page, "preview")
     dialog.locator("tbody tr").nth(11).wait_for()  # the table is drawn after the dialog
     cells = dialog.locator("tbody tr td:nth-child(4)").all_inner_texts()
     user.shoot(page, "07_session_queries_preview")
@@ -98,8 +100,20 @@ def _text_of(snapshot: Path) -> str:
 
 
 @pytest.mark.usefixtures("demo")
+def test_one_users_states_are_drawn(user: Visit) -> None:
+    page = user.open("/assets/state_trajectory")
+    picture = opened_markdown(page, "life").locator("img")
+    expect(picture).to_be_visible()
+    user.shoot(page, "08_life_of_a_user")
+    width, height = picture.evaluate("picture => [picture.naturalWidth, picture.naturalHeight]")
+    assert width > 800
+    assert height > 100
+    page.close()
+
+
+@pytest.mark.usefixtures("demo")
 def test_the_recipe_and_the_release_tell_what_was_made_of_what(user: Visit, server: UiServer) -> None:
-    for number, (name, told) in enumerate([("recipe", "num_users = 2"), ("release", "releases/demo/0.1.0")], start=8):
+    for number, (name, told) in enumerate([("recipe", "num_users = 2"), ("release", "releases/demo/0.1.0")], start=9):
         page = user.open(f"/assets/{name}")
         shown = metadata(page)
         user.shoot(page, f"{number:02}_{name}_overview")
@@ -118,52 +132,5 @@ def test_the_checks_tab_shows_that_every_check_passed(user: Visit) -> None:
         expect(page.get_by_text("Passed", exact=True)).to_be_visible()
         expect(page.get_by_text("Holds for all 2 users.")).to_be_visible()
     expect(page.get_by_text("Succeeded", exact=True)).to_have_count(len(keys))
-    user.shoot(page, "10_checks")
+    user.shoot(page, "11_checks")
     page.close()
-
-
-@pytest.fixture(scope="module")
-def impossible(user: Visit) -> Page:
-    """The page of a run with an impossible override, which has time to end while another one starts."""
-    return start(user, partition="extra", override="num_users: 0")
-
-
-@pytest.mark.usefixtures("impossible")
-def test_a_long_stage_reports_progress_and_a_cancelled_run_stops_soon_and_goes_on(user: Visit) -> None:
-    page = start(user, partition="base", override="num_users: 100")
-    expect(page.get_by_text(PROGRESS).first).to_be_visible(timeout=120_000)
-    user.shoot(page, "11_progress")
-    seconds = _cancel(page)
-    user.shoot(page, "12_cancelled")
-    assert seconds < 6, f"it took {seconds:.1f} s"
-    page.close()
-    page = start(user, partition="base", override="num_users: 3")
-    assert outcome(page) == "Success"
-    user.shoot(page, "13_rerun")
-    page.goto(f"{user.url}/assets/user_profiles")
-    shown = metadata(page)
-    user.shoot(page, "14_rerun_from_what_was_kept")
-    assert shown["calls"] == shown["calls_from_cache"] == "3"
-    page.close()
-
-
-def _cancel(page: Page) -> float:
-    """Seconds from the order to the run's end, of which the page takes up to one to notice."""
-    page.get_by_role("button", name="Terminate").click()
-    page.get_by_role("button", name="Terminate 1 run").click()
-    ordered = time.monotonic()
-    assert outcome(page, seconds=60) == "Canceled"
-    return time.monotonic() - ordered
-
-
-def test_an_impossible_override_fails_with_a_sentence_on_the_run_page(user: Visit, impossible: Page) -> None:
-    assert outcome(impossible) == "Failure"
-    expect(impossible.get_by_text("Recipe 'extra': num_users is 0").last).to_be_visible()
-    user.shoot(impossible, "15_impossible_override")
-
-
-def test_nothing_was_asked_of_another_host_and_no_telemetry_was_kept(user: Visit, server: UiServer) -> None:
-    page = user.open("/")
-    assert '"telemetryEnabled": false' in page.content()
-    assert user.seen == {"127.0.0.1"}
-    assert not list((server.home / "dagster" / "logs").glob("*"))

@@ -1,0 +1,148 @@
+"""What a user does with runs in the Dagster UI: watch, cancel, resume, see why one failed, publish, evaluate."""
+
+import json
+import re
+import time
+from datetime import datetime
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from assets.sampling import OWN_POOL
+from pipelines.embedded.provider_weather import Weather
+from tests.browser.lab import FAIR, Lab
+from tests.browser.pages import Visit, metadata, opened_markdown, outcome, start
+from tests.browser.ui_server import UiServer
+from tests.hub.state import FakeHub
+
+pytestmark = pytest.mark.browser
+SLOW = Weather(latency=1.2)
+SMALLER = "num_users: 4\nnum_questions: 6\nnum_periods: 4"
+PROGRESS = re.compile(r"^\w+ of base: \d+ of 4 users, \d+ calls")
+LOGGED = re.compile(r"(\d+:\d\d:\d\d\.\d{3} [AP]M)\s+\w+\s+INFO\s+(\w+ of base: .*)")
+PARTS = (r"\d+ of 4 users", r"\d+ calls \(\d+ from the cache, [\d.]+/s\)", r"\$\d+\.\d{4} so far", r"about \d+ (s|min) left")
+
+
+@pytest.fixture(scope="module")
+def impossible(user: Visit) -> Page:
+    """The page of a run with an impossible override, which has time to end while another one starts."""
+    return start(user, partition="extra", config="num_users: 0")
+
+
+@pytest.mark.usefixtures("impossible")
+def test_a_slow_run_tells_how_it_gets_on_stops_when_cancelled_and_resumes_without_asking_twice(user: Visit, lab: Lab) -> None:
+    lab.turn(SLOW)
+    page = start(user, partition="base", config=SMALLER)
+    lines = _watched(page, seconds=14)
+    user.shoot(page, "20_progress")
+    gaps = [now - before for (before, one), (now, other) in pairwise(lines) if one.split()[0] == other.split()[0]]
+    assert 0 < max(gaps) <= 5.0, lines
+    for part in PARTS:
+        assert any(re.search(part, line) for _, line in lines), f"{part} is in none of {lines}"
+    seconds, asked = _cancel(page), sum(lab.asked.values())
+    user.shoot(page, "21_cancelled")
+    assert seconds < 6, f"it took {seconds:.1f} s"
+    lab.turn(FAIR)
+    page.wait_for_timeout(1000)
+    assert sum(lab.asked.values()) == asked
+    cancelled = page.url
+    page.get_by_role("button", name="Re-execute all").click()
+    page.wait_for_url(lambda url: url != cancelled)
+    assert outcome(page) == "Success"
+    user.shoot(page, "22_resumed")
+    assert max(lab.asked.values()) == 1
+    page.close()
+
+
+def _watched(page: Page, *, seconds: float) -> list[tuple[float, str]]:
+    """The progress lines of so many seconds on the run's page, each with its time of day in seconds."""
+    expect(page.get_by_text(PROGRESS).first).to_be_visible(timeout=120_000)
+    found: dict[float, str] = {}
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        page.wait_for_timeout(1000)
+        for moment, line in LOGGED.findall(page.locator("body").inner_text()):
+            clock = datetime.strptime(moment, "%I:%M:%S.%f %p")
+            found[clock.hour * 3600 + clock.minute * 60 + clock.second + clock.microsecond / 1e6] = line
+    return sorted(found.items())
+
+
+def _cancel(page: Page) -> float:
+    """Seconds from the order to the run's end, of which the page takes up to one to notice."""
+    page.get_by_role("button", name="Terminate").click()
+    page.get_by_role("button", name="Terminate 1 run").click()
+    ordered = time.monotonic()
+    assert outcome(page, seconds=60) == "Canceled"
+    return time.monotonic() - ordered
+
+
+def test_an_impossible_count_fails_with_a_sentence_on_the_run_page(user: Visit, impossible: Page) -> None:
+    assert outcome(impossible) == "Failure"
+    expect(impossible.get_by_text("Recipe 'extra': num_users is 0").last).to_be_visible()
+    user.shoot(impossible, "23_impossible_override")
+    impossible.close()
+
+
+def test_a_check_that_fails_shows_whom_it_is_about(user: Visit, tmp_path: Path) -> None:
+    people = [json.loads(line) for line in OWN_POOL.read_text(encoding="utf-8").splitlines()[:20]]
+    silent = [{**person, "persona": "", "professional_persona": ""} for person in people]
+    pool = tmp_path / "people.jsonl"
+    pool.write_text("".join(f"{json.dumps(person)}\n" for person in silent), encoding="utf-8")
+    page = start(user, partition="extra", config=f"num_users: 3\nnum_reserve: 0\npool:\n  paths: ['{pool}']")
+    assert outcome(page) == "Failure"
+    user.shoot(page, "24_failed_check_on_the_run_page")
+    page.goto(f"{user.url}/assets/personas?view=checks")
+    page.get_by_text("personas_tell_something", exact=True).first.click()
+    expect(page.get_by_text("Not so for 3 of 3 users")).to_be_visible()
+    named = opened_markdown(page, "sample").locator("tbody tr").filter(has_text="has no persona text")
+    expect(named).to_have_count(3)
+    user.shoot(page, "25_rows_of_the_failed_check")
+    assert {row.locator("td").first.inner_text().strip() for row in named.all()} <= {person["uuid"] for person in people}
+    page.close()
+
+
+@pytest.mark.usefixtures("demo")
+def test_a_release_is_published_from_the_page(user: Visit, hub: FakeHub) -> None:
+    page = start(user, job="publish", partition="demo", op="hub_release", config="repo: lab/retired")
+    assert outcome(page) == "Success"
+    page.goto(f"{user.url}/assets/hub_release")
+    shown = metadata(page)
+    user.shoot(page, "26_published")
+    assert hub.repos["lab/retired"].git.refs()[f"refs/tags/{shown['tag']}"]
+    assert shown["page"] == f"{hub.url}/datasets/lab/retired/tree/demo-v0.1.0"
+    page.goto(f"{user.url}/assets/hub_release?view=checks")
+    expect(page.get_by_text(f"lab/retired@demo-v0.1.0 is at commit {shown['commit'][:12]}.")).to_be_visible()
+    page.close()
+
+
+def test_a_check_that_is_run_without_a_partition_says_what_to_do_instead(user: Visit) -> None:
+    page = user.open("/assets/release?view=checks")
+    page.get_by_role("button", name="Execute all").click()
+    page.get_by_role("link", name="View", exact=True).click()
+    page.wait_for_url("**/runs/*")
+    assert outcome(page) == "Failure"
+    expect(page.get_by_text("materialize release for a partition").first).to_be_visible()
+    user.shoot(page, "28_check_without_partition")
+    page.close()
+
+
+@pytest.mark.usefixtures("demo")
+def test_an_assistant_is_evaluated_from_the_page(user: Visit) -> None:
+    page = start(user, job="evaluate", partition="demo", op="evaluation", config="users: 1")
+    assert outcome(page) == "Success"
+    page.goto(f"{user.url}/assets/evaluation")
+    shown = metadata(page)
+    user.shoot(page, "27_evaluated")
+    assert 0 <= float(shown["memory_llm"]) <= 1
+    assert Path(shown["page_llm"]).is_file()
+    assert "llm" in shown["leaderboard"]
+    page.close()
+
+
+def test_nothing_was_asked_of_another_host_and_no_telemetry_was_kept(user: Visit, server: UiServer) -> None:
+    page = user.open("/")
+    assert '"telemetryEnabled": false' in page.content()
+    assert user.seen == {"127.0.0.1"}
+    assert not list((server.home / "dagster" / "logs").glob("*"))
