@@ -78,7 +78,8 @@ class StageWatch:
             return 0.0
         each = sorted((work.calls for work in self._meter.users.values()), reverse=True)[: progress.done]
         typical = sum(each) / len(each) if each else self._expected
-        return max(typical * progress.total - progress.calls, typical * 0.1)
+        users = progress.total + progress.failed  # who was given up took calls too, and has a stand-in
+        return max(typical * users - progress.calls, typical * 0.1)
 
     def _cost(self) -> str:
         if self._meter.unpriced:
