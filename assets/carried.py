@@ -26,8 +26,5 @@ def rows_of(
 
 def portions(ref: SnapshotRef, *, snapshots: SnapshotStore, at_once: int) -> Iterator[list[int]]:
     """The positions of the stage's own rows, in order and so many at a time. Raises SnapshotError."""
-    for part in ref.parts:
-        if part.stage == ref.stage:
-            span = range(part.first, part.last + 1)
-            there = sorted(snapshots.read(ref, ref.stage, record=UserRecord, positions=span))
-            yield from (there[start : start + at_once] for start in range(0, len(there), at_once))
+    for there in snapshots.positions(ref):
+        yield from (there[start : start + at_once] for start in range(0, len(there), at_once))

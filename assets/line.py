@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 
 from assets.carried import rows_of
+from assets.collector import all_there_spared, collector_at_rest
 from assets.desk import Desk, GivenUp
 from assets.look_ahead import LookAhead, ancestry
 from assets.metering import Meter
@@ -36,7 +37,10 @@ PERSONAS = Stage(name="personas", record=Persona, make=_sampled)
 
 @dataclass
 class StageResult:
-    """What making one asset came to. `tried` counts users worked on, `wanted` those the unit should have."""
+    """What making one asset came to. `tried` counts users worked on, `wanted` those the unit should have.
+
+    `lost`: users given up while it was made; replacements fail at the stages that they pass late, too.
+    """
 
     ref: SnapshotRef
     meter: Meter
@@ -44,6 +48,7 @@ class StageResult:
     seconds: float
     wanted: int
     tried: int
+    lost: Sequence[Failure] = ()
 
 
 @dataclass
@@ -78,22 +83,33 @@ class Line:
                 self.workshop.flights.abandon()
 
     async def _run(self) -> StageResult:
-        self.failed.update({failure.position: failure for ref in self.upstream.values() for failure in ref.failures})
+        before = await asyncio.to_thread(self._failed_before)
+        self.failed.update(before)
         waiting = (position for position in chain(self.unit.users, self.unit.reserve) if position not in self.failed)
         wanted, preview = len(self.unit.users), list[UserRecord]()
         writer = self.workshop.snapshots.writer(self.stage.name, unit=self.unit.key)
         while batch := list(islice(waiting, min(wanted - self.done, self.workshop.users_per_part))):
-            made = await self._batch(batch)
-            for name, rows in made.items():
-                await asyncio.to_thread(writer.add, name, rows)
+            with collector_at_rest():
+                desk = await asyncio.to_thread(self._desk, batch)
+            with all_there_spared():
+                made = await self._batch(desk, batch)
+            with collector_at_rest():
+                for name, rows in made.items():
+                    await asyncio.to_thread(writer.add, name, rows)
             preview = preview or [record for _, record in made.get(self.stage.name, [])[:3]]
-        ref = await asyncio.to_thread(writer.finish, [self.failed[position] for position in sorted(self.failed)])
+        told = [self.failed[position] for position in sorted(self.failed)]
+        ref = await asyncio.to_thread(writer.finish, told)
         usage = {name: used for ref in self.upstream.values() for name, used in ref.usage.items()}
         ref = ref.model_copy(update={"usage": {**usage, self.stage.name: self.meter.usage}})
-        return StageResult(ref, self.meter, preview, time.monotonic() - self.started, wanted, self.tried)
+        lost = [failure for failure in told if failure.position not in before]
+        return StageResult(ref, self.meter, preview, time.monotonic() - self.started, wanted, self.tried, lost)
 
-    async def _batch(self, positions: Sequence[int]) -> dict[StageName, list[tuple[int, UserRecord]]]:
-        desk = await asyncio.to_thread(self._desk, positions)
+    def _failed_before(self) -> dict[int, Failure]:
+        """Who was given up in the stages before, by position."""
+        snapshots, refs = self.workshop.snapshots, [ref for ref in self.upstream.values() if ref.failures.users]
+        return {failure.position: failure for ref in refs for failure in snapshots.failures(ref)}
+
+    async def _batch(self, desk: Desk, positions: Sequence[int]) -> dict[StageName, list[tuple[int, UserRecord]]]:
         ahead = self._look_ahead(after=positions[-1])
         slots = asyncio.Semaphore(self.workshop.users_at_once)
         ticker = asyncio.create_task(self._tick())

@@ -1,6 +1,6 @@
 """The ports: what the stages need from outside, as protocols. `pipelines` brings what stands behind them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeVar
 
@@ -102,6 +102,13 @@ class SnapshotPart(Record):
     digest: str
 
 
+class FailureFile(Record):
+    """Where it is kept why so many `users` were replaced, at the stage or at one before it."""
+
+    path: str
+    users: int
+
+
 class SnapshotRef(Record):
     """An immutable snapshot of one stage of one work unit; `digest` is over its rows, not over file bytes.
 
@@ -114,7 +121,7 @@ class SnapshotRef(Record):
     digest: str
     users: int
     parts: tuple[SnapshotPart, ...]
-    failures: tuple[Failure, ...]
+    failures: FailureFile
     usage: dict[StageName, Usage] = Field(default_factory=dict[StageName, Usage])
 
 
@@ -144,6 +151,12 @@ class SnapshotStore(Protocol):
     def read(
         self, ref: SnapshotRef, stage: StageName, *, record: type[R], positions: Collection[int] | None = None
     ) -> dict[int, R]: ...
+
+    def positions(self, ref: SnapshotRef) -> Iterator[list[int]]:
+        """Of the stage's own rows, part by part."""
+        ...
+
+    def failures(self, ref: SnapshotRef) -> list[Failure]: ...
 
 
 class WorkStore(Protocol):

@@ -89,8 +89,8 @@ def stage_definition(stage: Stage[UserRecord]) -> dict[str, Any]:
 
 
 def tell_losses(result: StageResult, warn: Callable[[str], object]) -> None:
-    """A warning for each user who was replaced, and one where users are missing."""
-    for failure in result.ref.failures:
+    """A warning for each user who was replaced meanwhile, and one where users are missing."""
+    for failure in result.lost:
         warn(f"User {failure.user_id} was replaced at {failure.stage}: {failure.message}")
     if result.ref.users < result.wanted:
         warn(shortfall(result))

@@ -137,7 +137,7 @@ def gate_record_rows(
     carried = ((failure.user_id, record) for failure in failures for record in failure.gate_records)
     for votes in (records, carried):
         for user_id, record in votes:
-            fields: dict[str, Any] = {**dict(record), "judge": shared_model(record.judge)}
+            fields: dict[str, Any] = {**record.__dict__, "judge": shared_model(record.judge)}
             yield GateRecordRow(user_id=user_id, number=numbers[user_id], released=user_id in released, **fields)
             numbers[user_id] += 1
 

@@ -1,11 +1,11 @@
 """What a release holds, and all its files but the manifest, written in one pass over the episodes."""
 
-import gc
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from assets.collector import collector_at_rest
 from assets.records.annotation import StudyResult
 from assets.records.episode import Episode
 from assets.records.erratum import Erratum, SettledErratum
@@ -85,18 +85,6 @@ def write_contents(content: ReleaseContent, *, folder: Path) -> ManifestBody:
         counts={**card.facts.counts, "gate_records": card.tables["gate_records"], "failures": card.tables["failures"]},
         files=tuple(sorted(files, key=lambda file: file.path)),
     )
-
-
-@contextmanager
-def collector_at_rest() -> Generator[None, None, None]:
-    """No search for reference cycles: rows have none, and among so many it takes two fifths of the time."""
-    active = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if active:
-            gc.enable()
 
 
 class _Writers:

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from pydantic import ConfigDict
+
 from assets.answers import ANSWERS
 from assets.carried import portions, rows_of
 from assets.episodes import EPISODES
@@ -15,7 +17,9 @@ from assets.session_queries import SESSION_QUERIES
 
 
 class Votes(UserRecord):
-    """What the gates saw of a user: the one column that a release needs of the gated stages."""
+    """What the gates saw of a user: all that a release needs of the gated stages' records."""
+
+    model_config = ConfigDict(extra="ignore")
 
     gate_records: tuple[GateRecord, ...]
 
@@ -46,7 +50,8 @@ class FinishedRows:
 
     def failures(self) -> list[Failure]:
         """The users who were replaced, by unit."""
-        return [failure for _, ref in sorted(self.refs[EPISODES.name].items()) for failure in ref.failures]
+        refs = [ref for _, ref in sorted(self.refs[EPISODES.name].items())]
+        return [failure for ref in refs for failure in self.snapshots.failures(ref)]
 
     def _portions(self) -> Iterator[tuple[SnapshotRef, list[int]]]:
         for _, ref in sorted(self.refs[EPISODES.name].items()):

@@ -7,6 +7,7 @@ import dagster as dg
 
 from assets.carried import portions, rows_of
 from assets.chain import STAGES
+from assets.collector import collector_at_rest
 from assets.markdown import Row, markdown_table
 from assets.partitions import UNIT_PARTITIONS, by_variant, variant_of
 from assets.ports import SnapshotRef
@@ -49,11 +50,12 @@ def stage_checks(stage: Stage[Any]) -> dg.AssetChecksDefinition:
         # A check's input takes no partition mapping, and a work unit's key is not its variant's.
         recipe: Recipe = context.resources.io_manager.find("recipe", variant_of(context.partition_key))
         workshop: Workshop = context.resources.workshop
-        own, snapshots, run = refs[stage.name], workshop.snapshots, RuleRun(rules, recipe=recipe)
-        for some in portions(own, snapshots=snapshots, at_once=USERS_AT_ONCE):
-            rows: dict[int, UserRecord] = snapshots.read(own, stage.name, record=stage.record, positions=some)
-            beside: Beside = {one.name: records_of(one, refs, workshop, some) for one in others if one.name in looked_at}
-            run.add(list(rows.values()), beside=beside)
+        own, snapshots, run = refs[stage.name], workshop.snapshots, RuleRun(rules, recipe=recipe, read=True)
+        with collector_at_rest():
+            for some in portions(own, snapshots=snapshots, at_once=USERS_AT_ONCE):
+                rows: dict[int, UserRecord] = snapshots.read(own, stage.name, record=stage.record, positions=some)
+                beside: Beside = {one.name: records_of(one, refs, workshop, some) for one in others if one.name in looked_at}
+                run.add(list(rows.values()), beside=beside)
         for outcome in run.outcomes():
             yield check_result(outcome, asset=stage.name)
 

@@ -8,20 +8,18 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from assets.records.base import Record
-from assets.records.episode import Episode
 from assets.records.expectation import ColumnLine
 from assets.records.failure import Failure
-from assets.records.gate import GateRecord
 from assets.records.recipe import Recipe
 from assets.records.rows import KEYS, TABLES, TableName
-from assets.tables import failure_row, gate_record_rows, table_rows
 from validation.finished import FinishedUser
+from validation.gathered import Gathered, TableColumns, released_tables
 from validation.promises import Promise
 from validation.suites import suite
-from validation.table_facts import FACTS, Known, Tables, known_of
+from validation.table_facts import Tables
 
-USERS_AT_ONCE = 250
+# A look takes more than a second, however few rows there are.
+USERS_AT_ONCE = 500
 SAMPLE_SIZE = 5
 CELL_LIMIT = 120
 
@@ -35,36 +33,40 @@ class ColumnLook:
 
     def __init__(self, recipe: Recipe, *, failed: Collection[str] = (), users_at_once: int = USERS_AT_ONCE) -> None:
         self._recipe, self._failed, self._at_once = recipe, frozenset(failed), users_at_once
-        self._users = 0
+        self._users = self._waiting = 0
         self._also_finished: set[str] = set()
-        self._waiting: list[FinishedUser] = []
+        self._gathered = Gathered()
         self._found: dict[tuple[str, int], ColumnLine] = {}
 
     def add(self, user: FinishedUser) -> None:
         """Take the next user of the set."""
-        if len(self._waiting) == self._at_once:
-            self._look(())
-        self._waiting.append(user)
+        if self._waiting == self._at_once:
+            self._look()
+        self._waiting += 1
+        user_id = user.episode.user_id
+        self._also_finished |= {user_id} & self._failed
+        votes, released = ((user_id, vote) for vote in user.votes), frozenset({user_id})
+        tables = released_tables([user.episode], votes=votes, failures=(), released=released)
+        self._gathered.add(tables, released=released)
 
     def lines(self, failures: Iterable[Failure] = ()) -> list[ColumnLine]:
         """What became of the promises, once all users have passed."""
         left = iter(failures)
-        self._look(list(islice(left, self._at_once)))
         while more := list(islice(left, self._at_once)):
-            self._look(more)
+            released = frozenset(self._also_finished)
+            self._gathered.add(released_tables((), votes=(), failures=more, released=released), released=released)
+            if len(more) == self._at_once:
+                self._look()
+        if self._gathered.rows or not self._found:
+            self._look()
         words = [promise.words for promises in self._suites(self._users).values() for promise in promises]
         return [line.model_copy(update={"promise": told}) for told, line in zip(words, self._found.values(), strict=True)]
 
-    def _look(self, failures: Sequence[Failure]) -> None:
-        users, self._waiting = self._waiting, []
-        self._users += len(users)
-        ids = frozenset(user.episode.user_id for user in users)
-        self._also_finished |= ids & self._failed
-        released = ids | self._also_finished
-        votes = ((user.episode.user_id, vote) for user in users for vote in user.votes)
-        tables = released_tables([user.episode for user in users], votes=votes, failures=failures, released=released)
+    def _look(self) -> None:
+        users, self._waiting, gathered, self._gathered = self._waiting, 0, self._gathered, Gathered()
+        self._users += users
         counts = Counter[str]()
-        for line in lines_of(tables, self._suites(len(users)), released=released):
+        for line in _looked_at(gathered, self._suites(users)):
             key = (line.table, counts[line.table])
             counts[line.table] += 1
             self._found[key] = _joined(self._found[key], line) if key in self._found else line
@@ -73,42 +75,22 @@ class ColumnLook:
         return {name: suite(name, recipe=self._recipe, users=users) for name in TABLES}
 
 
-def released_tables(
-    episodes: Sequence[Episode],
-    *,
-    votes: Iterable[tuple[str, GateRecord]],
-    failures: Sequence[Failure],
-    released: Collection[str],
-) -> dict[TableName, list[Record]]:
-    """The rows of all tables, as a release writes them."""
-    tables: dict[TableName, list[Record]] = {name: [] for name in TABLES}
-    for episode in episodes:
-        for name, rows in table_rows(episode).items():
-            tables[name].extend(rows)
-    tables["gate_records"].extend(gate_record_rows(votes, failures, released=released))
-    tables["failures"].extend(failure_row(failure) for failure in failures)
-    return tables
-
-
 def lines_of(tables: Tables, suites: Mapping[TableName, Sequence[Promise]], *, released: frozenset[str]) -> list[ColumnLine]:
     """What became of every promise in the suites. `released`: all users of the set that the tables are a part of."""
-    known, context = known_of(tables, released=released), _context()
-    lines: list[ColumnLine] = []
+    gathered = Gathered()
+    gathered.add(tables, released=released)
+    return _looked_at(gathered, suites)
+
+
+def _looked_at(gathered: Gathered, suites: Mapping[TableName, Sequence[Promise]]) -> list[ColumnLine]:
+    context, lines = _context(), list[ColumnLine]()
     for table, promises in suites.items():
-        if rows := tables[table]:
-            batch = _batch(context, table, [{**dict(row), **_facts(table, row, known)} for row in rows])
-            lines.extend(_validated(batch, table, promises, rows=len(rows)))
+        found = gathered.tables[table]
+        if found.rows:
+            lines.extend(_validated(_batch(context, table, found), table, promises, rows=found.rows))
         else:
             lines.extend(_of_no_rows(table, promise) for promise in promises)
     return lines
-
-
-def _facts(table: TableName, row: Record, known: Known) -> dict[str, object]:
-    try:
-        return FACTS[table](row, known)
-    except TypeError:
-        # A value is missing, or is of another type, which the promises on its own column tell.
-        return {}
 
 
 def _context() -> Any:
@@ -129,11 +111,11 @@ def _context() -> Any:
     return context
 
 
-def _batch(context: Any, table: TableName, rows: list[dict[str, object]]) -> Any:
+def _batch(context: Any, table: TableName, found: TableColumns) -> Any:
     import pandas as pd
 
     asset = context.data_sources.get("tables").add_dataframe_asset(table)
-    return asset.add_batch_definition_whole_dataframe("all").get_batch({"dataframe": pd.DataFrame(rows)})
+    return asset.add_batch_definition_whole_dataframe("all").get_batch({"dataframe": pd.DataFrame(found.columns)})
 
 
 def _validated(batch: Any, table: TableName, promises: Sequence[Promise], *, rows: int) -> list[ColumnLine]:

@@ -59,7 +59,7 @@ class Finished:
     def failures(self) -> Iterator[Failure]:
         """The users who were replaced, by unit."""
         for _, ref in sorted(self.refs[EPISODES.name].items()):
-            yield from ref.failures
+            yield from self.workshop.snapshots.failures(ref)
 
     def portions(self) -> Iterator[Beside]:
         """Some users' records by stage and user, in the order of the stages; users by unit and place in the sample."""

@@ -12,7 +12,7 @@ EXAMPLES = 5
 
 
 class RuleTally:
-    """Counts violations while the users pass by."""
+    """Counts violations while the users pass by, as read from their snapshots."""
 
     def __init__(self, recipe: Recipe) -> None:
         self._recipe = recipe
@@ -20,7 +20,7 @@ class RuleTally:
 
     def add(self, stage: StageName, records: Beside) -> None:
         """Apply the rules of one stage to some users; `records` are by stage and user, with those that the rules look at."""
-        run = self._runs.setdefault(stage, RuleRun(RULES[stage], recipe=self._recipe))
+        run = self._runs.setdefault(stage, RuleRun(RULES[stage], recipe=self._recipe, read=True))
         run.add(list(records[stage].values()), beside=records)
 
     def lines(self) -> Iterator[RuleLine]:

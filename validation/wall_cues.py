@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from assets.records.episode import Episode, EpisodeQuestion
 
@@ -41,10 +42,13 @@ class Cue:
 
 def most(scores: Sequence[float]) -> Weights:
     """The option with the highest score; equal ones share."""
-    best = [score == max(scores) for score in scores]
-    return tuple(one / sum(best) for one in best)
+    highest = max(scores)
+    best = [score == highest for score in scores]
+    count = sum(best)
+    return tuple(one / count for one in best)
 
 
+@lru_cache(maxsize=256)  # one cue after the other looks at the same texts
 def words(text: str) -> frozenset[str]:
     """The different words of a text, in lower case."""
     return frozenset(WORD.findall(text.casefold()))

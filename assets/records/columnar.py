@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cache
+from itertools import accumulate, chain
 from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 import pyarrow as pa
@@ -16,6 +17,8 @@ import pyarrow as pa
 from assets.records.base import Record
 
 R = TypeVar("R", bound=Record)
+# Arrow's arrays, which are typed in part only.
+arrow: Any = pa
 PLAIN: dict[Any, pa.DataType] = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
 
 
@@ -30,6 +33,14 @@ class Column:
     type: pa.DataType
     encode: Callable[[Any], Any] = _same
     decode: Callable[[Any], Any] = _same
+    columns: Callable[[list[Any]], Any] | None = None
+
+    def array(self, values: list[Any]) -> Any:
+        """All values at once: lists and structs by their parts, which takes a fraction of the time of row by row."""
+        if self.columns is not None:
+            return self.columns(values)
+        encoded = values if self.encode is _same else [self.encode(value) for value in values]
+        return arrow.array(encoded, self.type)
 
 
 def arrow_schema(record_type: type[Record]) -> pa.Schema:
@@ -39,7 +50,9 @@ def arrow_schema(record_type: type[Record]) -> pa.Schema:
 
 def to_table(records: Sequence[R], *, record_type: type[R]) -> pa.Table:
     """One row for each record."""
-    return pa.Table.from_pylist(to_rows(records, record_type=record_type), schema=arrow_schema(record_type))
+    columns = _columns(record_type).items()
+    arrays = [column.array([getattr(record, name) for record in records]) for name, column in columns]
+    return pa.Table.from_arrays(arrays, schema=arrow_schema(record_type))
 
 
 def to_rows(records: Sequence[R], *, record_type: type[R]) -> list[dict[str, Any]]:
@@ -94,14 +107,29 @@ def _many(item: Column) -> Column:
         pa.list_(item.type),
         encode=list if item.encode is _same else lambda values: [item.encode(value) for value in values],
         decode=list if item.decode is _same else lambda values: [item.decode(value) for value in values],
+        columns=lambda lists: _lists(lists, item.array(list(chain.from_iterable(lists)))),
     )
 
 
+def _lists(lists: list[Any], items: Any) -> Any:
+    """Lists of which all items are there already, one list after the other."""
+    ends = arrow.array([0, *accumulate(map(len, lists))], pa.int32())
+    return arrow.ListArray.from_arrays(ends, items)
+
+
 def _mapping(value: Column) -> Column:
+    pair = pa.struct([("key", pa.string()), ("value", value.type)])
+
+    def columns(mappings: list[Any]) -> Any:
+        keys = arrow.array(list(chain.from_iterable(mappings)), pa.string())
+        values = value.array([item for one in mappings for item in one.values()])
+        return _lists(mappings, arrow.StructArray.from_arrays([keys, values], fields=list(pair)))
+
     return Column(
-        pa.list_(pa.struct([("key", pa.string()), ("value", value.type)])),
+        pa.list_(pair),
         encode=lambda pairs: [{"key": key, "value": value.encode(item)} for key, item in pairs.items()],
         decode=lambda pairs: {pair["key"]: value.decode(pair["value"]) for pair in pairs},
+        columns=columns,
     )
 
 
@@ -110,8 +138,14 @@ def _record(record_type: type[Record]) -> Column:
     # Most columns go in as they are; a call for each of them would take most of the time.
     encoders = {name: column.encode for name, column in columns.items() if column.encode is not _same}
     decoders = {name: column.decode for name, column in columns.items() if column.decode is not _same}
+    struct = pa.struct([(name, column.type) for name, column in columns.items()])
+
+    def arrays(records: list[Any]) -> Any:
+        parts = [column.array([getattr(record, name) for record in records]) for name, column in columns.items()]
+        return arrow.StructArray.from_arrays(parts, fields=list(struct))
+
     return Column(
-        pa.struct([(name, column.type) for name, column in columns.items()]),
+        struct,
         encode=lambda record: {
             **{name: getattr(record, name) for name in columns},
             **{name: encode(getattr(record, name)) for name, encode in encoders.items()},
@@ -120,6 +154,7 @@ def _record(record_type: type[Record]) -> Column:
             **{name: values[name] for name in columns},
             **{name: decode(values[name]) for name, decode in decoders.items()},
         },
+        columns=arrays,
     )
 
 

@@ -28,7 +28,7 @@ def views(place: Place, *, connection: duckdb.DuckDBPyConnection) -> list[str]:
         key = "unit, stage, position" if name == "failures" else "unit, position"
         rows = " UNION ALL BY NAME ".join(parts)
         connection.execute(
-            f'CREATE OR REPLACE VIEW "{name}" AS SELECT DISTINCT ON ({key}) * EXCLUDE (carried) FROM ({rows}) '
+            f'CREATE OR REPLACE VIEW "{name}" AS SELECT DISTINCT ON ({key}) * EXCLUDE (carried, record) FROM ({rows}) '
             f"ORDER BY {key}, carried"
         )
     return sorted(selects)

@@ -16,6 +16,7 @@ from assets.ports import EndpointError, ModelRequest, StageProgress
 from assets.questions import QUESTIONS
 from assets.records.base import StageName
 from assets.records.episode import Episode
+from assets.records.failure import Failure
 from assets.records.profile import UserProfile
 from assets.records.question import QuestionSet
 from assets.session_queries import SESSION_QUERIES
@@ -63,6 +64,10 @@ def positions(shop: Workshop, result: StageResult, stage: Stage[Any]) -> list[in
     return sorted(shop.snapshots.read(result.ref, stage.name, record=stage.record))
 
 
+def failures(shop: Workshop, result: StageResult) -> list[Failure]:
+    return shop.snapshots.failures(result.ref)
+
+
 def passed(
     folder: Path, script: Script, *stages: Stage[Any], users: int = 2, reserve: int = 2, **changes: Any
 ) -> tuple[dict[StageName, StageResult], Workshop, ScriptedModel]:
@@ -76,7 +81,7 @@ def test_users_who_pass_need_no_reserve(tmp_path: Path) -> None:
     results, shop, model = passed(tmp_path, {}, USER_PROFILES)
     result = results["user_profiles"]
     assert positions(shop, result, USER_PROFILES) == [0, 1]
-    assert (result.ref.users, result.wanted, result.tried, result.ref.failures) == (2, 2, 2, ())
+    assert (result.ref.users, result.wanted, result.tried, result.ref.failures.users) == (2, 2, 2, 0)
     assert (len(model.requests), result.ref.usage["user_profiles"].calls) == (2, 2)
 
 
@@ -86,8 +91,8 @@ def test_a_user_who_fails_is_replaced_by_the_next_persona(tmp_path: Path) -> Non
 
 
 def test_a_failure_is_told_with_stage_reason_and_last_reply(tmp_path: Path) -> None:
-    results, _, _ = passed(tmp_path, {QUESTION: [refusing(1)]}, USER_PROFILES, QUESTIONS)
-    (failure,) = results["questions"].ref.failures
+    results, shop, _ = passed(tmp_path, {QUESTION: [refusing(1)]}, USER_PROFILES, QUESTIONS)
+    (failure,) = failures(shop, results["questions"])
     assert (failure.user_id, failure.position) == (persona(1).user_id, 1)
     assert (failure.stage, failure.reason, failure.last_reply) == ("questions", "refused", "No.")
     assert failure.message.startswith("questions/draft: The request was refused")
@@ -106,7 +111,7 @@ def test_a_later_stage_goes_on_with_the_replacement_and_without_the_failed_user(
     results, shop, model = passed(tmp_path, {QUESTION: [refusing(0)]}, USER_PROFILES, QUESTIONS, STATE_SCHEMA)
     result = results["state_schema"]
     assert positions(shop, result, STATE_SCHEMA) == [1, 2]
-    assert [failure.position for failure in result.ref.failures] == [0]
+    assert [failure.position for failure in failures(shop, result)] == [0]
     assert {part.stage for part in result.ref.parts} == {"state_schema"}
     assert result.tried == 2
     assert len(model.asked(PROFILE)) == 3
@@ -128,7 +133,7 @@ def test_nothing_is_carried_of_a_replacement_who_fails_too(tmp_path: Path) -> No
 def test_replacements_may_fail_too(tmp_path: Path) -> None:
     results, shop, _ = passed(tmp_path, {PROFILE: [refusing(0, 2)]}, USER_PROFILES)
     assert positions(shop, results["user_profiles"], USER_PROFILES) == [1, 3]
-    assert [failure.position for failure in results["user_profiles"].ref.failures] == [0, 2]
+    assert [failure.position for failure in failures(shop, results["user_profiles"])] == [0, 2]
 
 
 def test_when_the_reserve_is_used_up_fewer_users_remain_and_all_failures_are_told(tmp_path: Path) -> None:
@@ -136,12 +141,12 @@ def test_when_the_reserve_is_used_up_fewer_users_remain_and_all_failures_are_tol
     result = results["user_profiles"]
     assert positions(shop, result, USER_PROFILES) == [1]
     assert (result.wanted, result.tried) == (2, 4)
-    assert [failure.position for failure in result.ref.failures] == [0, 2, 3]
+    assert [failure.position for failure in failures(shop, result)] == [0, 2, 3]
 
 
 def test_when_everybody_fails_the_snapshot_is_empty(tmp_path: Path) -> None:
     results, _, _ = passed(tmp_path, {PROFILE: [refusing(0, 1, 2, 3)]}, USER_PROFILES)
-    assert (results["user_profiles"].ref.users, len(results["user_profiles"].ref.failures)) == (0, 4)
+    assert (results["user_profiles"].ref.users, results["user_profiles"].ref.failures.users) == (0, 4)
 
 
 FAILING = [(), (0,), (4,), (0, 1, 2), (1, 3, 5), (0, 5, 6), (0, 1, 2, 3)]
@@ -158,7 +163,7 @@ def test_the_users_left_are_the_first_personas_that_pass_whatever_the_concurrenc
         results, shop, _ = passed(folder, {PROFILE: [refusing(*failing)]}, USER_PROFILES, users=4, reserve=4, **size)
         expected = [position for position in range(8) if position not in failing][:4]
         assert positions(shop, results["user_profiles"], USER_PROFILES) == expected
-        told = {failure.position for failure in results["user_profiles"].ref.failures}
+        told = {failure.position for failure in failures(shop, results["user_profiles"])}
         assert told == {position for position in failing if position < expected[-1]}
         digests.add(results["user_profiles"].ref.digest)
     assert len(digests) == 1
@@ -233,7 +238,7 @@ def test_the_whole_chain_ends_with_the_users_wanted_wherever_one_fails(tmp_path:
     results, shop, _ = passed(tmp_path, {prompt: [by_user.get(prompt, refusing(0))]}, *ALL)
     rows = shop.snapshots.read(results["episodes"].ref, "episodes", record=Episode)
     assert {position: episode.user_id for position, episode in rows.items()} == {n: persona(n).user_id for n in (1, 2)}
-    assert [(failure.position, failure.stage) for failure in results["episodes"].ref.failures] == [(0, prompt.split("/")[0])]
+    assert [(failure.position, failure.stage) for failure in failures(shop, results["episodes"])] == [(0, prompt.split("/")[0])]
     assert set(results["episodes"].ref.usage) == {stage.name for stage in ALL}
 
 
@@ -251,8 +256,11 @@ def test_two_users_who_fail_at_different_stages_are_both_replaced_in_the_end(tmp
     script: Script = {"events/elaborate": [refusing_user(0)], "answers/draft": [refusing_user(1)]}
     results, shop, _ = passed(tmp_path, script, *ALL)
     assert positions(shop, results["episodes"], EPISODES) == [2, 3]
-    told = [(failure.position, failure.stage) for failure in results["episodes"].ref.failures]
+    told = [(failure.position, failure.stage) for failure in failures(shop, results["episodes"])]
     assert told == [(0, "events"), (1, "answers")]
+    lost = {name: [failure.position for failure in result.lost] for name, result in results.items() if result.lost}
+    assert lost == {"events": [0], "answers": [1]}
+    assert "No." not in results["episodes"].ref.model_dump_json()
 
 
 def test_a_unit_without_users_makes_an_empty_snapshot(tmp_path: Path) -> None:

@@ -285,4 +285,4 @@ def test_what_is_made_of_spoilt_replies_is_the_same_for_more_tokens(fair: dict[S
 
 def test_wrong_judgements_cost_refinements_but_no_user(tmp_path: Path) -> None:
     refs = made_in(Weather(wrong_judgements=0.15), tmp_path)
-    assert (refs["episodes"].users, refs["episodes"].failures) == (2, ())
+    assert (refs["episodes"].users, refs["episodes"].failures.users) == (2, 0)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -74,7 +75,8 @@ def test_a_snapshot_gives_its_rows_back_own_and_carried(store: ParquetSnapshots)
     assert store.read(ref, "questions", record=QuestionSet) == {p: questions(p) for p in (0, 2, 4)}
     assert store.read(ref, "user_profiles", record=UserProfile) == {4: profile(4)}
     assert store.read(ref, "answers", record=QuestionSet) == {}
-    assert (ref.users, ref.failures) == (3, (FAILURE,))
+    assert (ref.users, ref.failures.users, store.failures(ref)) == (3, 1, [FAILURE])
+    assert list(store.positions(ref)) == [[0, 2], [4]]
 
 
 def test_only_wanted_positions_are_read_and_other_parts_are_not_opened(store: ParquetSnapshots) -> None:
@@ -216,6 +218,18 @@ def test_a_damaged_file_and_rows_of_another_kind_are_told_apart(store: ParquetSn
     with pytest.raises(SnapshotError, match=r"holds no UserProfile of today; materialize 'questions' of 'demo' again"):
         store.read(ref, "questions", record=UserProfile)
     (folder_of(store) / ref.parts[0].path).write_bytes(b"PAR1 no more")
+    with pytest.raises(SnapshotError, match="is damaged; delete its folder"):
+        store.read(ref, "questions", record=QuestionSet)
+
+
+def test_a_byte_that_changed_within_a_text_is_noticed(store: ParquetSnapshots) -> None:
+    ref = write(store, [[0]])
+    path = folder_of(store) / ref.parts[0].path
+    metadata: Any = pq.ParquetFile(path).metadata
+    last = metadata.row_group(0).column(metadata.num_columns - 1)
+    content = bytearray(path.read_bytes())
+    content[last.data_page_offset + last.total_compressed_size - 9] ^= 1
+    path.write_bytes(content)
     with pytest.raises(SnapshotError, match="is damaged; delete its folder"):
         store.read(ref, "questions", record=QuestionSet)
 

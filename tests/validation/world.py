@@ -1,6 +1,6 @@
 """A small clean set to spoil: three users whom the embedded model wrote, passed through all stages once per process."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -12,6 +12,7 @@ from assets.personas import draw_unit
 from assets.ports import ModelReply, ModelRequest, SnapshotRef
 from assets.recipes import load_recipe, units
 from assets.records.base import Record, StageName, UserRecord
+from assets.records.failure import Failure
 from assets.records.gate import GateRecord
 from assets.records.recipe import Recipe
 from assets.records.rows import TableName
@@ -21,7 +22,7 @@ from pipelines.embedded.task import recognise
 from pipelines.resources.snapshots import ParquetSnapshots
 from tests.support import MemoryWork, line_of, reply, run
 from validation.checks import records_of
-from validation.columns import released_tables
+from validation.gathered import released_tables
 
 
 class EmbeddedModel:
@@ -41,6 +42,7 @@ class World:
     recipe: Recipe
     records: Mapping[StageName, Mapping[str, UserRecord]]
     refs: Mapping[StageName, SnapshotRef]
+    failures: Sequence[Failure]
 
     def rows(self, stage: StageName) -> list[Any]:
         """The stage's records, in order."""
@@ -58,8 +60,7 @@ class World:
 
     def tables(self) -> dict[TableName, list[Record]]:
         """The rows that a release of these users would have."""
-        failures = self.refs["episodes"].failures
-        return released_tables(self.rows("episodes"), votes=self.votes(), failures=failures, released=self.released)
+        return released_tables(self.rows("episodes"), votes=self.votes(), failures=self.failures, released=self.released)
 
 
 def small_world_recipe() -> Recipe:
@@ -81,8 +82,9 @@ def world() -> World:
         for stage in STAGES[1:]:
             refs[stage.name] = run(line_of(stage, shop, recipe, refs).run()).ref
         found: dict[StageName, dict[str, UserRecord]] = {stage.name: records_of(stage, refs, shop) for stage in STAGES}
+        failures = shop.snapshots.failures(refs["episodes"])
     users = list(found["episodes"])
     records: dict[StageName, dict[str, UserRecord]] = {
         name: {user: rows[user] for user in users} for name, rows in found.items()
     }
-    return World(recipe, records, refs)
+    return World(recipe, records, refs, failures)
