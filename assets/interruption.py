@@ -9,26 +9,17 @@ given a moment to come back and be kept.
 import asyncio
 import signal
 import threading
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
 
 import dagster as dg
 
-T = TypeVar("T")
+from assets.landing import landed
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # A stopped run ends within five seconds, of which Dagster takes up to two.
 LANDING_SECONDS = 2.5
-LANDING = "call that is paid for"
 STOPPED = "The run was stopped. What was finished is kept, and the same run goes on from there."
-
-
-async def landing(call: Coroutine[Any, Any, T]) -> T:
-    """Await a call that is paid for once it is sent: it goes on when whoever waits for it is cancelled."""
-    task = asyncio.create_task(call, name=LANDING)
-    # An error that nobody waits for any more is no news.
-    task.add_done_callback(lambda done: None if done.cancelled() else done.exception())
-    return await asyncio.shield(task)
 
 
 @asynccontextmanager
@@ -57,7 +48,7 @@ async def stopping_with_the_run() -> AsyncGenerator[None, None]:
         except asyncio.CancelledError:
             if not arrived:
                 raise
-            await _land()
+            await landed(within=LANDING_SECONDS)
     except asyncio.CancelledError:
         if not arrived:
             raise
@@ -66,10 +57,3 @@ async def stopping_with_the_run() -> AsyncGenerator[None, None]:
             signal.signal(number, handler)
     if arrived:
         raise dg.DagsterExecutionInterruptedError(STOPPED) from None
-
-
-async def _land() -> None:
-    """Wait for the calls in the air, as long as there is time."""
-    calls = [task for task in asyncio.all_tasks() if task.get_name() == LANDING]
-    if calls:
-        await asyncio.wait(calls, timeout=LANDING_SECONDS)

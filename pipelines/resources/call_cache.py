@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 from pydantic import TypeAdapter
 
-from assets.interruption import landing
+from assets.landing import landing
 from assets.ports import CallLabels, EndpointError, LanguageModel, ModelReply, ModelRequest
 from pipelines.resources.databases import database_of
 from pipelines.resources.keyed_store import KeyedStore, SqlValue

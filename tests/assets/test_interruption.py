@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable
 import dagster as dg
 import pytest
 
-from assets.interruption import LANDING_SECONDS, landing, stopping_with_the_run
+from assets.interruption import LANDING_SECONDS, stopping_with_the_run
+from assets.landing import landing
 from tests.support import run
 
 
