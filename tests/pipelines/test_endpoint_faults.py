@@ -89,11 +89,11 @@ def test_an_hour_is_not_waited_for(server: ScriptedServer) -> None:
 
 @pytest.mark.parametrize("over_a_socket", [True, False])
 def test_a_hanging_endpoint_times_out(server: ScriptedServer, url: str, over_a_socket: bool) -> None:
-    server.says(Answer(hang=1.0, body="{}"))
+    server.says(Answer(hang=6.0, body="{}"))
     make = settings_for(url, timeout_seconds=0.2) if over_a_socket else in_process(server, timeout_seconds=0.2)
     began = time.monotonic()
     assert ask(make).finish == "stop"
-    assert time.monotonic() - began < 0.8
+    assert time.monotonic() - began < 5
 
 
 def test_after_eight_tries_the_run_ends(server: ScriptedServer) -> None:
