@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Generator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -43,14 +43,16 @@ class PostgresConnection:
     def writing(self) -> Generator[None]:
         """One writer per schema at a time: ids are committed in order, and equal keys meet no deadlock."""
         self.execute("BEGIN")
-        try:
+        with ExitStack() as unless_done:
+            unless_done.callback(self._roll_back)
             self.execute("SELECT pg_advisory_xact_lock(hashtext(?))", (self._schema,))
             yield
-        except BaseException:
-            with suppress(psycopg2.Error):
-                self.execute("ROLLBACK")
-            raise
+            unless_done.pop_all()
         self.execute("COMMIT")
+
+    def _roll_back(self) -> None:
+        with suppress(psycopg2.Error):
+            self.execute("ROLLBACK")
 
     def close(self) -> None:
         self._raw.close()
