@@ -18,7 +18,7 @@ from tests.browser.ui_server import UiServer
 from tests.hub.state import FakeHub
 
 pytestmark = pytest.mark.browser
-SLOW = Weather(latency=1.2)
+SLOW = Weather(latency=2.0)
 SMALLER = "num_users: 4\nnum_questions: 6\nnum_periods: 4"
 PROGRESS = re.compile(r"^\w+ of base: \d+ of 4 users, \d+ calls")
 LOGGED = re.compile(r"(\d+:\d\d:\d\d\.\d{3} [AP]M)\s+\w+\s+INFO\s+(\w+ of base: .*)")
@@ -35,7 +35,7 @@ def impossible(user: Visit) -> Page:
 def test_a_slow_run_tells_how_it_gets_on_stops_when_cancelled_and_resumes_without_asking_twice(user: Visit, lab: Lab) -> None:
     lab.turn(SLOW)
     page = start(user, partition="base", config=SMALLER)
-    lines = _watched(page, seconds=14)
+    lines = _watched(page, seconds=24)
     user.shoot(page, "20_progress")
     gaps = [now - before for (before, one), (now, other) in pairwise(lines) if one.split()[0] == other.split()[0]]
     assert 0 < max(gaps) <= 5.0, lines
