@@ -1,7 +1,9 @@
 """A Postgres and a Redis of the tests' own, and a database for each test."""
 
 import itertools
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,15 +19,16 @@ NUMBERS = itertools.count()
 
 
 @pytest.fixture(scope="session")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    place = tmp_path_factory.mktemp("servers")
-    for folder in (place, *place.parents[:2]):
-        folder.chmod(0o711)  # Postgres, which does not run as root, has to get through
+def servers() -> Iterator[Cluster]:
+    # Not below pytest's own folder, which every pytest that starts closes to other users, such as Postgres's.
+    place = Path(tempfile.mkdtemp(prefix="amemgym-servers-"))
+    place.chmod(0o711)
     cluster = Cluster(Home(place))
     services = Services(cluster, tell=lambda line: print(line, file=sys.stderr))
     services.start_servers()
     yield cluster
     services.stop()
+    shutil.rmtree(place, ignore_errors=True)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -48,16 +49,16 @@ class Machine:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    place = tmp_path_factory.mktemp("machines")
-    for folder in (place, *place.parents[:2]):
-        folder.chmod(0o711)
+def place() -> Iterator[Path]:
+    # Not below pytest's own folder, which every pytest that starts closes to other users, such as Postgres's.
+    place = Path(tempfile.mkdtemp(prefix="amemgym-machines-"))
+    place.chmod(0o711)
     (place / "recipes").mkdir()
     demo = (ROOT / "pipelines" / "recipes" / "demo.yaml").read_text()
     crowd = demo.replace("num_users: 3", "num_users: 4\nusers_per_shard: 2").replace("num_periods: 3", "num_periods: 2")
     (place / "recipes" / "crowd.yaml").write_text(crowd)
     yield place
-    shutil.rmtree(place / "shared" / "cluster", ignore_errors=True)
+    shutil.rmtree(place, ignore_errors=True)
 
 
 @contextmanager
