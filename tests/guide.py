@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PAGES = {page.stem: page for page in sorted((ROOT / "pipelines" / "guide").glob("*.md")) if page.stem != "README"}
 FENCE = re.compile(r"(?:^`(?P<path>[^`\n]+)`:\n\n)?^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
 COPIED = ("assets", "dataset_card", "pipelines", "prompts", "tests", "validation", "pyproject.toml", "README.md", "LICENSE")
 
@@ -34,6 +33,12 @@ def fences(page: Path) -> Iterator[Fence]:
     """In order."""
     for found in FENCE.finditer(page.read_text(encoding="utf-8")):
         yield Fence(found["kind"], found["text"], found["path"])
+
+
+def pages() -> dict[str, Path]:
+    """The pages that tell to run something, by name."""
+    every = sorted((ROOT / "pipelines" / "guide").glob("*.md"))
+    return {page.stem: page for page in every if any(fence.kind == "sh" for fence in fences(page))}
 
 
 def copy_of_the_repository(place: Path) -> Path:
@@ -95,4 +100,4 @@ if __name__ == "__main__":
 
     with tempfile.TemporaryDirectory() as scratch:
         copy = copy_of_the_repository(Path(scratch) / "copy")
-        sys.stdout.write(follow(PAGES[sys.argv[1]], place=copy, home=Path(scratch) / "data"))
+        sys.stdout.write(follow(pages()[sys.argv[1]], place=copy, home=Path(scratch) / "data"))

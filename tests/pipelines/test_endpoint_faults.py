@@ -184,7 +184,8 @@ def test_a_waiting_call_wakes_when_the_run_ends(server: ScriptedServer) -> None:
 def test_a_probe_that_finds_the_end_is_the_last_request(server: ScriptedServer) -> None:
     server.says(*(fault(500) for _ in range(20)))
     server.always = fault(401)
-    endpoint = Endpoint(in_process(server))
+    # One at a time: with more, those in flight beside the twentieth failure would be asked too.
+    endpoint = Endpoint(in_process(server, max_in_flight=1))
 
     async def a_run() -> None:
         together = (endpoint.complete(a_request(str(number))) for number in range(20))

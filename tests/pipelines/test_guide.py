@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.guide import PAGES, ROOT, copy_of_the_repository, fences, write
+from tests.guide import ROOT, copy_of_the_repository, fences, pages, write
 
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", pages())
 def test_what_a_page_writes_and_changes_fits_the_repository(page: str, tmp_path: Path) -> None:
     place = copy_of_the_repository(tmp_path / "copy")
-    told = [fence for fence in fences(PAGES[page]) if fence.kind != "sh"]
+    told = [fence for fence in fences(pages()[page]) if fence.kind != "sh"]
     for fence in told:
         write(fence, place=place)
     written = {fence.path for fence in told if fence.path}
