@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.commands import clean_environment
+
 ROOT = Path(__file__).parents[1]
 FENCE = re.compile(r"(?:^`(?P<path>[^`\n]+)`:\n\n)?^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
 COPIED = ("assets", "dataset_card", "pipelines", "prompts", "tests", "validation", "pyproject.toml", "README.md", "LICENSE")
@@ -77,8 +79,7 @@ def environment(place: Path, *, home: Path) -> dict[str, str]:
         script = folder / "bin" / name
         script.write_text(f'#!/bin/sh\nexec "{folder}/bin/python" -m {module} "$@"\n')
         script.chmod(0o755)
-    clean = {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "AMEMGYM_", "DAGSTER_"))}
-    return {**clean, "PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "AMEMGYM_HOME": str(home)}
+    return clean_environment(home, PATH=f"{folder / 'bin'}:{os.environ['PATH']}")
 
 
 def follow(page: Path, *, place: Path, home: Path) -> str:

@@ -25,7 +25,8 @@ from pipelines.resources.endpoint import Endpoint
 from pipelines.resources.endpoint_settings import EndpointSettings
 from prompts.catalogue import load_prompt
 from tests.bench.evaluation import evaluation
-from tests.bench.runs import IN_FLIGHT, LATENCY, Row, clean_environment, generate, provider
+from tests.bench.runs import IN_FLIGHT, LATENCY, Row, generate, provider
+from tests.commands import clean_environment
 
 UNBOUNDED = 4096
 PLAIN_FIELDS = ("gates.votes=1", "gates.votes_needed=1", "gates.unexposed=0", "gates.reverse=false", "audit.enabled=false")

@@ -13,7 +13,8 @@ import time
 from pathlib import Path
 
 from pipelines.embedded.bank import model_name
-from tests.bench.runs import IN_FLIGHT, LATENCY, Row, clean_environment, generate, provider
+from tests.bench.runs import IN_FLIGHT, LATENCY, Row, generate, provider
+from tests.commands import AMEMGYM, clean_environment
 
 BEFORE, READING, WRITING = 0.3, 5000, 80  # the provider's rule, as in LATENCY
 SECONDS = f"{BEFORE} + input_tokens / {READING}.0 + output_tokens / {WRITING}.0"
@@ -27,8 +28,8 @@ def evaluate(home: Path, *, url: str, users: int) -> float:
     line = ("evaluate", "base", "--assistant", "llm", "--users", str(users), *models)
     began = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-m", "pipelines.cli.main", *line],
-        env={**clean_environment(), **place, "AMEMGYM_HOME": str(home)},
+        [*AMEMGYM, *line],
+        env=clean_environment(home, **place),
         capture_output=True,
         text=True,
         check=False,

@@ -4,7 +4,6 @@ python -m tests.bench.faults base        (default: demo; makes the variant three
 """
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name
 from pipelines.embedded.provider import Provider, simulate
 from pipelines.embedded.provider_weather import Weather
+from tests.commands import amemgym
 from tests.pipelines.scripted_server import on_a_port
 
 FOUL = Weather(errors=0.02, hangs=0.01, cut_off=0.02, refusals=0.01, seed=7)
@@ -75,10 +75,8 @@ def served(weather: Weather) -> Generator[tuple[str, Provider]]:
 
 def command(home: Path, url: str, *words: str, timeout: float = 5.0) -> subprocess.Popen[str]:
     """Start `amemgym generate` against an address, with a data folder of its own."""
-    clean = {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "AMEMGYM_", "DAGSTER_"))}
-    place = {"AMEMGYM_HOME": str(home), "AMEMGYM_BASE_URL": url, "AMEMGYM_API_KEY": "any", "AMEMGYM_TIMEOUT": str(timeout)}
-    line = [sys.executable, "-m", "pipelines.cli.main", "generate", *words, "--model", model_name()]
-    return subprocess.Popen(line, env={**clean, **place}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    place = {"AMEMGYM_BASE_URL": url, "AMEMGYM_API_KEY": "any", "AMEMGYM_TIMEOUT": str(timeout)}
+    return amemgym(home, "generate", *words, "--model", model_name(), **place)
 
 
 def make(home: Path, *words: str, weather: Weather, timeout: float = 5.0) -> Made:

@@ -27,7 +27,8 @@ from pipelines.resources.places import Folder
 from pipelines.resources.snapshots import ParquetSnapshots, load_ref
 from pipelines.resources.values import RecordValues
 from pipelines.resources.workshop import open_workshop
-from tests.bench.runs import clean_environment, generate
+from tests.bench.runs import generate
+from tests.commands import clean_environment
 
 VARIANT, MANY = "base", "many"
 USERS_PER_PART = 200

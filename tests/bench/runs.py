@@ -1,10 +1,8 @@
 """Whole runs in processes of their own, measured from outside, and the simulated provider beside them."""
 
 import os
-import socket
 import sqlite3
 import subprocess
-import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -15,6 +13,7 @@ import httpx2
 
 from dataset_card.manifest import read_manifest
 from pipelines.embedded.bank import model_name
+from tests.commands import AMEMGYM, clean_environment, free_port
 
 IN_FLIGHT = 64
 LATENCY = ("--latency", "0.3", "--prefill", "5000", "--decode", "80")
@@ -42,18 +41,11 @@ class Run:
         return usage.input_tokens / users, usage.output_tokens / users
 
 
-def clean_environment() -> dict[str, str]:
-    """This environment without an endpoint of its own."""
-    return {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "AMEMGYM_", "DAGSTER_"))}
-
-
 @contextmanager
 def provider(*weather: str) -> Generator[str, None, None]:
     """The simulated provider in a process of its own; its base URL."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
-    line = [sys.executable, "-m", "pipelines.cli.main", "model", "serve", "--port", port, *weather]
+    port = free_port()
+    line = [*AMEMGYM, "model", "serve", "--port", str(port), *weather]
     process = subprocess.Popen(line, env=clean_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}/v1"
     try:
@@ -76,8 +68,8 @@ def answers(url: str) -> bool:
 def generate(folder: Path, *words: str, url: str | None = None, in_flight: int = IN_FLIGHT) -> Run:
     """Make a variant in a process of its own and measure it."""
     place = {"AMEMGYM_BASE_URL": url, "AMEMGYM_API_KEY": "any"} if url else {}
-    environment = {**clean_environment(), **place, "AMEMGYM_HOME": str(folder), "AMEMGYM_MAX_IN_FLIGHT": str(in_flight)}
-    line = [sys.executable, "-m", "pipelines.cli.main", "generate", *words, *(["--model", model_name()] if url else [])]
+    environment = clean_environment(folder, AMEMGYM_MAX_IN_FLIGHT=str(in_flight), **place)
+    line = [*AMEMGYM, "generate", *words, *(["--model", model_name()] if url else [])]
     began = time.monotonic()
     process = subprocess.Popen(line, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)

@@ -36,7 +36,7 @@ from pipelines.home import Home, home
 from pipelines.resources.snapshots import ParquetSnapshots
 from pipelines.resources.values import RecordValues
 from pipelines.resources.workshop import open_workshop
-from tests.bench.runs import clean_environment
+from tests.commands import clean_environment
 
 LIVES, COPIES = 40, "copies"
 AT_ONCE = 200
@@ -62,7 +62,7 @@ def written_recipe(folder: Path, name: str, **fields: object) -> None:
 
 def process(place: Home, recipes: Path, *line: str) -> tuple[float, float]:
     """Run a module in a process of its own; CPU seconds and peak MB."""
-    environment = {**clean_environment(), "AMEMGYM_HOME": str(place.root), "AMEMGYM_RECIPES": str(recipes)}
+    environment = clean_environment(place.root, AMEMGYM_RECIPES=str(recipes))
     running = subprocess.Popen([sys.executable, "-m", *line], env=environment, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(running.pid, 0)
     assert os.waitstatus_to_exitcode(status) == 0, f"{' '.join(line)} did not end well"

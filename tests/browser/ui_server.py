@@ -2,9 +2,7 @@
 
 import os
 import signal
-import socket
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -12,6 +10,8 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.commands import AMEMGYM, clean_environment, free_port
 
 ROOT = Path(__file__).parent.parent.parent
 SECONDS_TO_START = 120.0
@@ -34,12 +34,12 @@ class UiServer:
 @contextmanager
 def ui_server(home: Path, surroundings: Mapping[str, str]) -> Generator[UiServer, None, None]:
     """Start it with these variables, wait for its page, and stop it with everything it started."""
-    server = UiServer(f"http://127.0.0.1:{_free_port()}", home)
+    server = UiServer(f"http://127.0.0.1:{free_port()}", home)
     with server.log.open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "pipelines.cli.main", "ui", "--port", server.url.rpartition(":")[2]],
+            [*AMEMGYM, "ui", "--port", server.url.rpartition(":")[2]],
             cwd=ROOT,
-            env={**_clean_environment(), **surroundings, "AMEMGYM_HOME": str(home)},
+            env=clean_environment(home, **surroundings),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -51,17 +51,6 @@ def ui_server(home: Path, surroundings: Mapping[str, str]) -> Generator[UiServer
         yield server
     finally:
         _stop(process)
-
-
-def _clean_environment() -> dict[str, str]:
-    """The environment without endpoint, key or folders of whoever runs the test."""
-    return {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "AMEMGYM_", "DAGSTER_", "HF_"))}
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def _listen_to_interrupts() -> None:

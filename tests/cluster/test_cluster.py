@@ -4,9 +4,7 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Generator, Iterator
@@ -20,7 +18,8 @@ import pytest
 from pipelines.cluster.layout import Cluster
 from pipelines.embedded.bank import model_name
 from pipelines.home import Home
-from tests.bench.runs import clean_environment, provider
+from tests.bench.runs import provider
+from tests.commands import AMEMGYM, clean_environment, free_port
 
 ROOT = Path(__file__).parents[2]
 IN_FLIGHT = 16
@@ -36,10 +35,9 @@ class Machine:
     url: str
 
     def start(self, *words: str) -> "subprocess.Popen[bytes]":
-        own = {"AMEMGYM_HOME": str(self.home), "AMEMGYM_RECIPES": str(self.home.parent / "recipes")}
         place = {"AMEMGYM_BASE_URL": self.url, "AMEMGYM_API_KEY": "any", "AMEMGYM_MAX_IN_FLIGHT": str(IN_FLIGHT)}
-        command = [sys.executable, "-m", "pipelines.cli.main", *words]
-        return subprocess.Popen(command, env={**clean_environment(), **own, **place}, cwd=ROOT)
+        around = clean_environment(self.home, AMEMGYM_RECIPES=str(self.home.parent / "recipes"), **place)
+        return subprocess.Popen([*AMEMGYM, *words], env=around, cwd=ROOT)
 
     def run(self, *words: str) -> None:
         assert self.start(*words).wait(SLOW) == 0, f"{' '.join(words)} did not end well"
@@ -63,9 +61,7 @@ def place() -> Iterator[Path]:
 
 @contextmanager
 def cluster_up(machine: Machine) -> "Generator[tuple[Cluster, subprocess.Popen[bytes]]]":
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     process = machine.start("cluster", "up", "--workers", "2", "--port", str(port))
     try:
         yield Cluster(Home(machine.home), port=port), process

@@ -1,6 +1,5 @@
 """What the card promises about files: its header loads, its links lead somewhere, its snippets run."""
 
-import os
 import re
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from dataset_card.hub_card import VariantCard, repository_card
 from dataset_card.hub_layout import Summary, release_paths
 from dataset_card.manifest import CARD
 from tests import scenario
+from tests.commands import AMEMGYM, clean_environment
 from tests.dataset_card.releases import content, queried, readme, report
 
 PROJECT = Path(__file__).parents[2]
@@ -33,9 +33,8 @@ def snippets(text: str, language: str) -> list[str]:
 
 def run(*line: str, folder: Path, home: Path) -> str:
     """A command in the release folder, away from this process's settings; its output."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "AMEMGYM_", "HF_"))}
-    place = {"PYTHONPATH": str(PROJECT), "AMEMGYM_HOME": str(home), "HF_HOME": str(home), "HF_HUB_OFFLINE": "1"}
-    done = subprocess.run(line, cwd=folder, env={**kept, **place}, capture_output=True, text=True, check=False)
+    around = clean_environment(home, PYTHONPATH=str(PROJECT), HF_HOME=str(home), HF_HUB_OFFLINE="1")
+    done = subprocess.run(line, cwd=folder, env=around, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -125,7 +124,7 @@ def test_the_snippet_for_evaluating_runs(whole: Release, tmp_path: Path) -> None
     (line,) = [
         one.split() for one in snippets((whole.folder / CARD).read_text(encoding="utf-8"), "bash") if "amemgym evaluate" in one
     ]
-    told = run(sys.executable, "-m", "pipelines.cli.main", *line[1:], folder=whole.folder, home=tmp_path / "home")
+    told = run(*AMEMGYM, *line[1:], folder=whole.folder, home=tmp_path / "home")
     assert "overall" in told
 
 

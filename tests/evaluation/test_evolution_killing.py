@@ -2,45 +2,26 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
-import pytest
 from typer.testing import CliRunner
 
 from dataset_card.reference import data_json
 from pipelines.cli.main import app
+from tests.commands import amemgym, own_surroundings
 from tests.evaluation.rehearsal import episode
-from tests.evaluation.test_killing import asked
+from tests.evaluation.test_killing import IN_FLIGHT, LIMITED, asked
 
-IN_FLIGHT = 4
 USERS = ("ada", "ben", "cleo")
 WORDS = ("--feedback", "complete")
 POLICIES = "SELECT count(*) FROM steps WHERE key LIKE '%/policy'"
 CALLS_MADE_TWICE = "SELECT count(*) - count(DISTINCT request) FROM calls WHERE cache_hit = 0"
 
 
-def started(home: Path, data: Path) -> subprocess.Popen[str]:
-    """The command on the embedded model in a process of its own, with a data folder of its own."""
-    clean = {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "AMEMGYM_"))}
-    return subprocess.Popen(
-        [sys.executable, "-m", "pipelines.cli.main", "evolve", str(data), *WORDS],
-        env={**clean, "AMEMGYM_HOME": str(home), "AMEMGYM_MAX_IN_FLIGHT": str(IN_FLIGHT)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-
-
 def finished(home: Path, data: Path, *words: str) -> dict[str, bytes]:
     """Run it to its end, in this process; the evolution's files."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name in [name for name in os.environ if name.startswith(("OPENAI_", "AMEMGYM_"))]:
-            patch.delenv(name)
-        patch.setenv("AMEMGYM_HOME", str(home))
-        patch.setenv("AMEMGYM_MAX_IN_FLIGHT", str(IN_FLIGHT))
+    with own_surroundings(home, **LIMITED):
         CliRunner().invoke(app, ["evolve", str(data), *WORDS, *words], catch_exceptions=False)
     [folder] = (home / "evolutions").iterdir()
     return {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -56,7 +37,7 @@ def test_a_killed_evolution_goes_on_with_its_policies_and_a_replay_needs_no_mode
     data.write_bytes(data_json([episode(name) for name in USERS]))
     whole, home = finished(tmp_path / "whole", data), tmp_path / "killed"
 
-    process = started(home, data)
+    process = amemgym(home, "evolve", str(data), *WORDS, **LIMITED)
     while policies(home) < 2:
         assert process.poll() is None, process.communicate()[0]
         time.sleep(0.005)

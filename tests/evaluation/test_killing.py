@@ -3,43 +3,26 @@
 import os
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from contextlib import closing
 from pathlib import Path
 
-import pytest
 from typer.testing import CliRunner
 
 from dataset_card.reference import data_json
 from pipelines.cli.main import app
 from pipelines.evaluation.folder import LATENCY
+from tests.commands import amemgym, own_surroundings
 from tests.evaluation.rehearsal import episode
 
 ASSISTANT, IN_FLIGHT = "awe-2-0-30", 4
+LIMITED = {"AMEMGYM_MAX_IN_FLIGHT": str(IN_FLIGHT)}
 USERS = ("ada", "ben", "cleo", "dan", "eve", "fay")
-
-
-def started(home: Path, data: Path) -> subprocess.Popen[str]:
-    """The command on the embedded model in a process of its own, with a data folder of its own."""
-    clean = {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "AMEMGYM_"))}
-    return subprocess.Popen(
-        [sys.executable, "-m", "pipelines.cli.main", "evaluate", str(data), "--assistant", ASSISTANT],
-        env={**clean, "AMEMGYM_HOME": str(home), "AMEMGYM_MAX_IN_FLIGHT": str(IN_FLIGHT)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
 
 
 def finished(home: Path, data: Path, *words: str) -> dict[str, bytes]:
     """Run it to its end, in this process; the run's files, without the one that tells how long things took."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name in [name for name in os.environ if name.startswith(("OPENAI_", "AMEMGYM_"))]:
-            patch.delenv(name)
-        patch.setenv("AMEMGYM_HOME", str(home))
-        patch.setenv("AMEMGYM_MAX_IN_FLIGHT", str(IN_FLIGHT))
+    with own_surroundings(home, **LIMITED):
         CliRunner().invoke(app, ["evaluate", str(data), "--assistant", ASSISTANT, *words], catch_exceptions=False)
     [folder] = (home / "runs").iterdir()
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != LATENCY}
@@ -59,7 +42,7 @@ def test_a_killed_evaluation_goes_on_and_a_replay_needs_no_model(tmp_path: Path)
     data.write_bytes(data_json([episode(name) for name in USERS]))
     whole, home = finished(tmp_path / "whole", data), tmp_path / "killed"
 
-    process = started(home, data)
+    process = amemgym(home, "evaluate", str(data), "--assistant", ASSISTANT, **LIMITED)
     while asked(home / "calls.sqlite", "SELECT count(*) FROM replies") < 60:
         assert process.poll() is None, process.communicate()[0]
         time.sleep(0.005)

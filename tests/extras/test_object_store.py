@@ -1,10 +1,7 @@
 """Snapshots, values and releases on OpenStack Swift through its S3 API: the promises of every place, and whole runs."""
 
-import os
 import secrets
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -21,6 +18,7 @@ from pipelines.resources.bucket_shelf import BucketShelf
 from pipelines.resources.buckets import Bucket
 from pipelines.resources.databases import StoreError
 from pipelines.resources.places import Place
+from tests.commands import amemgym
 from tests.extras.swift_server import SECRET, ObjectStore, swift_server
 from tests.pipelines.place_contract import PlaceContract, ShelfContract, draft_of
 
@@ -103,21 +101,9 @@ def test_a_store_that_cannot_be_used_is_one_sentence_without_a_secret(
             assert "wrong-secret" not in str(told.value)
 
 
-def amemgym(home: Path, *words: str, store: str) -> subprocess.Popen[str]:
-    """Start the command with a data folder and a store of its own, on the embedded model."""
-    clean = {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "AMEMGYM_", "DAGSTER_"))}
-    return subprocess.Popen(
-        [sys.executable, "-m", "pipelines.cli.main", *words],
-        env={**clean, "AMEMGYM_HOME": str(home), "AMEMGYM_STORE": store},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-
-
 def generate(home: Path, *, store: str) -> None:
     """Make the small demo to its end."""
-    process = amemgym(home, "generate", "demo", *SMALL, store=store)
+    process = amemgym(home, "generate", "demo", *SMALL, AMEMGYM_STORE=store)
     output, _ = process.communicate(timeout=300)
     assert process.returncode == 0, output
 
@@ -132,7 +118,7 @@ def read(*words: str) -> str:
 def test_a_killed_run_goes_on_to_the_release_of_a_local_disk_and_every_command_reads_it(url: str, tmp_path: Path) -> None:
     alone, machine = tmp_path / "alone", tmp_path / "machine"
     generate(alone, store="")
-    killed = amemgym(machine, "generate", "demo", *SMALL, store=url)
+    killed = amemgym(machine, "generate", "demo", *SMALL, AMEMGYM_STORE=url)
     bucket = Bucket(url, "", aside=tmp_path / "aside")
     while not any(name.startswith("snapshots/questions/") for name in bucket.names()):
         assert killed.poll() is None

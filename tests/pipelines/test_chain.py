@@ -6,7 +6,6 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -21,21 +20,10 @@ from dataset_card.reference import read_data_json
 from dataset_card.verify import verify_release
 from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name
+from tests.commands import amemgym
 from tests.pipelines.scripted_server import on_a_port
 
 SMALL = ["--set", "num_users=2", "--set", "num_questions=3", "--set", "num_periods=2"]
-
-
-def amemgym(home: Path, *words: str, **environment: str) -> subprocess.Popen[str]:
-    """Start the command with a data folder of its own and no endpoint but the one given."""
-    clean = {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "AMEMGYM_", "DAGSTER_"))}
-    return subprocess.Popen(
-        [sys.executable, "-m", "pipelines.cli.main", *words],
-        env={**clean, "AMEMGYM_HOME": str(home), **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
 
 
 def finish(process: subprocess.Popen[str]) -> tuple[int, str]:

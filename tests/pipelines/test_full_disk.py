@@ -1,20 +1,18 @@
 """A whole run on a disk that has no room, and the same run once there is room."""
 
-import os
 import resource
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
+
+from tests.commands import AMEMGYM, clean_environment
 
 FILE_LIMIT = 200_000
 
 
 def generate_demo(home: Path, *, prepare: Callable[[], None] | None = None) -> subprocess.CompletedProcess[str]:
-    clean = {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "AMEMGYM_", "DAGSTER_"))}
-    line = [sys.executable, "-m", "pipelines.cli.main", "generate", "demo", "--set", "num_users=1"]
-    environment = {**clean, "AMEMGYM_HOME": str(home)}
-    return subprocess.run(line, env=environment, capture_output=True, text=True, check=False, preexec_fn=prepare)
+    line, around = [*AMEMGYM, "generate", "demo", "--set", "num_users=1"], clean_environment(home)
+    return subprocess.run(line, env=around, capture_output=True, text=True, check=False, preexec_fn=prepare)
 
 
 def no_large_files() -> None:

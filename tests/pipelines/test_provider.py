@@ -4,9 +4,6 @@ import asyncio
 import json
 import random
 import signal
-import socket
-import subprocess
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +22,7 @@ from pipelines.embedded.provider_quota import Needs, Quota, duration
 from pipelines.embedded.provider_weather import Weather
 from pipelines.embedded.task import OBJECTION
 from pipelines.resources.endpoint import Endpoint
+from tests.commands import amemgym, free_port
 from tests.pipelines.batched import chain
 from tests.pipelines.scripted_server import a_request, on_a_port, settings_for
 
@@ -230,12 +228,9 @@ def test_impossible_weather_is_refused(wrong: dict[str, float]) -> None:
         Weather(**wrong)  # pyright: ignore[reportArgumentType]
 
 
-def test_the_command_serves_the_weather_and_tells_what_it_brought() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    words = ["model", "serve", "--port", str(port), "--errors", "1", "--decode", "80", "--seed", "4"]
-    process = subprocess.Popen([sys.executable, "-m", "pipelines.cli.main", *words], stdout=subprocess.PIPE, text=True)
+def test_the_command_serves_the_weather_and_tells_what_it_brought(tmp_path: Path) -> None:
+    port = free_port()
+    process = amemgym(tmp_path, "model", "serve", "--port", str(port), "--errors", "1", "--decode", "80", "--seed", "4")
     url = f"http://127.0.0.1:{port}/v1"
     try:
         weather = _when_up(f"{url}/weather").json()["weather"]
