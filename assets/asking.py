@@ -54,7 +54,8 @@ async def ask(model: LanguageModel, asked: Ask[T, R], *, recipe: Recipe) -> R:
     """Ask until a reply passes. Raises UserFailed after `gates.max_reasks` further tries, the last of which starts afresh."""
     messages, made = asked.prompt.messages, set[tuple[Message, ...]]()
     for remaining in range(recipe.gates.max_reasks, -1, -1):
-        reply = await model.complete(_request(asked, messages=messages, recipe=recipe))
+        attempt = recipe.gates.max_reasks - remaining
+        reply = await model.complete(_request(asked, messages=messages, attempt=attempt, recipe=recipe))
         try:
             return _read(asked, reply)
         except Unusable as problem:
@@ -73,18 +74,18 @@ async def ask(model: LanguageModel, asked: Ask[T, R], *, recipe: Recipe) -> R:
     raise AssertionError("unreachable: the loop returns or raises")
 
 
-def _request(asked: Ask[T, R], *, messages: tuple[Message, ...], recipe: Recipe) -> ModelRequest:
-    spec = recipe.models.for_role(asked.prompt.role)
+def _request(asked: Ask[T, R], *, messages: tuple[Message, ...], attempt: int, recipe: Recipe) -> ModelRequest:
+    spec, prompt = recipe.models.for_role(asked.prompt.role), asked.prompt
     return ModelRequest(
         model=asked.model or spec.model,
         messages=messages,
-        temperature=spec.temperature_for(asked.prompt.warmth),
+        temperature=spec.temperature_for(prompt.warmth),
         max_output_tokens=spec.max_output_tokens,
-        schema_name=asked.prompt.name.replace("/", "_"),
+        schema_name=prompt.name.replace("/", "_"),
         json_schema=asked.shape.json_schema,
         seed=recipe.seed,
         sample=recipe.sample * 1000 + asked.sample,
-        labels=CallLabels(prompt=asked.prompt.name, fingerprint=asked.prompt.fingerprint, transport=spec.transport),
+        labels=CallLabels(prompt=prompt.name, fingerprint=prompt.fingerprint, attempt=attempt, transport=spec.transport),
     )
 
 

@@ -79,7 +79,7 @@ def exposure_gate(scene: Scene, draft: Draft, redraft: Redraft) -> Gate:
         prompt = load_prompt("session_queries/refine").render(
             query=text,
             exposed_states=draft.exposed,
-            state_choices={name: choices[name] for name in (*draft.exposed, *leaked)},
+            state_choices={name: choices[name] for name in draft.exposed},
             reading={name: reading[name] or "could not tell" for name in draft.exposed},
             leaked=leaked,
             language=scene.recipe.language_name,

@@ -44,7 +44,6 @@ class StageResult:
 
     ref: SnapshotRef
     meter: Meter
-    preview: list[UserRecord]
     seconds: float
     wanted: int
     tried: int
@@ -86,7 +85,7 @@ class Line:
         before = await asyncio.to_thread(self._failed_before)
         self.failed.update(before)
         waiting = (position for position in chain(self.unit.users, self.unit.reserve) if position not in self.failed)
-        wanted, preview = len(self.unit.users), list[UserRecord]()
+        wanted = len(self.unit.users)
         writer = self.workshop.snapshots.writer(self.stage.name, unit=self.unit.key)
         while batch := list(islice(waiting, min(wanted - self.done, self.workshop.users_per_part))):
             with collector_at_rest():
@@ -96,13 +95,12 @@ class Line:
             with collector_at_rest():
                 for name, rows in made.items():
                     await asyncio.to_thread(writer.add, name, rows)
-            preview = preview or [record for _, record in made.get(self.stage.name, [])[:3]]
         told = [self.failed[position] for position in sorted(self.failed)]
         ref = await asyncio.to_thread(writer.finish, told)
         usage = {name: used for ref in self.upstream.values() for name, used in ref.usage.items()}
         ref = ref.model_copy(update={"usage": {**usage, self.stage.name: self.meter.usage}})
         lost = [failure for failure in told if failure.position not in before]
-        return StageResult(ref, self.meter, preview, time.monotonic() - self.started, wanted, self.tried, lost)
+        return StageResult(ref, self.meter, time.monotonic() - self.started, wanted, self.tried, lost)
 
     def _failed_before(self) -> dict[int, Failure]:
         """Who was given up in the stages before, by position."""

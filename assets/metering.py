@@ -1,6 +1,5 @@
 """Count what calls use, per user and stage, and label them on the way."""
 
-from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from assets.ports import CallLabels, LanguageModel, ModelReply, ModelRequest
@@ -71,17 +70,10 @@ class MeteredModel:
     model: LanguageModel
     labels: CallLabels
     meter: Meter
-    asked: Counter[tuple[object, ...]] = field(default_factory=Counter[tuple[object, ...]])
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         """Pass the call on under these labels."""
-        labels = replace(
-            self.labels,
-            prompt=request.labels.prompt,
-            fingerprint=request.labels.fingerprint,
-            attempt=self._attempt(request),
-            transport=request.labels.transport,
-        )
+        labels = replace(request.labels, stage=self.labels.stage, user_id=self.labels.user_id)
         self.meter.wait(1)
         try:
             reply = await self.model.complete(replace(request, labels=labels))
@@ -91,9 +83,3 @@ class MeteredModel:
         self.meter.add(usage, repeated=int(reply.repeated), cost_usd=0.0 if reply.repeated else reply.cost_usd)
         self.meter.note(self.labels.user_id, UserWork(1, int(labels.attempt > 0), 0.0 if reply.repeated else reply.seconds))
         return reply
-
-    def _attempt(self, request: ModelRequest) -> int:
-        """How often this has been asked before: objections follow the opening messages and leave them as they are."""
-        opening = (request.labels.prompt, request.sample, *request.messages[:2])
-        self.asked[opening] += 1
-        return self.asked[opening] - 1

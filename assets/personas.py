@@ -78,7 +78,7 @@ def personas(context: dg.AssetExecutionContext, recipe: Recipe) -> dg.Materializ
             ref = _written(workshop, unit, draw_unit(recipe, unit))
     except RecipeError as error:
         raise dg.Failure(description=str(error), allow_retries=False) from error
-    result = StageResult(ref, Meter(), [], 0.0, len(unit.positions), ref.users)
+    result = StageResult(ref, Meter(), 0.0, len(unit.positions), ref.users)
     records = first_records(workshop.snapshots, result, Persona)
     told = stage_metadata(result, face=FACE, records=records, kept_at=workshop.snapshots.place.address)
     return dg.MaterializeResult(value=ref, data_version=dg.DataVersion(ref.digest[:16]), metadata=told)

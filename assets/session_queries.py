@@ -75,9 +75,12 @@ async def _initial_sessions(scene: Scene, period: TrajectoryPeriod) -> tuple[Per
 
 async def _draft_initial(scene: Scene, state: Mapping[str, str], *, sample: int, whole: bool = False) -> list[InitialQuery]:
     prompt = load_prompt("session_queries/initial").render(
-        **scene.common(), state_schema=scene.schema.choices, initial_state=dict(state)
+        **scene.common(),
+        state_schema=scene.schema.choices,
+        initial_state=dict(state),
+        other_variables=[name for name in scene.schema.choices if name not in state],
+        whole=whole,
     )
-
     voice = scene.voice()
 
     def read(reply: dict[str, list[dict[str, Any]]]) -> list[InitialQuery]:

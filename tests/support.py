@@ -23,6 +23,7 @@ from assets.records.schema import SchemaQuestion, StateSchema, StateVariable
 from assets.records.trajectory import StateTrajectory, StateUpdate, TrajectoryPeriod
 from assets.stage_kind import Stage
 from assets.workshop import Workshop
+from pipelines.embedded.task import OBJECTION
 from pipelines.resources.snapshots import ParquetSnapshots
 from prompts.template import Message, RenderedPrompt
 
@@ -82,7 +83,7 @@ class ScriptedModel:
 
     def objections(self, prompt: str) -> list[str]:
         """What was sent back to the model about its replies to this prompt."""
-        return [request.messages[-1].content for request in self.asked(prompt) if len(request.messages) > 2]
+        return [request.messages[-1].content for request in self.asked(prompt) if request.labels.attempt]
 
 
 def asking(read: Callable[[B], T], *, shape: type[B], sample: int = 0) -> Ask[B, T]:
@@ -92,8 +93,10 @@ def asking(read: Callable[[B], T], *, shape: type[B], sample: int = 0) -> Ask[B,
 
 
 def material(request: ModelRequest, tag: str) -> Any:
-    """What the request's first user message holds between `<tag>` and `</tag>`, parsed where it is JSON."""
-    found = re.search(rf"<{tag}>\n(.*?)\n</{tag}>", request.messages[1].content, re.DOTALL)
+    """What the request's data, in the last user message that is no objection, has between `<tag>` and `</tag>`."""
+    said = [message.content for message in request.messages if message.role == "user"]
+    asked = next(text for text in reversed(said) if not text.startswith(OBJECTION))
+    found = re.search(rf"<{tag}>\n(.*?)\n</{tag}>", asked, re.DOTALL)
     assert found is not None, f"{request.schema_name} has no {tag}"
     try:
         return json.loads(found[1])
@@ -155,7 +158,7 @@ def _events(request: ModelRequest) -> object:
 
 
 def _initial_queries(request: ModelRequest) -> object:
-    state = material(request, "initial_state")
+    state = _values(request, "initial_state")
     if len(state) <= 2:
         return {"queries": [{"exposed_states": state, "query": json.dumps(state)}]}
     return {"queries": [{"exposed_states": {name: state[name]}, "query": json.dumps({name: state[name]})} for name in state]}
@@ -173,7 +176,12 @@ def _check_exposure(request: ModelRequest) -> object:
 
 
 def _refine_query(request: ModelRequest) -> object:
-    return {"query": json.dumps(material(request, "exposed_states"))}
+    return {"query": json.dumps(_values(request, "exposed_states"))}
+
+
+def _values(request: ModelRequest, tag: str) -> dict[str, str]:
+    """The values of variables that are shown beside their alternatives."""
+    return {name: one["value"] for name, one in material(request, tag).items()}
 
 
 def _answers(request: ModelRequest) -> object:

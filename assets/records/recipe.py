@@ -61,7 +61,7 @@ class Budget(Record):
 class Recipe(Record):
     """All parameters of a benchmark variant; the defaults are the paper's `base` (section 4.1, App. C)."""
 
-    variant: Name
+    variant: Name = Field(description="the variant's name, that of its file")
     start_date: date = Field(default=date(2020, 10, 1), description="day of the initial state")
     language: Literal["en", "zh"] = Field(default="en", description="language of the generated text")
     num_users: int = Field(default=20, ge=1, description="users in the variant", json_schema_extra=unit("users"))

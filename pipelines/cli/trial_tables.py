@@ -1,6 +1,7 @@
 """What trials of prompts and judges come to, as tables and samples for the terminal."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from rich import box
@@ -82,9 +83,9 @@ def show_samples(console: Console, trial: Trial, *, count: int) -> None:
     """First replies, objections, and users given up."""
     replies = [("reply", tries[0].reply.text) for tries in trial.tries[:count]]
     objections = [
-        (f"objection to: {again.request.messages[-2].content[:SHOWN]}", again.objection or "")
+        (f"objection to: {before.reply.text[:SHOWN]}", again.objection or "")
         for tries in trial.tries
-        for again in tries[1:]
+        for before, again in pairwise(tries)
     ]
     failures = [("user given up", failed.message) for failed in trial.failures]
     for title, text in [*replies, *objections[:count], *failures[:count]]:

@@ -1,6 +1,6 @@
 """Writes the replies to `session_queries/*`: first utterances that tell state values by circumstances."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,17 +30,17 @@ class Scene:
 
 def initial(task: Task) -> dict[str, Any]:
     """Queries that tell every variable of the state once."""
-    scene = _scene(task)
-    state: dict[str, str] = task.data("initial_state")
-    alone = len(state) <= 3 and len(state) < len(scene.schema)
-    groups = [list(state)] if alone else chance_groups(list(state), scene)
+    state, schema = _among(task, "initial_state")
+    others: list[str] = task.data("other_variables") if "other_variables" in task.blocks else []
+    scene = Scene(task.text("user_profile"), {**schema, **_known(others)}, task.chance("queries"))
+    groups = [list(state)] if "all in one query" in task.request else chance_groups(list(state), scene)
     drafts = [{name: state[name] for name in group} for group in groups]
     return {"queries": [{"exposed_states": exposed, "query": _from_cues(exposed, scene)} for exposed in drafts]}
 
 
 def update(task: Task) -> dict[str, Any]:
     """One query per group of changes: what happened, told by the person, and a request."""
-    scene = _scene(task)
+    scene = Scene(task.text("user_profile"), task.data("state_schema"), task.chance("queries"))
     groups: list[dict[str, Any]] = task.data("context")
     return {"queries": [_from_event(group, scene) for group in groups]}
 
@@ -48,9 +48,10 @@ def update(task: Task) -> dict[str, Any]:
 def refine(task: Task) -> dict[str, str]:
     """The query with clearer circumstances; mostly that helps."""
     chance = task.chance("refine")
-    exposed: dict[str, str] = task.data("exposed_states")
+    exposed, choices = _among(task, "exposed_states")
     text = task.text("query")
-    scene = Scene("", task.data("state_choices"), chance)
+    leaked: dict[str, str] = task.data("leaked") if "leaked" in task.blocks else {}
+    scene = Scene("", {**choices, **_known(leaked)}, chance)
     subject = subject_of(list(exposed), topics_of(list(exposed)), profile="")
     topic, request = find_request(text, subject, list(exposed))
     unclear = _unclear(exposed, request, likely=UNCLEAR_AGAIN, chance=chance)
@@ -69,8 +70,16 @@ def _tells_just(exposed: Mapping[str, str], query: str, scene: Scene) -> bool:
     return told == {**dict.fromkeys(scene.schema), **exposed}
 
 
-def _scene(task: Task) -> Scene:
-    return Scene(task.text("user_profile"), task.data("state_schema"), task.chance("queries"))
+def _among(task: Task, tag: str) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """The values of a block that has each beside its alternatives, and all choices, in an order that tells nothing."""
+    told: dict[str, dict[str, Any]] = task.data(tag)
+    values = {name: str(one["value"]) for name, one in told.items()}
+    return values, {name: sorted([values[name], *one["instead_of"]]) for name, one in told.items()}
+
+
+def _known(names: Iterable[str]) -> dict[str, Sequence[str]]:
+    """The choices of these variables, as far as the bank has them."""
+    return {name: load_bank().values[name] for name in names if name in load_bank().values}
 
 
 def chance_groups(names: Sequence[str], scene: Scene) -> list[list[str]]:

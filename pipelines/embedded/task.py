@@ -42,11 +42,15 @@ class Task:
         """What the user said, in order."""
         return [turn.content for turn in self.turns if turn.role == "user"]
 
+    @property
+    def request(self) -> str:
+        """The user message with this call's data: the last that is no objection. Those before it are examples."""
+        return next((text for text in reversed(self.user_texts) if not text.startswith(OBJECTION)), "")
+
     @cached_property
     def blocks(self) -> dict[str, str]:
-        """The fenced data of the first user message, by tag."""
-        first = self.user_texts[0] if self.user_texts else ""
-        return {match["tag"]: match["body"] for match in BLOCK.finditer(first)}
+        """The fenced data of the request, by tag."""
+        return {match["tag"]: match["body"] for match in BLOCK.finditer(self.request)}
 
     @property
     def objection(self) -> str:
@@ -66,8 +70,7 @@ class Task:
 
     def number(self, pattern: str, *, default: int) -> int:
         """The first number that the instructions, before or beside the fenced data, give at the pattern's group."""
-        first = self.user_texts[0] if self.user_texts else ""
-        match = re.search(pattern, f"{self.system}\n{BLOCK.sub('', first)}")
+        match = re.search(pattern, f"{self.system}\n{BLOCK.sub('', self.request)}")
         return int(match[1]) if match else default
 
     @cached_property

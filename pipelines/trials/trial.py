@@ -27,7 +27,14 @@ class Exchange:
     @property
     def objection(self) -> str | None:
         """Why the reply before this one could not be used; None for a first try."""
-        return self.request.messages[-1].content if len(self.request.messages) > 2 else None
+        return self.request.messages[-1].content if self.request.labels.attempt else None
+
+
+def _follows(request: ModelRequest, first: ModelRequest) -> bool:
+    """Whether the request asks the first one's question again: an objection comes after it, or beneath its last message."""
+    *before, last = first.messages
+    here = request.messages[: len(first.messages)]
+    return list(here[:-1]) == before and here[-1].content.startswith(last.content)
 
 
 @dataclass(frozen=True)
@@ -42,9 +49,15 @@ class Noting:
         """Pass the call on, and note it if it is the prompt's."""
         reply = await self.model.complete(request)
         if request.labels.prompt == self.prompt:
-            opening = (request.model, request.labels.user_id, request.sample, *request.messages[:2])
-            self.tries.setdefault(opening, []).append(Exchange(request, reply))
+            self._question(request).append(Exchange(request, reply))
         return reply
+
+    def _question(self, request: ModelRequest) -> list[Exchange]:
+        """The tries so far of what is asked here."""
+        of = (request.model, request.labels.user_id, request.sample)
+        if not request.labels.attempt:
+            return self.tries.setdefault((*of, request.messages), [])
+        return next(tries for key, tries in self.tries.items() if key[:-1] == of and _follows(request, tries[0].request))
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ def about(numbers: tuple[int, ...], answer: Answer, *, otherwise: Answer = hones
     """This answer where one of these personas is named, the other one elsewhere."""
 
     def chosen(request: ModelRequest) -> object:
-        named = {int(number) for number in re.findall(r"Ada Number(\d+)", request.messages[1].content)}
+        named = {int(number) for number in re.findall(r"Ada Number(\d+)", str(request.messages))}
         return answer(request) if named & set(numbers) else otherwise(request)
 
     return chosen

@@ -9,9 +9,9 @@ from tests.support import ScriptedModel, run
 REPLY = ModelReply(text="{}", finish="stop", input_tokens=10, output_tokens=2, seconds=1.5, cost_usd=0.25)
 
 
-def request(*further: Message) -> ModelRequest:
-    messages = (Message("system", "Answer."), Message("user", "What?"), *further)
-    labels = CallLabels(prompt="test/ask")
+def request(attempt: int) -> ModelRequest:
+    messages = (Message("system", "Answer."), Message("user", "What?"))
+    labels = CallLabels(prompt="test/ask", attempt=attempt)
     return ModelRequest("m", messages, 0.0, 100, "test", None, seed=1, sample=0, labels=labels)
 
 
@@ -19,8 +19,8 @@ def test_calls_reasks_and_seconds_are_counted_by_user_and_replies_of_a_store_tak
     kept = ModelReply(text="{}", finish="stop", input_tokens=10, output_tokens=2, repeated=True, seconds=9.0)
     meter = Meter()
     model = MeteredModel(ScriptedModel({"test/ask": [REPLY, REPLY, kept]}), CallLabels(user_id="zoe"), meter)
-    for one in (request(), request(Message("user", "No.")), request(Message("user", "No!"))):
-        run(model.complete(one))
+    for attempt in range(3):
+        run(model.complete(request(attempt)))
     assert meter.users == {"zoe": UserWork(calls=3, reasked=2, seconds=3.0)}
     assert (meter.usage.calls, meter.repeated, meter.cost_usd, meter.waiting) == (3, 1, 0.5, 0)
 

@@ -64,6 +64,18 @@ def test_a_changed_file_is_named_and_blocks(root: Path, written: Release) -> Non
     assert "LICENSE has 5 bytes" in str(check.description)
 
 
+def test_a_check_without_a_partition_says_what_to_do(root: Path) -> None:
+    with pytest.raises(
+        dg.Failure, match="has no partition, so it is not told which release to look at; materialize release for"
+    ):
+        dg.materialize(
+            [files_match_manifest],  # pyright: ignore[reportArgumentType]
+            selection=dg.AssetSelection.all_asset_checks(),
+            resources={"releases": FolderShelf(root)},
+            instance=dg.DagsterInstance.ephemeral(),  # pyright: ignore[reportUnknownMemberType]
+        )
+
+
 def test_a_link_and_a_configuration_that_lead_nowhere_are_named(root: Path) -> None:
     folder = root / "demo" / "0.1.0"
     card = folder / "README.md"

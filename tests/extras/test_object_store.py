@@ -11,16 +11,14 @@ import pytest
 from pyarrow import fs
 from typer.testing import CliRunner
 
-from dataset_card.shelf import Shelf
 from pipelines.cli.main import app
 from pipelines.home import Home
-from pipelines.resources.bucket_shelf import BucketShelf
 from pipelines.resources.buckets import Bucket
 from pipelines.resources.databases import StoreError
 from pipelines.resources.places import Place
 from tests.commands import amemgym
 from tests.extras.swift_server import SECRET, ObjectStore, swift_server
-from tests.pipelines.place_contract import PlaceContract, ShelfContract, draft_of
+from tests.pipelines.place_contract import BucketContract, BucketShelfContract, draft_of
 
 SMALL = ("--set", "num_users=2", "--set", "num_questions=3", "--set", "num_periods=2")
 USES: tuple[Callable[[Place], object], ...] = (
@@ -51,20 +49,12 @@ def notes(tmp_path: Path) -> Path:
     return tmp_path / "releases"
 
 
-class TestAnS3Bucket(PlaceContract):
-    @pytest.fixture
-    def place(self, url: str, tmp_path: Path) -> Place:
-        return Bucket(url, "snapshots", aside=tmp_path / "aside")
-
-    @pytest.fixture
-    def forget(self, url: str, tmp_path: Path) -> Callable[[str], None]:
-        return lambda name: Bucket(url, "snapshots", aside=tmp_path / "aside").delete([name])
+class TestAnS3Bucket(BucketContract):
+    pass
 
 
-class TestAShelfInAnS3Bucket(ShelfContract):
-    @pytest.fixture
-    def shelf(self, url: str, notes: Path, tmp_path: Path) -> Shelf:
-        return BucketShelf(Bucket(url, "releases", aside=tmp_path / "aside"), notes=notes)
+class TestAShelfInAnS3Bucket(BucketShelfContract):
+    pass
 
 
 def test_what_was_given_up_is_cleared_and_what_is_whole_or_young_stays(url: str, tmp_path: Path) -> None:

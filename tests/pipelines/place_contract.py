@@ -14,6 +14,8 @@ from dataset_card.folder import ReleaseConflict
 from dataset_card.problems import ReleaseError
 from dataset_card.shelf import FolderShelf, Shelf, find_release
 from dataset_card.verify import verify_release
+from pipelines.resources.bucket_shelf import BucketShelf
+from pipelines.resources.buckets import Bucket
 from pipelines.resources.explorer import views
 from pipelines.resources.places import Place
 from pipelines.resources.snapshots import ParquetSnapshots
@@ -134,3 +136,23 @@ class ShelfContract:
         (home / "errata.yaml").write_text("[nonsense", encoding="utf-8")
         with pytest.raises(ReleaseError, match=r"errata\.yaml"):
             shelf.write(content(), version="auto")
+
+
+class BucketContract(PlaceContract):
+    """A fixture `url` brings the address of an empty object store."""
+
+    @pytest.fixture
+    def place(self, url: str, tmp_path: Path) -> Place:
+        return Bucket(url, "snapshots", aside=tmp_path / "aside")
+
+    @pytest.fixture
+    def forget(self, url: str, tmp_path: Path) -> Callable[[str], None]:
+        return lambda name: Bucket(url, "snapshots", aside=tmp_path / "aside").delete([name])
+
+
+class BucketShelfContract(ShelfContract):
+    """A fixture `url` brings the address of an empty object store."""
+
+    @pytest.fixture
+    def shelf(self, url: str, notes: Path, tmp_path: Path) -> Shelf:
+        return BucketShelf(Bucket(url, "releases", aside=tmp_path / "aside"), notes=notes)

@@ -16,7 +16,14 @@ def judge(query: str, names: Sequence[str]) -> Any:
 
 
 def initial_queries(state: Mapping[str, str] = STATE, *, seed: int = 1, objection: str = "") -> Any:
-    values = {**COMMON, "state_schema": SCHEMA, "initial_state": dict(state)}
+    others = [name for name in SCHEMA if name not in state]
+    values = {
+        **COMMON,
+        "state_schema": SCHEMA,
+        "initial_state": dict(state),
+        "other_variables": others,
+        "whole": bool(others),
+    }
     return ask("session_queries/initial", values, seed=seed, objection=objection)["queries"]
 
 
@@ -170,7 +177,8 @@ def test_a_query_that_leaked_is_refined_without_the_leak() -> None:
 
 def test_a_variable_that_the_bank_does_not_know_is_served_all_the_same() -> None:
     schema = {"hat {size} <b>": ["very tiny hats", "huge straw hats"], "evenings": ["choir singing", "chess club"]}
-    values = {**COMMON, "state_schema": schema, "initial_state": {name: choices[0] for name, choices in schema.items()}}
+    state = {name: choices[0] for name, choices in schema.items()}
+    values = {**COMMON, "state_schema": schema, "initial_state": state, "other_variables": [], "whole": False}
     queries = ask("session_queries/initial", values)["queries"]
     assert sorted(name for query in queries for name in query["exposed_states"]) == sorted(schema)
     info = {"question": "Which hat?", "required_info": schema, "language": "English"}

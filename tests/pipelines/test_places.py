@@ -10,13 +10,12 @@ from dataset_card.shelf import FolderShelf, Shelf
 from dataset_card.verify import verify_release
 from pipelines.evaluation.dataset import load_dataset
 from pipelines.home import Home, home
-from pipelines.resources.bucket_shelf import BucketShelf
 from pipelines.resources.buckets import Bucket
 from pipelines.resources.databases import StoreError
 from pipelines.resources.places import Folder, Place
 from pipelines.resources.stores import release_at
 from tests.dataset_card.releases import content
-from tests.pipelines.place_contract import PlaceContract, ShelfContract
+from tests.pipelines.place_contract import BucketContract, BucketShelfContract, PlaceContract, ShelfContract
 
 VARIANT = content().recipe.variant
 
@@ -42,14 +41,8 @@ class TestAFolder(PlaceContract):
         return lambda name: (tmp_path / "place" / name).unlink()
 
 
-class TestAnObjectStore(PlaceContract):
-    @pytest.fixture
-    def place(self, url: str, tmp_path: Path) -> Place:
-        return Bucket(url, "snapshots", aside=tmp_path / "aside")
-
-    @pytest.fixture
-    def forget(self, url: str, tmp_path: Path) -> Callable[[str], None]:
-        return lambda name: Bucket(url, "snapshots", aside=tmp_path / "aside").delete([name])
+class TestAnObjectStore(BucketContract):
+    pass
 
 
 class TestAShelfInAFolder(ShelfContract):
@@ -58,10 +51,8 @@ class TestAShelfInAFolder(ShelfContract):
         return FolderShelf(notes)
 
 
-class TestAShelfInAnObjectStore(ShelfContract):
-    @pytest.fixture
-    def shelf(self, url: str, notes: Path, tmp_path: Path) -> Shelf:
-        return BucketShelf(Bucket(url, "releases", aside=tmp_path / "aside"), notes=notes)
+class TestAShelfInAnObjectStore(BucketShelfContract):
+    pass
 
 
 @pytest.fixture

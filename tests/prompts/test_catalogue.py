@@ -1,5 +1,6 @@
 """Every template of the project keeps the house's rules."""
 
+import json
 from typing import get_args
 
 import pytest
@@ -18,11 +19,19 @@ SHARED = {
     "num_changes": 1,
     "max_changes_per_state": 3,
     "cannot_tell": "cannot_tell",
+    "whole": True,
 }
 
 
+# What a prompt shows value by value, beside the choices of the other.
+STATES, CHOICES = ("initial_state", "exposed_states"), ("state_schema", "state_choices")
+
+
 def values(name: str, *, mark: str) -> dict[str, object]:
-    return {variable: SHARED.get(variable, f"{mark} of {variable}") for variable in load_prompt(name).variables}
+    own: dict[str, object] = {variable: f"{mark} of {variable}" for variable in load_prompt(name).variables}
+    states = {variable: {f"{mark} of a state": "one"} for variable in STATES if variable in own}
+    choices = {variable: {f"{mark} of a state": ["one", "two"]} for variable in CHOICES if variable in own}
+    return {**own, **states, **choices, **{variable: value for variable, value in SHARED.items() if variable in own}}
 
 
 GENERATION = [name for name in prompt_names() if not name.startswith(("evaluation/", "annotation/"))]
@@ -34,13 +43,19 @@ def test_every_prompt_stands_in_the_folder_of_its_stage() -> None:
 
 
 @pytest.mark.parametrize("name", GENERATION)
-def test_a_prompt_shows_each_users_data_in_its_user_part_only(name: str) -> None:
+def test_a_prompt_shows_each_users_data_in_its_last_part_only(name: str) -> None:
     given = values(name, mark="Zoë's {{ 7*7 }}")
-    system, user = load_prompt(name).render(**given).messages
-    assert system == load_prompt(name).render(**values(name, mark="Max's")).messages[0]
+    *before, user = load_prompt(name).render(**given).messages
+    assert before == list(load_prompt(name).render(**values(name, mark="Max's")).messages[:-1])
     own = [value for variable, value in given.items() if variable not in SHARED]
     assert own
-    assert [value for value in own if str(value) not in user.content] == []
+    assert [value for value in own if str(next(iter(value)) if isinstance(value, dict) else value) not in user.content] == []
+
+
+@pytest.mark.parametrize("name", [name for name in GENERATION if len(load_prompt(name).parts) > 2])
+def test_the_answers_of_a_prompts_examples_are_json(name: str) -> None:
+    told = [json.loads(part.text) for part in load_prompt(name).parts if part.role == "assistant"]
+    assert all(isinstance(answer, dict) for answer in told)
 
 
 @pytest.mark.parametrize("name", prompt_names())

@@ -38,6 +38,21 @@ def test_a_rendered_prompt_has_a_system_and_a_user_message() -> None:
     assert (prompt.name, prompt.role, prompt.warmth) == ("t/t", "judge", "creative")
 
 
+def test_examples_are_earlier_turns_of_the_chat_and_the_data_comes_last() -> None:
+    text = template(user='Old?\n# assistant\n{"n": 1}\n# user\n{{ note | fenced("note") }}')
+    assert [(message.role, message.content) for message in parse_prompt("t/t", text).render(note="hi").messages[1:]] == [
+        ("user", "Old?"),
+        ("assistant", '{"n": 1}'),
+        ("user", "<note>\nhi\n</note>"),
+    ]
+
+
+def test_a_value_is_shown_beside_what_it_stands_instead_of() -> None:
+    prompt = parse_prompt("t/t", template(variables="[told, known]", user="{{ told | among(known) }}"))
+    shown = prompt.render(told={"diet": "vegan"}, known={"diet": ["any", "vegan"], "home": ["flat"]}).messages[1].content
+    assert shown == "{'diet': {'value': 'vegan', 'instead_of': ['any']}}"
+
+
 @pytest.mark.parametrize(
     ("values", "told"),
     [
@@ -72,11 +87,13 @@ def test_a_variable_that_only_the_system_part_uses_counts() -> None:
     [
         ("# system\nRules.\n# user\nHi", "needs front matter"),
         (template().replace("# user", "# you"), "needs front matter"),
+        (template(user="{{ note }}\n# assistant\nYes."), "with '# user' and '# assistant' by turns"),
+        (template(user="{{ note }}\n# user\nMore."), "with '# user' and '# assistant' by turns"),
         (template(role="poet"), "'poet' is not one of"),
         (template(warmth="hot"), "'hot' is not one of"),
         (template().replace("paper: none\n", ""), "lacks 'paper'"),
     ],
-    ids=["no head", "no user part", "unknown role", "unknown warmth", "no paper"],
+    ids=["no head", "no user part", "an answer last", "no answer in between", "unknown role", "unknown warmth", "no paper"],
 )
 def test_a_malformed_template_is_told_in_one_sentence(text: str, told: str) -> None:
     with pytest.raises(PromptError, match=told):
