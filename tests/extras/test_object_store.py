@@ -119,6 +119,7 @@ def test_a_killed_run_goes_on_to_the_release_of_a_local_disk_and_every_command_r
     generate(machine, store=url)
     assert bucket.read(RELEASE) == (alone / RELEASE).read_bytes()
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "200")
         patch.setenv("AMEMGYM_HOME", str(tmp_path / "another"))
         assert "every file is as released" in read("verify", f"{url}/releases/demo/0.1.0")
         patch.setenv("AMEMGYM_STORE", url)
