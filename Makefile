@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint ui bench clean test-browser test-extras test-cluster cluster lock
+.PHONY: help setup demo test lint ui bench clean clean-data test-browser test-extras test-cluster cluster lock
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,5 +74,8 @@ lock:  ## compile the lock files anew (needs uv)
 	  --python-version 3.11 --extra cluster --group dev --group build --constraint requirements.lock pyproject.toml \
 	  --output-file tests/cluster/requirements.lock
 
-clean:  ## remove the virtual environment and everything that was made
-	@rm -rf $(VENV) $(EXTRAS) $(CLUSTER) data .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+clean:  ## remove the virtual environments and the tools' caches; data/ stays
+	@rm -rf $(VENV) $(EXTRAS) $(CLUSTER) .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+
+clean-data:  ## remove data/ for good: paid replies, ledger, snapshots, releases, evaluations, annotators' answers
+	@rm -rf data

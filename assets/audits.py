@@ -1,4 +1,4 @@
-"""Stage 9: independent judges look at the finished user: decoys, ambiguity, guessability (DESIGN sections 6 and 7)."""
+"""Stage 9: independent judges look at the finished user: decoys, ambiguity, guessability."""
 
 from assets import surveys
 from assets.answers import ANSWERS

@@ -31,6 +31,15 @@ def resolve(recipe: Recipe, *, embedded_model: str | None) -> Recipe:
     return recipe.model_copy(update={"pool": pool, "models": models, "diversity": diversity})
 
 
+def stand_in(models: Models, *, embedded_model: str | None) -> str | None:
+    """The sentence that the embedded model stands in for the models that these name; None where an endpoint is asked."""
+    named = dict.fromkeys((models.writer.model, *models.judge.panel, models.user_simulator.model))
+    others = [name for name in named if name != embedded_model]
+    if embedded_model is None or not others:
+        return None
+    return f"No address or key of a model is set, so the embedded model takes every role, in place of {', '.join(others)}."
+
+
 def _all_roles(models: Models, name: str) -> Models:
     roles = {role: {**spec, "model": name} for role, spec in models.model_dump().items()}
     roles["judge"]["further"] = (name,) * len(models.judge.further)
@@ -90,13 +99,14 @@ def recipe(context: dg.AssetExecutionContext) -> dg.MaterializeResult[Recipe]:
     workshop: Workshop = context.resources.workshop
     overrides = flatten(context.op_execution_context.op_config or {})
     try:
-        resolved = resolve(load_recipe(context.partition_key, overrides), embedded_model=workshop.embedded_model)
+        read = load_recipe(context.partition_key, overrides)
+        resolved = resolve(read, embedded_model=workshop.embedded_model)
         check_units(resolved)
         check_again(resolved)
     except RecipeError as error:
         raise dg.Failure(description=str(error), allow_retries=False) from error
-    if workshop.embedded_model is not None:
-        context.log.info("No model endpoint is configured, so the embedded model plays every role.")
+    if sentence := stand_in(read.models, embedded_model=workshop.embedded_model):
+        context.log.info(sentence)
     return dg.MaterializeResult(
         value=resolved,
         data_version=dg.DataVersion(resolved.fingerprint),

@@ -1,9 +1,5 @@
 """Stage 7: first utterances that reveal the state, with their exposure gate (section 3.1; App. C.3, query generation)."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
-
 from assets import surveys
 from assets.asking import Ask, ask
 from assets.desk import together
@@ -11,9 +7,9 @@ from assets.events import EVENTS
 from assets.exposure import Draft, Redraft, Scene, exposure_gate
 from assets.face import Face
 from assets.gate import Attempt, pass_gate
+from assets.initial_queries import draft_initial
 from assets.markdown import Row
 from assets.ports import LanguageModel
-from assets.records.base import duplicates
 from assets.records.event import Event, EventSet, PeriodEvents
 from assets.records.gate import GateRecord
 from assets.records.profile import UserProfile
@@ -22,23 +18,13 @@ from assets.records.schema import StateSchema
 from assets.records.session import PeriodSessions, Session, SessionSet
 from assets.records.trajectory import StateTrajectory, TrajectoryPeriod
 from assets.session_times import session_times
-from assets.shapes import TEXT, Shape, keyed, many, one_of_each
+from assets.shapes import TEXT, Shape, keyed, many
 from assets.stage import stage_asset
 from assets.stage_kind import Stage
 from assets.state_schema import STATE_SCHEMA
 from assets.state_trajectory import STATE_TRAJECTORY
 from assets.user_profiles import USER_PROFILES
 from prompts.catalogue import load_prompt
-
-MAX_STATES_PER_INITIAL_QUERY = 3
-
-
-@dataclass(frozen=True)
-class InitialQuery:
-    """A query and the values it reveals."""
-
-    exposed_states: dict[str, str]
-    query: str
 
 
 async def write_sessions(
@@ -63,53 +49,14 @@ async def write_sessions(
 
 
 async def _initial_sessions(scene: Scene, period: TrajectoryPeriod) -> tuple[PeriodSessions, list[GateRecord]]:
-    queries = await _draft_initial(scene, period.state, sample=0)
+    queries = await draft_initial(scene, period.state, sample=0)
     drafts = [Draft(f"s00-{index + 1:02d}", query.query, query.exposed_states) for index, query in enumerate(queries)]
 
     async def redraft(draft: Draft, number: int) -> str:
-        queries = await _draft_initial(scene, draft.exposed, sample=number, whole=True)
+        queries = await draft_initial(scene, draft.exposed, sample=number, whole=True)
         return queries[0].query
 
     return await _through_gates(scene, period, drafts, redraft)
-
-
-async def _draft_initial(scene: Scene, state: Mapping[str, str], *, sample: int, whole: bool = False) -> list[InitialQuery]:
-    prompt = load_prompt("session_queries/initial").render(
-        **scene.common(),
-        state_schema=scene.schema.choices,
-        initial_state=dict(state),
-        other_variables=[name for name in scene.schema.choices if name not in state],
-        whole=whole,
-    )
-    voice = scene.voice()
-
-    def read(reply: dict[str, list[dict[str, Any]]]) -> list[InitialQuery]:
-        check_coverage([query["exposed_states"] for query in reply["queries"]], state)
-        voice.check([query["query"] for query in reply["queries"]])
-        return [InitialQuery(query["exposed_states"], query["query"]) for query in reply["queries"]]
-
-    return await ask(scene.model, Ask(prompt, _initial_shape(state, whole=whole), read, sample), recipe=scene.recipe)
-
-
-def _initial_shape(state: Mapping[str, str], *, whole: bool) -> Shape[dict[str, list[dict[str, Any]]]]:
-    """The paper's keys; a query tells current values only, a single query that is `whole` tells them all."""
-    exposed = one_of_each({name: [value] for name, value in state.items()}, required=whole)
-    query, least = keyed({"exposed_states": exposed, "query": TEXT}), -(-len(state) // MAX_STATES_PER_INITIAL_QUERY)
-    return Shape(keyed({"queries": many(query, most=1) if whole else many(query, least=least, most=len(state))}))
-
-
-def check_coverage(exposed: list[dict[str, str]], state: Mapping[str, str]) -> None:
-    """Raise ValueError unless every query reveals one to three variables, and every variable is revealed once."""
-    names = [name for one in exposed for name in one]
-    missing = sorted(set(state) - set(names))
-    if missing or duplicates(names):
-        raise ValueError(
-            f"Every variable is revealed by exactly one query; missing: {missing}, more than once: {duplicates(names)}."
-        )
-    most, sizes = MAX_STATES_PER_INITIAL_QUERY, [len(one) for one in exposed]
-    if not all(1 <= size <= most for size in sizes):
-        pairs = [names[start : start + 2] for start in range(0, len(names), 2)]
-        raise ValueError(f"Every query reveals one to {most} values, not {sizes}; groups like these would do: {pairs}.")
 
 
 async def _update_sessions(
@@ -189,7 +136,7 @@ SESSION_QUERIES = Stage(
         "session_queries/check_exposure",
         "session_queries/refine",
     ),
-    version=2,
+    version=3,
 )
 session_queries = stage_asset(
     SESSION_QUERIES,

@@ -1,4 +1,4 @@
-"""The item of the reference's `data.json`, key by key and in its order (DESIGN section 9)."""
+"""The item of the reference's `data.json`, key by key and in its order."""
 
 from collections.abc import Generator
 from contextlib import contextmanager

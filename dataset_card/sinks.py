@@ -129,6 +129,16 @@ def sync_tree(folder: Path) -> None:
         sync(path)
 
 
+def write_durably(path: Path, content: bytes) -> None:
+    """Write a file as a whole, and return when it is on the disk."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.tmp")
+    draft.write_bytes(content)
+    sync(draft)
+    draft.replace(path)
+    sync(path.parent)
+
+
 def sync(path: Path) -> None:
     """Wait until a file's bytes, or a folder's entries, have reached the disk."""
     descriptor = os.open(path, os.O_RDONLY)

@@ -1,5 +1,6 @@
 """What Dagster does by itself once somebody switches it on under Automation; as it comes, all of it is off."""
 
+import logging
 import os
 
 import dagster as dg
@@ -63,6 +64,7 @@ def alert_on_failure(context: dg.RunFailureSensorContext) -> dg.SkipReason | Non
         return dg.SkipReason(f"{ALERT_VARIABLE} is not set where the code location runs.")
     if context.dagster_run.tags.get(WILL_RETRY) == "true":
         return dg.SkipReason("The run's process died, and the run is started again.")
+    logging.getLogger("httpx2").setLevel(logging.WARNING)  # at INFO it writes the whole address
     try:
         answer = httpx2.post(address, json={"text": alert_sentence(context)}, timeout=ALERT_SECONDS)
         problem = "" if answer.is_success else f"status {answer.status_code}"

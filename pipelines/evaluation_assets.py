@@ -75,10 +75,15 @@ async def evaluation(context: dg.AssetExecutionContext, config: EvaluationConfig
 
 
 def _orders(config: EvaluationConfig, variant: str) -> "list[Order]":
-    from assets.records.recipe import Budget
-    from pipelines.evaluation.command import Order
+    """Raises EvaluationError for what the launchpad cannot refuse."""
+    from pipelines.evaluation.command import Order, budget_of
     from pipelines.evaluation.plan import Options
+    from pipelines.evaluation.problems import EvaluationError
 
+    if not config.assistants:
+        raise EvaluationError("No assistant is given; name one or several in `assistants`, such as llm.")
+    if config.seed < 0 or config.attempt < 0:
+        raise EvaluationError(f"`seed` and `attempt` are 0 or more, not {min(config.seed, config.attempt)}.")
     options = Options(
         model=config.model,
         embedding_model=config.embedding_model,
@@ -87,7 +92,7 @@ def _orders(config: EvaluationConfig, variant: str) -> "list[Order]":
         attempt=config.attempt,
     )
     place = variant if config.version == NEWEST else f"{variant}@{config.version}"
-    budget = Budget(max_cost_usd=config.max_cost_usd, max_tokens=config.max_tokens)
+    budget = budget_of(max_cost_usd=config.max_cost_usd, max_tokens=config.max_tokens)
     return [Order(place, name, options, users=config.users, budget=budget) for name in config.assistants]
 
 
@@ -117,12 +122,13 @@ def _result(runs: "Sequence[FinishedRun]") -> dg.MaterializeResult[Any]:
     from pipelines.evaluation.command import runs_folder
     from pipelines.evaluation.compare import compared
     from pipelines.evaluation.folder import PAGE
+    from pipelines.evaluation.labels import labels
     from pipelines.evaluation.records import Answer
     from pipelines.evaluation.report import leaderboard, period_table
 
-    place = runs_folder(home())
-    pages = {run.manifest.assistant.name: place / run.manifest.run_id / PAGE for run in runs}
-    scores = {run.manifest.assistant.name: run.results.metrics["memory"].value for run in runs}
+    place, named = runs_folder(home()), labels(runs)
+    by_name = {named[run.manifest.run_id]: run for run in runs}
+    scores = {name: run.results.metrics["memory"].value for name, run in by_name.items()}
     return dg.MaterializeResult(
         data_version=dg.DataVersion(canonical_digest([run.manifest.run_id for run in runs])[:16]),
         metadata={
@@ -130,11 +136,11 @@ def _result(runs: "Sequence[FinishedRun]") -> dg.MaterializeResult[Any]:
             "overall_by_period": dg.MetadataValue.md(period_table(runs, "overall")),
             # Paths to copy: browsers follow no link from a served page to the disk.
             "board": dg.PathMetadataValue(str(write_board(compared(runs), place=place))),
-            **{f"page_{name}": dg.PathMetadataValue(str(page)) for name, page in pages.items()},
+            **{f"page_{name}": dg.PathMetadataValue(str(place / run.manifest.run_id / PAGE)) for name, run in by_name.items()},
             # Numbers get a plot over the materializations.
             **{f"memory_{name}": dg.MetadataValue.float(score) for name, score in scores.items() if score is not None},
-            **{f"calls_{run.manifest.assistant.name}": sum(one.calls for one in run.results.spending.values()) for run in runs},
-            **{f"{UNSCORED}{run.manifest.assistant.name}": _unscored(run) for run in runs},
+            **{f"calls_{name}": sum(one.calls for one in run.results.spending.values()) for name, run in by_name.items()},
+            **{f"{UNSCORED}{name}": _unscored(run) for name, run in by_name.items()},
             "dagster/column_schema": column_schema(Answer),
             "dagster/row_count": sum(len(run.answers) for run in runs),
         },

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
+from assets.initial_queries import MAX_STATES_PER_INITIAL_QUERY
 from assets.records.event import EventSet
 from assets.records.recipe import Recipe
 from assets.records.schema import StateSchema
 from assets.records.session import Session, SessionSet
 from assets.records.trajectory import StateTrajectory
-from assets.session_queries import MAX_STATES_PER_INITIAL_QUERY
 from assets.session_times import WEEKS_BEFORE_START
 from assets.state_trajectory import period_dates
 from assets.wording import alike, spells

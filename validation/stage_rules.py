@@ -1,4 +1,4 @@
-"""The rules of every stage (DESIGN section 5): each stage has a module of its name here that states them."""
+"""The rules of every stage: each stage has a module of its name here that states them."""
 
 from assets.records.base import StageName
 from validation import (

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from datetime import date, datetime
 from typing import Any, Literal, Union, get_args, get_origin
 
+from assets.initial_queries import MAX_STATES_PER_INITIAL_QUERY
 from assets.records.recipe import Recipe
 from assets.records.rows import KEYS, TABLES, TableName
-from assets.session_queries import MAX_STATES_PER_INITIAL_QUERY
 from assets.user_profiles import PROFILE_WORD_LIMIT
 from validation.promises import (
     Promise,

@@ -1,4 +1,4 @@
-"""Ways to choose an option without memory, each a program over the texts (DESIGN section 7)."""
+"""Ways to choose an option without memory, each a program over the texts."""
 
 import re
 from collections import Counter

@@ -10,7 +10,7 @@ PAPER: dict[str, object] = {"votes": 1, "votes_needed": 1, "cannot_tell": False,
 
 
 class GatePolicy(Record):
-    """How drafts are judged (DESIGN section 6) and how often anything is asked again.
+    """How drafts are judged and how often anything is asked again.
 
     The policy "paper" is the paper's single forced choice; it settles the five fields after it.
     """

@@ -7,7 +7,7 @@ from typing import TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from assets.records.base import Record
-from dataset_card.sinks import sync
+from dataset_card.sinks import write_durably
 from pipelines.annotation.problems import AnnotationError
 from pipelines.annotation.records import Answer, AnswerSheet, Key, Study
 
@@ -88,16 +88,6 @@ def check_answers(study: Study, answers: dict[str, Answer]) -> None:
             raise AnnotationError(f"The study {study.name!r} has no item {item!r}; is the file from another study?")
         if answer.value not in labels[item]:
             raise AnnotationError(f"{answer.value!r} is no label of {item}; it has {', '.join(sorted(labels[item]))}.")
-
-
-def write_durably(path: Path, content: bytes) -> None:
-    """Write a file as a whole, and return when it is on the disk."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.tmp")
-    draft.write_bytes(content)
-    sync(draft)
-    draft.replace(path)
-    sync(path.parent)
 
 
 def _read(path: Path, kind: type[R]) -> R:

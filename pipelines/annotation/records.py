@@ -7,6 +7,8 @@ from pydantic import Field, model_validator
 from assets.records.annotation import AnnotatorKind, StudyKind
 from assets.records.base import Name, Record, duplicates
 
+# Becomes a folder's name, on disks that do not tell capital letters from small ones.
+STUDY_NAME = r"^[a-z0-9][a-z0-9_-]{0,39}$"
 Role = Literal["annotator", "adjudicator"]
 
 
@@ -62,7 +64,7 @@ class Study(Record):
     """All that annotators are given. `sizing` is the arithmetic of the sample, in sentences."""
 
     format: Literal[1] = 1
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,60}$")
+    name: str = Field(pattern=STUDY_NAME)
     kind: StudyKind
     dataset: str
     dataset_digest: str

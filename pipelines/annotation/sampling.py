@@ -14,7 +14,7 @@ Z = 1.959964  # the normal quantile of a two-sided 95 % interval
 class Target:
     """The interval that the sample is for: `half_width` around an `expected` share, both as shares of 1.
 
-    `size` is a number of units that takes the place of the arithmetic; `controls` is the share of items that are planted.
+    `size` is a number of units that takes the place of the arithmetic; `controls` is the share of items to plant.
     """
 
     expected: float = 0.95
@@ -47,10 +47,8 @@ def sized(target: Target, *, population: int, items_per_unit: float = 1.0, unit:
     first = f"For {100 * p:g} % give or take {100 * h:g} points: 1.96^2 x {p:g} x {1 - p:g} / {h:g}^2 = {items:.1f} items."
     second = f"Of a population of {total:.0f}: {items:.1f} / (1 + ({items:.1f} - 1) / {total:.0f}) = {needed:.1f} items."
     each = f" / {items_per_unit:.3g} items for each {unit}" if items_per_unit != 1 else ""
-    third = (
-        f"{100 * target.controls:g} % of the items are planted: {needed:.1f} / {1 - target.controls:g}{each}, "
-        f"so {units} of {population} {unit}s are taken."
-    )
+    planted = f"With {100 * target.controls:.3g} % of the items planted" if target.controls else "With nothing planted"
+    third = f"{planted}: {needed:.1f} / {1 - target.controls:.4g}{each}, so {units} of {population} {unit}s are taken."
     note = "This counts the sampling of items alone; reported intervals are taken over users, and are wider where users differ."
     return Sizing(units, (first, second, third, note))
 

@@ -1,7 +1,7 @@
 """What a study leads to: its result beside the variant's versions, and errata for what annotators found wrong."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import yaml
@@ -10,7 +10,7 @@ from assets.records.annotation import StudyResult
 from assets.records.erratum import Erratum, Vote
 from dataset_card.annotations import STUDIES, read_studies, studies_bytes
 from dataset_card.errata import ERRATA, ErrataError, errata_text, read_errata
-from pipelines.annotation.folder import write_durably
+from dataset_card.sinks import write_durably
 from pipelines.annotation.problems import AnnotationError
 from pipelines.annotation.records import AnswerSheet, Key
 from pipelines.annotation.results import Collected, disputed, final_label, result_of
@@ -57,7 +57,7 @@ def _with(path: Path, new: tuple[Erratum, ...]) -> str:
 def drafted(found: Collected) -> Iterator[Erratum]:
     """One for each item whose final label is not what the release says. Dialogues are the run's, and make none.
 
-    A question that people answer otherwise is left out; whatever a model says, or what can only be reworded, is noted.
+    A question that people alone would answer otherwise is left out; what hangs on a model, or can only be reworded, is noted.
     """
     if found.study.kind == "integrity":
         return
@@ -73,19 +73,24 @@ def _erratum(found: Collected, key: Key, label: str) -> Erratum:
         for sheet in found.sheets
         if key.item in sheet.answers
     )
-    by_people = any(vote.kind == "person" for vote in votes)
     return Erratum(
         user_id=key.user_id,
         period=key.period if key.session is not None else None,
         session=key.session,
         question_id=key.question_id,
         variable=key.variable,
-        action="exclude" if key.question_id and by_people else "note",
+        action="exclude" if key.question_id and _by_people(found, key.item) == label else "note",
         reason=_reason(key, label),
         was=key.text,
         study=found.study.name,
         votes=votes,
     )
+
+
+def _by_people(found: Collected, item: str) -> str | None:
+    """The item's final label if no model had filled in for anybody."""
+    people = tuple(sheet for sheet in found.sheets if sheet.kind == "person")
+    return final_label(replace(found, sheets=people), item)
 
 
 def _reason(key: Key, label: str) -> str:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-from pydantic import ValidationError
 
 from assets.records.columnar import from_table
 from assets.records.episode import Episode
@@ -44,7 +43,7 @@ def load_source(folder: Path) -> Source:
     parquet: Any = pq
     try:
         episodes = from_table(parquet.read_table(folder / nested), record_type=Episode)
-    except (OSError, KeyError, ValidationError) as error:
+    except (OSError, KeyError, ValueError) as error:
         told = f"The release {folder} cannot be read ({type(error).__name__}); was it made by another version of this program?"
         raise AnnotationError(told) from error
     return Source(manifest.variant, manifest.version, manifest.digest, tuple(episodes))

@@ -8,7 +8,7 @@ from statistics import fmean
 from assets.chance import Chance
 from assets.records.annotation import StudyKind
 from pipelines.annotation.problems import AnnotationError
-from pipelines.annotation.records import AnswerSheet, Key, Study, Task
+from pipelines.annotation.records import STUDY_NAME, AnswerSheet, Key, Study, Task
 from pipelines.annotation.sampling import Target, sized, stratified
 from pipelines.annotation.source import Source, dialogues
 from pipelines.annotation.units import NONE, Draft, Unit, as_control, exposure_units, integrity_units, truth_units
@@ -39,17 +39,18 @@ def paper_target(kind: StudyKind) -> Target:
 
 def make_study(order: Order, source: Source, *, run: FinishedRun | None = None) -> tuple[Study, tuple[Key, ...]]:
     """Draw the study and the key that stays apart from it. Raises AnnotationError when there is nothing to draw from."""
-    _check_names(order.annotators)
+    _check_names(order)
     units = _units(order, source, run)
     if not units:
         raise AnnotationError(f"{source.name} has nothing to annotate for a study of {order.kind}.")
-    target = replace(order.target, controls=0.0) if order.kind == "truth" else order.target
     each = fmean(len(unit.drafts) for unit in units)
+    can = fmean(bool(draft.others) for unit in units for draft in unit.drafts)
+    target = replace(order.target, controls=order.target.controls * can)
     sizing = sized(target, population=len(units), items_per_unit=each, unit=UNIT_NAMES[order.kind])
     chance = Chance(order.seed, "annotation", order.kind, source.digest)
     drawn = stratified(units, size=sizing.units, stratum=lambda unit: unit.stratum, chance=chance)
     groups = [list(unit.drafts) for unit in chance.shuffled(drawn)]
-    _plant(groups, kind=order.kind, share=target.controls, chance=chance)
+    planted = _plant(groups, order, chance=chance)
     tasks, keys = _numbered(groups)
     study = Study(
         name=order.name,
@@ -60,13 +61,18 @@ def make_study(order: Order, source: Source, *, run: FinishedRun | None = None) 
         run=run.manifest.run_id if run else "",
         seed=order.seed,
         annotators=order.annotators,
-        sizing=sizing.sentences,
+        sizing=(*sizing.sentences, *planted),
         tasks=tasks,
     )
     return study, keys
 
 
-def _check_names(names: Sequence[str]) -> None:
+def _check_names(order: Order) -> None:
+    if not re.fullmatch(STUDY_NAME, order.name):
+        raise AnnotationError(
+            f"{order.name!r} cannot name a study; use up to 40 small letters, digits, - and _, a letter or digit first."
+        )
+    names = order.annotators
     if len(names) < 2 or len(set(names)) < len(names):
         raise AnnotationError("Agreement takes two or more annotators with different names; give --annotator for each.")
     for name in names:
@@ -82,12 +88,18 @@ def _units(order: Order, source: Source, run: FinishedRun | None) -> list[Unit]:
     return exposure_units(source) if order.kind == "exposure" else truth_units(source, seed=order.seed)
 
 
-def _plant(groups: list[list[Draft]], *, kind: StudyKind, share: float, chance: Chance) -> None:
-    """Turn a share of the items into controls, where another value can be shown."""
+def _plant(groups: list[list[Draft]], order: Order, *, chance: Chance) -> list[str]:
+    """Turn a share of the items for which another value is sure to be wrong into controls, and say how many."""
     places = [(one, two) for one, group in enumerate(groups) for two, draft in enumerate(group) if draft.others]
+    share = order.target.controls
+    planted = sorted(chance.sampled(places, round(share * len(places))))
+    for one, two in planted:
+        groups[one][two] = as_control(groups[one][two], kind=order.kind, chance=chance)
+    if not share or not places:
+        return []
     total = sum(map(len, groups))
-    for one, two in sorted(chance.sampled(places, round(share * total))):
-        groups[one][two] = as_control(groups[one][two], kind=kind, chance=chance)
+    sure = f"{100 * share:g} % of the {len(places)} for which another value is sure to be wrong"
+    return [f"{len(planted)} of {total} items are planted: {sure}."]
 
 
 def _numbered(groups: Sequence[Sequence[Draft]]) -> tuple[tuple[Task, ...], tuple[Key, ...]]:

@@ -13,6 +13,7 @@ from assets.records.annotation import StudyKind
 from assets.records.episode import Episode, EpisodeQuestion
 from pipelines.annotation.records import Fact, Label, Passage
 from pipelines.annotation.source import Dialogue, Source
+from pipelines.evaluation.simulator import state_at
 
 GUIDES = Path(__file__).with_name("guides.yaml")
 BEST: dict[StudyKind, str] = {"exposure": "2", "integrity": "0"}
@@ -83,26 +84,24 @@ def _exposed(episode: Episode, period: int) -> Iterator[Draft]:
                 labels=scale("exposure"),
                 text=session.query,
                 expected=BEST["exposure"],
-                others=tuple(
-                    choice for choice in episode.state_schema.choices[name] if choice not in (value, before.get(name))
-                ),
+                others=_others(episode, name, value, before.get(name)),
             )
 
 
 def integrity_units(sessions: Sequence[tuple[Episode, Dialogue]]) -> list[Unit]:
-    """A session of a run with an item for each variable of its user; strata: users."""
+    """A session of a run with an item for each variable of its user, as it was at that time; strata: users."""
     return [Unit(episode.user_id, tuple(_held(episode, dialogue))) for episode, dialogue in sessions]
 
 
 def _held(episode: Episode, dialogue: Dialogue) -> Iterator[Draft]:
     period, number = dialogue[0].period, dialogue[0].session
-    told = episode.periods[period].sessions[number].exposed_states
+    session = episode.periods[period].sessions[number]
     passages = tuple(
         Passage(speaker=speaker, text=text)
         for turn in dialogue
         for speaker, text in (("user", turn.message), ("assistant", turn.reply))
     )
-    for name, value in episode.periods[period].state.items():
+    for name, value in state_at(episode, session, period=period).items():
         yield Draft(
             user_id=episode.user_id,
             period=period,
@@ -113,7 +112,7 @@ def _held(episode: Episode, dialogue: Dialogue) -> Iterator[Draft]:
             labels=scale("integrity"),
             text=dialogue[0].message,
             expected=BEST["integrity"],
-            others=tuple(choice for choice in episode.state_schema.choices[name] if choice != value) if name in told else (),
+            others=_others(episode, name, value) if name in session.exposed_states else (),
         )
 
 
@@ -151,6 +150,10 @@ def as_control(draft: Draft, *, kind: StudyKind, chance: Chance) -> Draft:
     value = chance.chosen(draft.others)
     facts = tuple(Fact(name=fact.name, value=value) if fact.name == VALUE else fact for fact in draft.facts)
     return replace(draft, facts=facts, expected=WORST[kind], control=True)
+
+
+def _others(episode: Episode, name: str, *known: str | None) -> tuple[str, ...]:
+    return tuple(choice for choice in episode.state_schema.choices[name] if choice not in known)
 
 
 def _value(name: str, value: str) -> tuple[Fact, Fact]:

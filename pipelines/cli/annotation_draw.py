@@ -7,7 +7,7 @@ from pipelines.annotation.folder import StudyFolder
 from pipelines.annotation.problems import AnnotationError
 from pipelines.annotation.sampling import Target
 from pipelines.annotation.source import load_source
-from pipelines.annotation.study import NAME, Order, make_study, paper_target
+from pipelines.annotation.study import Order, make_study, paper_target
 from pipelines.cli.annotate import Sampling
 from pipelines.cli.annotation_work import in_one_sentence, studies
 from pipelines.cli.diff import source_folder
@@ -46,8 +46,6 @@ def _kind(asked: str) -> StudyKind:
 
 
 def _target(kind: StudyKind, sampling: Sampling) -> Target:
-    if sampling.name and not NAME.fullmatch(sampling.name.replace(".", "-")):
-        raise Problem(f"{sampling.name!r} cannot name a study; use up to 40 small letters, digits, - and _.")
     if sampling.paper:
         return paper_target(kind)
     if not 0 < sampling.expected < 1 or not sampling.half_width:

@@ -10,8 +10,9 @@ from rich.markdown import Markdown
 
 from dataset_card.errata import ERRATA
 from dataset_card.shelf import FolderShelf
+from dataset_card.sinks import write_durably
 from pipelines.annotation.dry_run import fill_in
-from pipelines.annotation.folder import PAGES, StudyFolder, write_durably
+from pipelines.annotation.folder import PAGES, StudyFolder
 from pipelines.annotation.intake import take_in
 from pipelines.annotation.label_studio import exported
 from pipelines.annotation.page import annotation_page
@@ -138,10 +139,11 @@ def hand_over(name: str, adjudicator: str) -> None:
         raise Problem(f"{adjudicator!r} cannot name an adjudicator; use up to 40 letters, digits, - and _.")
     with in_one_sentence():
         sheet = adjudicator_sheet(_collected(folder), adjudicator)
-        there = {one.annotator: one.answers for one in folder.sheets() if one.role == "adjudicator"}
-        if set(there) - {adjudicator}:
-            raise AnnotationError(f"{', '.join(there)} adjudicates this study already.")
-        folder.save(sheet.model_copy(update={"answers": there.get(adjudicator, {})}))
+        there = next((one for one in folder.sheets() if one.role == "adjudicator"), sheet)
+        if there.annotator != adjudicator:
+            raise AnnotationError(f"{there.annotator} adjudicates this study already.")
+        # Answers stay, and whoever gave them, a person or a model in a dry run.
+        folder.save(there.model_copy(update={"items": sheet.items}))
     print(f"{adjudicator} gets {len(sheet.items or ())} items. Next: amemgym annotate serve {name}")
 
 

@@ -41,7 +41,7 @@ def up(
 
 @app.command("generate")
 def generate(
-    variant: Annotated[str, typer.Argument(help="demo, base, extra, or a recipe file of your own.")],
+    variant: Annotated[str, typer.Argument(help="demo, base, extra, or the name of a recipe file of your own, without .yaml.")],
     overrides: Annotated[
         Optional[list[str]],
         typer.Option("--set", metavar="FIELD=VALUE", help="Override a field of the recipe, as in --set num_users=3."),

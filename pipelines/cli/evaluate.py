@@ -9,11 +9,10 @@ from rich.markdown import Markdown
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from assets.ports import BudgetReached, EndpointError
-from assets.records.recipe import Budget
 from pipelines.cli.evaluation import Choices
 from pipelines.cli.problems import Problem
 from pipelines.evaluation.boards import all_boards, write_board
-from pipelines.evaluation.command import Order, Watch, carry_out, runs_folder
+from pipelines.evaluation.command import Order, Watch, budget_of, carry_out, runs_folder
 from pipelines.evaluation.compare import compared, comparison
 from pipelines.evaluation.folder import PAGE, FinishedRun, read_run
 from pipelines.evaluation.forecast import Forecast
@@ -29,8 +28,7 @@ T = TypeVar("T")
 
 def orders_of(dataset: str, assistants: Sequence[str], choices: Choices) -> list[Order]:
     """One order for each assistant. Raises Problem for a budget of nothing."""
-    if choices.max_cost == 0 or choices.max_tokens == 0:
-        raise Problem("A budget of 0 lets no call through; leave --max-cost and --max-tokens out, or use --offline.")
+    budget = in_one_sentence(lambda: budget_of(max_cost_usd=choices.max_cost, max_tokens=choices.max_tokens))
     options = Options(
         model=choices.model,
         embedding_model=choices.embedding_model,
@@ -45,7 +43,7 @@ def orders_of(dataset: str, assistants: Sequence[str], choices: Choices) -> list
             options,
             users=choices.users,
             replayed=choices.replay,
-            budget=Budget(max_cost_usd=choices.max_cost, max_tokens=choices.max_tokens),
+            budget=budget,
             users_at_once=max(1, choices.concurrency),
             cache="replay" if choices.offline else "use",
         )
@@ -62,7 +60,7 @@ def evaluate_all(orders: Sequence[Order]) -> list[FinishedRun]:
     for run in runs:
         say(console, f"{run.manifest.run_id}: {latency_words(run)} Page: {place / run.manifest.run_id / PAGE}")
     if len(runs) > 1:
-        say(console, f"All of them: {write_board(compared(runs), place=place)}")
+        say(console, f"All of them: {in_one_sentence(lambda: write_board(compared(runs), place=place))}")
     return runs
 
 

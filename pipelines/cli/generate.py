@@ -12,6 +12,7 @@ import dagster as dg
 from rich.console import Console
 
 from assets.interruption import STOPPED
+from assets.recipe import stand_in
 from assets.recipes import units
 from assets.records.recipe import Recipe
 from pipelines.cli.problems import Problem
@@ -47,6 +48,8 @@ def generate_variant(recipe: Recipe, manner: Manner) -> Path:
     console = Console(stderr=True)
     started = time.monotonic()
     with LiveProgress(console) as progress, _workshop(home(), manner, progress) as workshop:
+        if sentence := stand_in(recipe.models, embedded_model=workshop.embedded_model):
+            console.print(sentence, highlight=False, soft_wrap=True)
         instance = dagster_instance()
         *earlier, last = phases(recipe, version=manner.version)
         for phase in earlier:

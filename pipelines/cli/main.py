@@ -49,7 +49,7 @@ SetOption = Annotated[
 
 @app.command()
 def generate(
-    variant: Annotated[str, typer.Argument(help="demo, base, extra, or a recipe file of your own.")],
+    variant: Annotated[str, typer.Argument(help="demo, base, extra, or the name of a recipe file of your own, without .yaml.")],
     overrides: SetOption = None,
     model: Annotated[str, typer.Option(help="One model for every role, in place of the recipe's.")] = "",
     concurrency: Annotated[int, typer.Option(min=1, help="Users worked on at once.")] = 32,

@@ -2,8 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Generator, Sequence
-from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, closing, contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -17,8 +17,9 @@ except ModuleNotFoundError as error:
 
 SCHEMES = ("postgresql+psycopg2://", "postgresql://")
 TYPES = {"TEXT": "TEXT", "INTEGER": "BIGINT", "REAL": "DOUBLE PRECISION"}
-# A worker whose machine vanished without a word is given up after a minute, with whatever it held.
+# A worker whose machine vanished without a word is given up after a minute, with whatever it held; and so is a server.
 LIVELINESS = "-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3"
+PATIENCE = "connect_timeout=10 keepalives_idle=30 keepalives_interval=10 keepalives_count=3 tcp_user_timeout=60000"
 POLL_SECONDS = 0.2
 BYTEA, NUMERIC = 17, 1700
 
@@ -60,9 +61,9 @@ class PostgresConnection:
 
 @dataclass(frozen=True)
 class Postgres:
-    """The Database port over one schema. `dsn` may hold a password and is never told."""
+    """The Database port over one schema. `dsn` may hold a password and is never told; what it says of patience counts."""
 
-    dsn: str
+    dsn: str = field(repr=False)
     schema: str
 
     def __str__(self) -> str:
@@ -85,7 +86,9 @@ class Postgres:
 
     def connect(self, tables: Sequence[Table]) -> PostgresConnection:
         """Connect; schema and tables are made where they are missing. Raises psycopg2.Error."""
-        raw = psycopg2.connect(self.dsn, options=f"{LIVELINESS} -c search_path={self.schema}", application_name="amemgym")
+        options = f"{LIVELINESS} -c search_path={self.schema}"
+        words: dict[str, Any] = {**extensions.parse_dsn(self.dsn), "options": options, "application_name": "amemgym"}
+        raw = psycopg2.connect(PATIENCE, **words)
         raw.autocommit = True
         for number, name, cast in ((BYTEA, "BYTES", _as_bytes), (NUMERIC, "FLOAT", _as_float)):
             types: Any = extensions  # has no complete types
@@ -107,8 +110,10 @@ class Postgres:
         return f"The database {self._where} cannot be used ({words}); mend it or correct {VARIABLE}, and run again."
 
     def lost(self, error: Exception) -> bool:
-        """Whether the server hung up, as it does when it restarts."""
-        return isinstance(error, (psycopg2.OperationalError, psycopg2.InterfaceError))
+        """Whether the server hung up or is not back yet, as when it restarts; it gives no code then, or one of these."""
+        gone = isinstance(error, (psycopg2.OperationalError, psycopg2.InterfaceError))
+        code: str = getattr(error, "pgcode", None) or ""
+        return gone and (not code or code.startswith(("08", "57P")))
 
     def locked(self) -> AbstractAsyncContextManager[object]:
         """A lock of a session, which the server drops with the session."""
@@ -131,13 +136,13 @@ class Postgres:
     @contextmanager
     def _once(self) -> Generator[PostgresConnection]:
         try:
-            connection = self.connect([])
+            with closing(self.connect([])) as connection:
+                yield connection
         except psycopg2.Error as error:
-            raise StoreError(self.diagnose(error)) from error
-        try:
-            yield connection
-        finally:
-            connection.close()
+            sentence = self.diagnose(error)
+            if sentence is None:
+                raise
+            raise StoreError(sentence) from error
 
     def _create(self, connection: PostgresConnection, table: Table) -> None:
         if self._columns(connection, table).issuperset({"key", *table.columns}):
@@ -155,15 +160,19 @@ class Postgres:
 
 
 def open_postgres(url: str, *, schema: str) -> Postgres:
-    """The database of an address. Raises StoreError when it is none of a Postgres."""
+    """The database of an address. Raises StoreError when it is none of a Postgres, without its words: they may be secret."""
     scheme = next((scheme for scheme in SCHEMES if url.startswith(scheme)), None)
-    dsn = f"postgresql://{url.removeprefix(scheme)}" if scheme else ""
+    rest = url.removeprefix(scheme or "")
+    user, at, place = rest.partition("@")
+    if scheme and ("@" in place or (at and "/" in user)):  # the driver would take the rest of a password for a host
+        raise StoreError(f"{VARIABLE} cannot be read as an address; in a password write %40 for @ and %2F for /.")
     try:
-        if extensions.parse_dsn(dsn):
-            return Postgres(dsn, schema)
+        parts = extensions.parse_dsn(f"postgresql://{rest}") if scheme else {}
     except psycopg2.ProgrammingError:
-        pass  # its words repeat the address, which may hold a password
-    raise StoreError(f"{VARIABLE} must be an address such as postgresql+psycopg2://user:password@host:5432/database.")
+        parts = {}  # its words repeat the address
+    if not parts or not parts.get("port", "5432").replace(",", "").isdigit():
+        raise StoreError(f"{VARIABLE} must be an address such as postgresql+psycopg2://user:password@host:5432/database.")
+    return Postgres(f"postgresql://{rest}", schema)
 
 
 def _own_marks(sql: str) -> str:

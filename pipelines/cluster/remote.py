@@ -2,19 +2,19 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from typing import Any, cast
-
-import httpx2
+from typing import Any
 
 from pipelines.cli.generate import Phase
 from pipelines.cli.problems import Problem
+from pipelines.cluster.web_server import WebServer
 
 LOOK_SECONDS = 2.0
-PATIENCE_SECONDS = 300.0
-REPOSITORIES = "{ repositoriesOrError { ... on RepositoryConnection { nodes { name location { name } } } } }"
+REPOSITORIES = """
+{ repositoriesOrError { __typename ... on RepositoryConnection { nodes { name location { name } } }
+  ... on PythonError { message } } }"""
 LAUNCH_RUN = """
 mutation ($params: ExecutionParams!) { launchRun(executionParams: $params) { __typename
   ... on LaunchRunSuccess { run { runId } } ... on RunConfigValidationInvalid { errors { message } }
@@ -23,22 +23,21 @@ LAUNCH_BACKFILL = """
 mutation ($params: LaunchBackfillParams!) { launchPartitionBackfill(backfillParams: $params) { __typename
   ... on LaunchBackfillSuccess { backfillId } ... on PythonError { message } } }"""
 RUNS = """
-query ($filter: RunsFilter!) { runsOrError(filter: $filter, limit: 1) { ... on Runs { results {
+query ($filter: RunsFilter!) { runsOrError(filter: $filter, limit: 1) { __typename ... on Runs { results {
   runId status tags { key value } assetMaterializations { metadataEntries { label
-  ... on PathMetadataEntry { path } ... on TextMetadataEntry { text } } } } } } }"""
+  ... on PathMetadataEntry { path } ... on TextMetadataEntry { text } } } } } ... on PythonError { message } } }"""
 BACKFILL = """
-query ($id: String!) { partitionBackfillOrError(backfillId: $id) { ... on PartitionBackfill {
-  status numPartitions error { message } partitionStatusCounts { runStatus count } } } }"""
+query ($id: String!) { partitionBackfillOrError(backfillId: $id) { __typename ... on PartitionBackfill {
+  status numPartitions error { message } partitionStatusCounts { runStatus count } } ... on PythonError { message } } }"""
 OVER = ("COMPLETED_SUCCESS", "COMPLETED_FAILED", "COMPLETED", "FAILED", "CANCELED")
 
 
 @dataclass(frozen=True)
 class Deployment:
-    """A Dagster web server. `tell` is given a line now and then."""
+    """The project behind a Dagster web server. `tell` is given a line now and then."""
 
     url: str
     tell: Callable[[str], None]
-    client: httpx2.Client = field(default_factory=lambda: httpx2.Client(timeout=60))
 
     def make(self, phases: Sequence[Phase]) -> str:
         """Run the phases one after another, equal jobs together; the release's folder. Raises Problem."""
@@ -52,11 +51,15 @@ class Deployment:
         return folder
 
     @cached_property
+    def _server(self) -> WebServer:
+        return WebServer(self.url)
+
+    @cached_property
     def _repository(self) -> dict[str, str]:
         """The project, which is all that this Dagster has."""
-        nodes: list[dict[str, Any]] = self._ask(REPOSITORIES)["repositoriesOrError"].get("nodes", [])
+        nodes: list[dict[str, Any]] = self._server.ask(REPOSITORIES, key="nodes")["nodes"]
         if not nodes:
-            raise Problem(f"Dagster on {self.url} has no code loaded; its log says why.")
+            raise Problem(f"Dagster on {self._server.address} has no code loaded; its log says why.")
         return {"repositoryLocationName": nodes[0]["location"]["name"], "repositoryName": nodes[0]["name"]}
 
     def _run(self, phase: Phase) -> str:
@@ -66,14 +69,11 @@ class Deployment:
             "runConfigData": {"ops": phase.config},
             "executionMetadata": {"tags": tags},
         }
-        launched = self._ask(LAUNCH_RUN, params=params)["launchRun"]
-        if "run" not in launched:
-            raise Problem(f"{phase.job} cannot be started: {_words(launched)}")
-        run_id = launched["run"]["runId"]
+        run_id = self._server.launch(LAUNCH_RUN, key="run", what=phase.job, params=params)["run"]["runId"]
         self.tell(f"{phase.job} of {phase.partition}: run {run_id}")
         run = self._last_try(run_id)
         if run["status"] != "SUCCESS":
-            raise Problem(f"{phase.job} of {phase.partition} did not succeed; see {self.url}/runs/{run['runId']}")
+            raise Problem(f"{phase.job} of {phase.partition} did not succeed; see {self._server.address}/runs/{run['runId']}")
         entries = [entry for made in run["assetMaterializations"] for entry in made["metadataEntries"]]
         return next((entry.get("path") or entry.get("text") or "" for entry in entries if entry["label"] == "folder"), "")
 
@@ -81,7 +81,10 @@ class Deployment:
         """Wait for the run, or for the one that was started in its place."""
         while True:
             again = self._runs({"tags": [{"key": "dagster/root_run_id", "value": run_id}]})
-            run = (again or self._runs({"runIds": [run_id]}))[0]
+            runs = again or self._runs({"runIds": [run_id]})
+            if not runs:
+                raise Problem(f"Run {run_id} is no longer known on {self._server.address}; somebody deleted it.")
+            run = runs[0]
             tags = {tag["key"]: tag["value"] for tag in run["tags"]}
             ended = run["status"] in ("SUCCESS", "CANCELED")
             if ended or (run["status"] == "FAILURE" and tags.get("dagster/will_retry") == "false"):
@@ -89,17 +92,15 @@ class Deployment:
             time.sleep(LOOK_SECONDS)
 
     def _runs(self, chosen: dict[str, Any]) -> list[dict[str, Any]]:
-        return self._ask(RUNS, filter=chosen)["runsOrError"]["results"]
+        return self._server.ask(RUNS, key="results", filter=chosen)["results"]
 
     def _backfill(self, job: str, partitions: Sequence[str]) -> None:
         selector = {"partitionSetName": f"{job}_partition_set", "repositorySelector": self._repository}
-        launched = self._ask(LAUNCH_BACKFILL, params={"selector": selector, "partitionNames": list(partitions)})
-        told = launched["launchPartitionBackfill"]
-        if "backfillId" not in told:
-            raise Problem(f"{job} cannot be started: {_words(told)}")
-        page = f"{self.url}/runs/b/{told['backfillId']}"
+        params = {"selector": selector, "partitionNames": list(partitions)}
+        backfill_id: str = self._server.launch(LAUNCH_BACKFILL, key="backfillId", what=job, params=params)["backfillId"]
+        page = f"{self._server.address}/runs/b/{backfill_id}"
         self.tell(f"{job}: {len(partitions)} work units, {page}")
-        if self._made(told["backfillId"], job=job) < len(partitions):
+        if self._made(backfill_id, job=job) < len(partitions):
             raise Problem(f"Not all work units of {job} could be made; see {page}")
 
     def _made(self, backfill_id: str, *, job: str) -> int:
@@ -109,7 +110,7 @@ class Deployment:
         """
         before = ""
         while True:
-            found = self._ask(BACKFILL, id=backfill_id)["partitionBackfillOrError"]
+            found = self._server.ask(BACKFILL, key="partitionStatusCounts", id=backfill_id)
             counts = {count["runStatus"].lower(): count["count"] for count in found["partitionStatusCounts"] if count["count"]}
             now = ", ".join(f"{count} {name}" for name, count in counts.items())
             if now != before:
@@ -118,24 +119,3 @@ class Deployment:
                 return counts.get("success", 0)
             before = now
             time.sleep(LOOK_SECONDS)
-
-    def _ask(self, query: str, **variables: Any) -> dict[str, Any]:
-        give_up = time.monotonic() + PATIENCE_SECONDS
-        while True:
-            try:
-                answer = self.client.post(f"{self.url}/graphql", json={"query": query, "variables": variables})
-                answer.raise_for_status()
-                break
-            except httpx2.HTTPError as error:
-                if time.monotonic() > give_up:
-                    raise Problem(f"There is no Dagster on {self.url} ({error}); start it with: amemgym cluster up") from error
-            time.sleep(LOOK_SECONDS)
-        content = answer.json()
-        if content.get("errors"):
-            raise Problem(f"Dagster on {self.url} refused: {content['errors'][0]['message']}")
-        return content["data"]
-
-
-def _words(told: dict[str, Any]) -> str:
-    errors = cast(list[dict[str, str]], told.get("errors") or [told])
-    return "; ".join(error.get("message") or told["__typename"] for error in errors)

@@ -14,7 +14,10 @@ from pipelines.resources.ledger import Ledger, Spent, spent_so_far
 COLUMNS = {"variant": "TEXT", "holder": "INTEGER", "calls": "INTEGER"}
 LOCKS = 4202  # the class of advisory locks that stand for living sessions
 LOOK_SECONDS = 0.2
-FORGET_DEAD = f"DELETE FROM under_way WHERE holder <> ? AND pg_try_advisory_xact_lock({LOCKS}, CAST(holder AS INTEGER))"
+# A number of a session is given again: a row of ours with another key is left over from a dead one.
+FORGET_DEAD = (
+    f"DELETE FROM under_way WHERE key <> ? AND (holder = ? OR pg_try_advisory_xact_lock({LOCKS}, CAST(holder AS INTEGER)))"
+)
 ELSEWHERE = "SELECT COALESCE(SUM(calls), 0) FROM under_way WHERE variant = ? AND key <> ?"
 KEEP = (
     "INSERT INTO under_way (key, value, variant, holder, calls) VALUES (?, ?, ?, ?, ?) "
@@ -43,7 +46,7 @@ class SharedTill:
 
     async def leave(self) -> None:
         """A call has ended. Raises StoreError."""
-        await self._store.run(partial(self._note, change=-1))
+        await self._store.run(self._leave)
         self._came_home.set()
         self._came_home = asyncio.Event()
 
@@ -54,22 +57,30 @@ class SharedTill:
                 await self._came_home.wait()
 
     def _enter(self, connection: Connection, *, allowed: Allowed) -> tuple[bool, Spent]:
+        calls = self.under_way
         with connection.writing():
-            holder: int = connection.execute("SELECT pg_backend_pid()").fetchone()[0]
-            connection.execute(FORGET_DEAD, (holder,))
+            connection.execute(FORGET_DEAD, (self._name, _session(connection)))
             elsewhere = int(connection.execute(ELSEWHERE, (self._variant, self._name)).fetchone()[0])
             spent = spent_so_far(connection, self._variant, before=self._spent)
-            entered = allowed(spent, self.under_way + elsewhere)
+            entered = allowed(spent, calls + elsewhere)
             if entered:
-                self._note(connection, change=1)
+                self._note(connection, calls=calls + 1)
+        self.under_way = calls + entered  # now that it holds: a transaction that got lost is made once more
         return entered, spent
 
-    def _note(self, connection: Connection, *, change: int) -> None:
-        holder: int = connection.execute("SELECT pg_backend_pid()").fetchone()[0]
-        connection.execute(f"SELECT pg_try_advisory_lock({LOCKS}, CAST(? AS INTEGER))", (holder,))
-        calls = self.under_way + change
-        connection.execute(KEEP, (self._name, b"", self._variant, holder, calls))
+    def _leave(self, connection: Connection) -> None:
+        calls = self.under_way - 1
+        self._note(connection, calls=calls)
         self.under_way = calls
+
+    def _note(self, connection: Connection, *, calls: int) -> None:
+        holder = _session(connection)
+        connection.execute(f"SELECT pg_try_advisory_lock({LOCKS}, CAST(? AS INTEGER))", (holder,))
+        connection.execute(KEEP, (self._name, b"", self._variant, holder, calls))
+
+
+def _session(connection: Connection) -> int:
+    return connection.execute("SELECT pg_backend_pid()").fetchone()[0]
 
 
 def _nothing(connection: Connection) -> None:

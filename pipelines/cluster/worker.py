@@ -1,5 +1,6 @@
 """The Celery app of a worker: `celery -A pipelines.cluster.worker worker -Q dagster -c 2`."""
 
+import logging
 import os
 from typing import Any
 
@@ -17,8 +18,12 @@ SETTINGS: dict[str, object] = {
     "result_expires": 30 * 86_400,  # after that, a run that still lasts would look like a lost one
 }
 
+BROKER = os.environ.get(VARIABLE, "").strip()
+if not BROKER:
+    raise SystemExit(f"{VARIABLE} is not set; give the address of the broker that all share, as in redis://host:6379/0.")
+# At INFO, where Celery's own lines are, the client writes every call's whole address, and an address may hold a secret.
+logging.getLogger("httpx2").setLevel(logging.WARNING)
 
-BROKER = os.environ.get(VARIABLE, "")
 making: Any = dagster_celery.make_app  # these two have no complete types
 tasks: Any = dagster_celery.tasks
 

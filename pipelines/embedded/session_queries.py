@@ -33,7 +33,7 @@ def initial(task: Task) -> dict[str, Any]:
     state, schema = _among(task, "initial_state")
     others: list[str] = task.data("other_variables") if "other_variables" in task.blocks else []
     scene = Scene(task.text("user_profile"), {**schema, **_known(others)}, task.chance("queries"))
-    groups = [list(state)] if "all in one query" in task.request else chance_groups(list(state), scene)
+    groups = [list(state)] if "a single message" in task.request else chance_groups(list(state), scene)
     drafts = [{name: state[name] for name in group} for group in groups]
     return {"queries": [{"exposed_states": exposed, "query": _from_cues(exposed, scene)} for exposed in drafts]}
 

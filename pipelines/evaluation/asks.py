@@ -34,12 +34,12 @@ class ChoiceReply(BaseModel):
 class Ask(Generic[T]):
     """A question and how its answer is read. `read` raises ValueError with a sentence for the assistant.
 
-    `salvage` takes what can be used from an answer that could not be read as a whole.
+    `salvage` takes what can be used from the two replies of an answer that could not be read as a whole.
     """
 
     question: Question
     read: Callable[[str], T]
-    salvage: Callable[[str], T | None] = lambda reply: None
+    salvage: Callable[[str, str], T | None] = lambda first, second: None
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ async def _put(ask: Ask[T], answer: Callable[[Question], Awaitable[str]]) -> Out
     try:
         return Outcome(ask.read(second), second, 2, "")
     except ValueError as problem:
-        return Outcome(ask.salvage(second), second, 2, str(problem))
+        return Outcome(ask.salvage(first, second), second, 2, str(problem))
 
 
 def shuffled_options(question: EpisodeQuestion, *path: object) -> list[AnswerChoice]:
@@ -112,7 +112,11 @@ def states_ask(choices: Mapping[str, Sequence[str]], *, may_not_know: bool) -> A
     prompt = load_prompt("evaluation/tell_states").render(state_schema=offered, unknown=UNKNOWN if may_not_know else "")
     shape: Shape[dict[str, str]] = Shape(one_of_each(offered))
     question = _question(prompt, about="; ".join(name.replace("_", " ") for name in choices), schema=shape.json_schema)
-    return Ask(question, lambda reply: _states(reply, shape), salvage=lambda reply: _legal(reply, offered))
+
+    def salvage(first: str, second: str) -> dict[str, str]:
+        return {**_legal(first, offered), **_legal(second, offered)}
+
+    return Ask(question, lambda reply: _states(reply, shape), salvage)
 
 
 def _question(prompt: RenderedPrompt, *, about: str, schema: dict[str, object]) -> Question:

@@ -1,5 +1,6 @@
 """One evaluation from end to end: read and check, forecast, run or go on, score, write."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -41,6 +42,14 @@ class Watch:
 
     begun: Callable[[RunManifest, Forecast], None] = field(default=lambda manifest, size: None)
     step: Callable[[str], None] = field(default=lambda key: None)
+
+
+def budget_of(*, max_cost_usd: float | None, max_tokens: int | None) -> Budget:
+    """The limits of a run, None for none. Raises EvaluationError for one that is no number above 0."""
+    for limit in (max_cost_usd, max_tokens):
+        if limit is not None and not 0 < limit < math.inf:
+            raise EvaluationError(f"A budget of {limit:g} lets no call through or has no end; raise it above 0, or give none.")
+    return Budget(max_cost_usd=max_cost_usd, max_tokens=max_tokens)
 
 
 def runs_folder(place: Home) -> Path:

@@ -4,16 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from assets.intervals import Tallies
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.intervals import Paired, paired
+from pipelines.evaluation.labels import labels
 from pipelines.evaluation.metrics import METRICS
 from pipelines.evaluation.policies import PolicyRow, policy_rows
 from pipelines.evaluation.problems import EvaluationError
 from pipelines.evaluation.report import leaderboard, ordered
 from pipelines.evaluation.results import tally_of
+from pipelines.evaluation.tallies import MEMORY_COUNTS
 from pipelines.evaluation.telling import figure, shown, table, words
 
-TOLD_APART_BY = ("mode", "model", "attempt", "seed", "users")
 COMPARED = ("overall", "memory", "write_failure", "read_failure", "utilization_failure")
 
 
@@ -37,13 +39,19 @@ class Comparison:
 
 def compared(runs: Sequence[FinishedRun]) -> Comparison:
     """Compare the runs. Raises EvaluationError for runs that share no dataset or no users."""
-    users, board, names = common_users(runs), ordered(runs), labels(runs)
+    users, names = common_users(runs), labels(runs)
+    tallies = {run.manifest.run_id: counts_of(run, users=users) for run in runs}
+    board = [run.manifest for run in ordered(runs)]
+    metrics = {name: METRICS[name] for name in COMPARED}
     # The worse run first, so that most differences are gains.
     pairs = [
-        Pair(f"{names[first.manifest.run_id]} minus {names[second.manifest.run_id]}", differences(second, first, users=users))
-        for first, second in combinations(board, 2)
+        Pair(
+            f"{names[better.run_id]} minus {names[worse.run_id]}",
+            paired(metrics, (tallies[worse.run_id], tallies[better.run_id]), seed=worse.seed),
+        )
+        for better, worse in combinations(board, 2)
     ]
-    return Comparison(tuple(runs), users, tuple(pairs), tuple(policy_rows(runs, users=users)))
+    return Comparison(tuple(runs), users, tuple(pairs), tuple(policy_rows(runs, tallies=tallies)))
 
 
 def common_users(runs: Sequence[FinishedRun]) -> tuple[str, ...]:
@@ -57,26 +65,10 @@ def common_users(runs: Sequence[FinishedRun]) -> tuple[str, ...]:
     return users
 
 
-def differences(first: FinishedRun, second: FinishedRun, *, users: Sequence[str]) -> tuple[Paired, ...]:
-    """Second minus first, by every compared metric."""
-    tallies = tally_of(first.answers, users=users), tally_of(second.answers, users=users)
-    return tuple(paired(name, METRICS[name], tallies, seed=first.manifest.seed) for name in COMPARED)
-
-
-def labels(runs: Sequence[FinishedRun]) -> dict[str, str]:
-    """The assistant of each run by the run's id, with whatever else tells it from the other runs."""
-    facts = {run.manifest.run_id: _facts(run) for run in runs}
-    telling = [place for place in range(len(TOLD_APART_BY)) if len({fact[place] for fact in facts.values()}) > 1]
-    return {
-        run.manifest.run_id: ", ".join([run.manifest.assistant.name, *(facts[run.manifest.run_id][place] for place in telling)])
-        for run in runs
-    }
-
-
-def _facts(run: FinishedRun) -> tuple[str, ...]:
-    manifest = run.manifest
-    model, users = manifest.assistant.settings.get("model"), len(manifest.users)
-    return (manifest.mode, str(model), f"attempt {manifest.attempt}", f"seed {manifest.seed}", f"{users} users")
+def counts_of(run: FinishedRun, *, users: Sequence[str]) -> Tallies:
+    """What the compared metrics need of these users."""
+    found = tally_of(run.answers, users=users)
+    return Tallies(found.users, {name: found.counts[name] for name in MEMORY_COUNTS})
 
 
 def comparison(found: Comparison) -> str:

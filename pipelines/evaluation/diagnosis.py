@@ -15,6 +15,7 @@ from pipelines.evaluation.records import Answer, AskKind, Failure
 
 Probes = Mapping[tuple[int, str], Answer]
 Shares = dict[str, float]
+NOT_KNOWN = ("wrong", "unknown")
 
 
 def diagnosed(episode: Episode, answers: Sequence[Answer]) -> list[Answer]:
@@ -28,7 +29,9 @@ def diagnosed(episode: Episode, answers: Sequence[Answer]) -> list[Answer]:
         names = needed[answer.item]
         failure = failure_of(episode, names, forced, period=answer.period)
         unsure: Failure = failure_of(episode, names, free, period=answer.period) if free else ""
-        shares = {} if failure == "undiagnosed" else shares_of(episode, names, forced, period=answer.period)
+        # Where a probe of now is unscored only failures are told, and no lucky guesses to weigh them against: no shares then.
+        whole = failure != "undiagnosed" and all(forced[answer.period, name].status != "unscored" for name in names)
+        shares = shares_of(episode, names, forced, period=answer.period) if whole else {}
         return answer.model_copy(update={"failure": failure, "failure_if_unsure": unsure, **shares})
 
     return [told(answer) for answer in answers]
@@ -38,19 +41,17 @@ def failure_of(episode: Episode, names: Sequence[str], probes: Probes, *, period
     """The stage that lost a wrong answer which needs these variables.
 
     utilization: every needed value is known now. Otherwise the values not known now decide by their probes at the
-    period in which they were last told: write, if one was not known even then, else read. undiagnosed: a probe that
-    would decide is unscored.
+    period in which they were last told: write, if one was not known even then, else read. undiagnosed: a probe is
+    unscored without which nothing is decided, as one write failure decides alone.
     """
     now = {name: probes[period, name].status for name in names}
-    if "unscored" in now.values():
-        return "undiagnosed"
-    lost = [name for name, status in now.items() if status != "right"]
-    if not lost:
-        return "utilization"
+    lost = [name for name, status in now.items() if status in NOT_KNOWN]
     then = [probes[last_written(episode, name, period=period), name].status for name in lost]
-    if any(status in ("wrong", "unknown") for status in then):
+    if any(status in NOT_KNOWN for status in then):
         return "write"
-    return "undiagnosed" if "unscored" in then else "read"
+    if "unscored" in (*now.values(), *then):
+        return "undiagnosed"
+    return "read" if lost else "utilization"
 
 
 def shares_of(episode: Episode, names: Sequence[str], probes: Probes, *, period: int) -> Shares:

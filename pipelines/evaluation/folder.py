@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow.parquet as pq
-from pydantic import ValidationError
 
 from assets.records.base import Record
 from assets.records.columnar import from_table
-from dataset_card.sinks import ParquetSink
+from dataset_card.sinks import ParquetSink, sync, write_durably
 from pipelines.evaluation.latency import Latency
 from pipelines.evaluation.problems import EvaluationError
 from pipelines.evaluation.records import Answer, RunManifest, Turn
@@ -49,6 +48,7 @@ class RunFolder:
 
     def finish(self, run: "FinishedRun", *, report: str, page: str) -> None:
         """Write tables, reports and, last, the results."""
+        # On the disk before the results say so, because checkpoints go then.
         write_table(self.path / "answers.parquet", run.answers, kind=Answer)
         write_table(self.path / "turns.parquet", run.turns, kind=Turn)
         self.write(REPORT, report)
@@ -68,10 +68,8 @@ class RunFolder:
         self._steps.close()
 
     def write(self, name: str, text: str) -> None:
-        """Write a text file, whole or not at all."""
-        draft = self.path / f".{name}.tmp"
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(self.path / name)
+        """Write a text file, whole or not at all, and return when it is on the disk."""
+        write_durably(self.path / name, text.encode())
 
 
 @dataclass(frozen=True)
@@ -98,7 +96,8 @@ def read_run(name: str, *, runs: Path) -> FinishedRun:
             results=Results.model_validate_json((path / RESULTS).read_bytes()),
             latency=Latency.model_validate_json((path / LATENCY).read_bytes()),
         )
-    except (OSError, KeyError, ValidationError) as error:
+    # Arrow tells of a damaged file by a ValueError, as pydantic does.
+    except (OSError, KeyError, ValueError) as error:
         raise EvaluationError(f"The run {path} cannot be read ({type(error).__name__}); was it changed?") from error
 
 
@@ -115,10 +114,11 @@ def _find(name: str, *, runs: Path) -> Path:
 
 
 def write_table(path: Path, rows: Sequence[Record], *, kind: type[Record]) -> None:
-    """Write rows of one kind as Parquet; equal rows give equal bytes."""
+    """Write rows of one kind as Parquet, and return when they are on the disk; equal rows give equal bytes."""
     with ParquetSink(path, kind) as sink:
         sink.add(rows)
         sink.close(root=path.parent)
+    sync(path)
 
 
 def read_table(path: Path, *, kind: type[R]) -> list[R]:

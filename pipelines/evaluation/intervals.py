@@ -26,22 +26,21 @@ class Paired(Record):
     detectable: float | None
 
 
-def paired(name: str, metric: Metric, runs: tuple[Tallies, Tallies], *, seed: int) -> Paired:
-    """Compare two runs by one metric. Both tallies must be of the same users in the same order."""
+def paired(metrics: Mapping[str, Metric], runs: tuple[Tallies, Tallies], *, seed: int) -> tuple[Paired, ...]:
+    """Compare two runs by these metrics, all over the same draws. Both tallies must be of the same users in the same order."""
     first, second = runs
-    assert first.users == second.users
+    both, swapped = Sample.of(merged({"a": first, "b": second}), seed=seed), _swapped(first, second, seed=seed)
+    return tuple(_compared(name, metric, both, swapped) for name, metric in metrics.items())
 
-    both = Sample.of(merged({"a": first, "b": second}), seed=seed)
 
-    def gap(sums: Sums) -> Array:
-        return metric(part("b", sums)) - metric(part("a", sums))
-
-    drawn = gap(both.drawn)
+def _compared(name: str, metric: Metric, both: Sample, swapped: Sums) -> Paired:
+    apart = gap(metric)
+    drawn = apart(both.drawn)
     return Paired(
         metric=name,
-        difference=both.estimate(gap),
-        p_value=_p_value(metric, runs, seed=seed),
-        detectable=_detectable(drawn[~np.isnan(drawn)], users=len(first.users)),
+        difference=both.estimate(apart),
+        p_value=_p_value(float(apart(both.total)), apart(swapped), users=both.users),
+        detectable=_detectable(drawn[~np.isnan(drawn)], users=both.users),
     )
 
 
@@ -56,18 +55,30 @@ def part(key: str, sums: Sums) -> Sums:
     return {name[2:]: count for name, count in sums.items() if name.startswith(f"{key} ")}
 
 
-def _p_value(metric: Metric, runs: tuple[Tallies, Tallies], *, seed: int) -> float | None:
-    """A permutation test that swaps the two runs of whole users; all swaps where there are few users."""
-    first, second = runs
-    swaps = _swaps(len(first.users), seed=seed)
-    with_swaps = metric(_sum(first, 1 - swaps, second, swaps)) - metric(_sum(first, swaps, second, 1 - swaps))
-    seen = float(metric(first.total()) - metric(second.total()))
+def of_part(key: str, metric: Metric) -> Metric:
+    """The metric of the tallies under this key."""
+    return lambda sums: metric(part(key, sums))
+
+
+def gap(metric: Metric) -> Metric:
+    """How much larger the metric is of the tallies under "b" than of those under "a"."""
+    return lambda sums: metric(part("b", sums)) - metric(part("a", sums))
+
+
+def _p_value(seen: float, with_swaps: Array, *, users: int) -> float | None:
+    """A permutation test: how often the difference is as large when the runs of whole users are swapped."""
     found = with_swaps[~np.isnan(with_swaps)]
     if np.isnan(seen) or not len(found):
         return None
     at_least = int((np.abs(found) >= abs(seen) - 1e-12).sum())
-    exact = len(first.users) <= EXACT_USERS
-    return rounded(at_least / len(found) if exact else (at_least + 1) / (len(found) + 1))
+    return rounded(at_least / len(found) if users <= EXACT_USERS else (at_least + 1) / (len(found) + 1))
+
+
+def _swapped(first: Tallies, second: Tallies, *, seed: int) -> Sums:
+    """The two sides' sums under each swap, by "a" and "b" as `merged` has them; all swaps where there are few users."""
+    swaps = _swaps(len(first.users), seed=seed)
+    sides = {"a": _sum(first, 1 - swaps, second, swaps), "b": _sum(first, swaps, second, 1 - swaps)}
+    return {f"{key} {name}": count for key, sums in sides.items() for name, count in sums.items()}
 
 
 def _sum(first: Tallies, taken: Array, second: Tallies, also: Array) -> Sums:

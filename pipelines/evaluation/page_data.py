@@ -5,9 +5,10 @@ from typing import Any
 
 from assets.records.base import Record
 from assets.records.episode import Episode
-from pipelines.evaluation.compare import Comparison, labels
+from pipelines.evaluation.compare import Comparison
 from pipelines.evaluation.dataset import Dataset
 from pipelines.evaluation.folder import FinishedRun
+from pipelines.evaluation.labels import labels
 from pipelines.evaluation.records import Answer, RunManifest, Turn
 from pipelines.evaluation.report import ordered
 from pipelines.evaluation.telling import BOARD, MEANINGS, baseline_words, mode_words, settings_words
@@ -143,7 +144,7 @@ def board_data(comparison: Comparison, *, pages: Mapping[str, str]) -> Json:
         ],
         "baselines": [
             {"label": told, "estimate": plain(first.results.baselines[name])}
-            for name, told in baseline_words(first.manifest.assistant.name).items()
+            for name, told in baseline_words(names[first.manifest.run_id]).items()
         ],
         "users": len(comparison.users),
         "pairs": [{"title": pair.title, "differences": [plain(one) for one in pair.differences]} for pair in comparison.pairs],

@@ -7,7 +7,7 @@ from typing import Any
 
 from assets.records.recipe import Budget, Recipe
 from dataset_card.digests import canonical_digest
-from pipelines.evaluation.assistants.registry import EMBEDDING_KINDS, kind_version
+from pipelines.evaluation.assistants.registry import BUILT_IN, EMBEDDING_KINDS, kind_version
 from pipelines.evaluation.dataset import Dataset
 from pipelines.evaluation.records import AssistantSpec, Mode, RunManifest
 from prompts.catalogue import load_prompt, prompt_names
@@ -70,9 +70,9 @@ class Roles:
 
 def manifest_of(dataset: Dataset, spec: AssistantSpec, options: Options, *, roles: Roles) -> RunManifest:
     """The run's manifest; equal plans have equal ids."""
-    settings = {"model": roles.assistant, **spec.settings}
-    if spec.kind in EMBEDDING_KINDS:
-        settings = {"embedding_model": roles.embedding, **settings}
+    # A model that the settings leave open, also by null, is the run's.
+    models = {"model": roles.assistant} | ({"embedding_model": roles.embedding} if spec.kind in EMBEDDING_KINDS else {})
+    settings = {**spec.settings, **{name: model for name, model in models.items() if not spec.settings.get(name)}}
     mode: Mode = "off-policy" if options.replayed_run else "on-policy"
     content: dict[str, Any] = {
         "dataset": dataset.name,
@@ -94,6 +94,8 @@ def manifest_of(dataset: Dataset, spec: AssistantSpec, options: Options, *, role
         "prompts": {name: load_prompt(name).fingerprint for name in prompt_names() if name.startswith("evaluation/")},
         "generator": f"{DISTRIBUTION} {installed_version(DISTRIBUTION)}",
     }
+    if spec.kind not in BUILT_IN:
+        content["embedding"] = roles.embedding
     words = f"{dataset.name} {spec.name} {'off-policy' if options.replayed_run else ''}"
     slug = re.sub(r"[^A-Za-z0-9.]+", "-", words).strip("-")
     return RunManifest(run_id=f"{slug}-{canonical_digest(content)[:12]}", **content)

@@ -95,7 +95,10 @@ class AssistantSpec(Record):
 
 
 class RunManifest(Record):
-    """All that decides a run's results; its digest names the run."""
+    """All that decides a run's results; its digest names the run.
+
+    `embedding`: the model of `tools.embedder`, for kinds that come by entry point; built-in ones have it in their settings.
+    """
 
     format: Literal[1] = 1
     run_id: str
@@ -117,3 +120,4 @@ class RunManifest(Record):
     baselines: bool
     prompts: dict[str, str]
     generator: str
+    embedding: str = Field(default="", exclude_if=lambda name: not name)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from assets.records.estimate import Estimate
 from pipelines.evaluation.folder import FinishedRun
+from pipelines.evaluation.labels import labels
 from pipelines.evaluation.results import Results
 from pipelines.evaluation.telling import (
     BOARD,
@@ -25,19 +26,20 @@ def ordered(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
 
 def leaderboard(runs: Sequence[FinishedRun]) -> str:
     """One line for each run, the best memory first, and below them what needs no memory or has a perfect one."""
+    names = labels(runs)
     best, *_ = board = ordered(runs)
     head = ["assistant", "mode", *map(words, BOARD), "upper bound", "tokens/answer", "$/1000 answers", "s/answer", "unscored"]
     baselines = [
         [told, "baseline", shown(best.results.baselines[name]), *[""] * (len(head) - 3)]
-        for name, told in baseline_words(best.manifest.assistant.name).items()
+        for name, told in baseline_words(names[best.manifest.run_id]).items()
     ]
-    return table(head, [*map(_line, board), *baselines])
+    return table(head, [*(_line(run, names[run.manifest.run_id]) for run in board), *baselines])
 
 
-def _line(run: FinishedRun) -> list[str]:
+def _line(run: FinishedRun, name: str) -> list[str]:
     results = run.results
     return [
-        run.manifest.assistant.name,
+        name,
         run.manifest.mode,
         *(shown(results.metrics[name]) for name in BOARD),
         shown(results.baselines["upper_bound"]),
@@ -50,7 +52,8 @@ def _line(run: FinishedRun) -> list[str]:
 
 def period_table(runs: Sequence[FinishedRun], name: str) -> str:
     """One of the series, a line for each run and a column for each period."""
-    board = [(run.manifest.assistant.name, run.results.periods[name]) for run in ordered(runs)]
+    names = labels(runs)
+    board = [(names[run.manifest.run_id], run.results.periods[name]) for run in ordered(runs)]
     head = ["assistant", *map(str, range(max(len(series) for _, series in board)))]
     return table(head, [[assistant, *(figure(one.value) for one in series)] for assistant, series in board])
 

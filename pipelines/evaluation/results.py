@@ -67,8 +67,9 @@ def score(manifest: RunManifest, answers: Sequence[Answer], turns: Sequence[Turn
 
 
 def tally_of(answers: Sequence[Answer], *, users: Sequence[str]) -> Tallies:
-    """The tallies of these users over as many periods as there are."""
-    return tally(answers, users=users, periods=1 + max((answer.period for answer in answers), default=0))
+    """The tallies of these users over as many periods as they have."""
+    own = set(users)
+    return tally(answers, users=users, periods=1 + max((one.period for one in answers if one.user_id in own), default=0))
 
 
 def sample_of(answers: Sequence[Answer], manifest: RunManifest) -> Sample:

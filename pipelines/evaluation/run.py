@@ -66,6 +66,7 @@ async def _user(run: Run, episode: Episode) -> Gathered:
     baselines = asyncio.create_task(_baselines(life))
     try:
         for period in range(len(episode.periods)):
+            _raise_failure([*interviews, baselines])
             key = f"{episode.user_id}/{period}"
             lived = await kept_step(run, f"{key}/lived", PeriodLived, partial(live, life, period=period, state=state))
             state = base64.b64decode(lived.snapshot)
@@ -78,6 +79,13 @@ async def _user(run: Run, episode: Episode) -> Gathered:
         await _end([*interviews, baselines])
     gathered.answers = diagnosed(episode, gathered.answers)
     return gathered
+
+
+def _raise_failure(tasks: Sequence[asyncio.Task[Asked]]) -> None:
+    """Raise what ended one of the tasks, so that no period is paid for whose interview would only be thrown away."""
+    for task in tasks:
+        if task.done():
+            task.result()
 
 
 async def _end(tasks: Sequence[asyncio.Task[Asked]]) -> None:

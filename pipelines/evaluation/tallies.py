@@ -9,6 +9,10 @@ from pipelines.evaluation.records import Answer
 
 SCORED = ("right", "wrong", "unknown")
 STATE_KINDS = ("state", "state_or_unknown")
+LOST = ("write", "read", "utilization", "undiagnosed")
+MEMORY_KINDS = ("question", "upper_bound")
+# All that overall, memory and failures follow from. Where runs are compared, sums of these are drawn thousands of times.
+MEMORY_COUNTS = (*(f"{kind}.{what}" for kind in MEMORY_KINDS for what in ("right", "scored", "chance")), *LOST)
 
 
 def tally(answers: Sequence[Answer], *, users: Sequence[str], periods: int) -> Tallies:
@@ -69,7 +73,7 @@ def _names() -> tuple[str, ...]:
     kinds = ("question", *STATE_KINDS, "upper_bound", "options_only", "no_memory")
     each = [f"{kind}.{what}" for kind in kinds for what in ("asked", "scored", "right", "unknown", "chance")]
     fresh = [f"{kind}.fresh_{what}" for kind in STATE_KINDS for what in ("scored", "right", "chance")]
-    lost = [f"{name}{suffix}" for name in ("write", "read", "utilization", "undiagnosed") for suffix in ("", "_if_unsure")]
+    lost = [f"{name}{suffix}" for name in LOST for suffix in ("", "_if_unsure")]
     corrected = [f"{name}_corrected" for name in ("write", "read", "utilization")]
     taken = [f"question.{what}" for what in ("input_tokens", "output_tokens", "nano_usd", "unpriced")]
     return (*each, *fresh, *lost, *corrected, *taken, "question.first_option", "question.stale")

@@ -69,12 +69,17 @@ def figure(value: float | None, *, digits: int = 3) -> str:
 
 
 def settings_words(spec: AssistantSpec) -> str:
-    """An assistant's settings in one line; of long ones only the length."""
+    """An assistant's settings in one line."""
+    return ", ".join(settings_told(spec).values())
+
+
+def settings_told(spec: AssistantSpec) -> dict[str, str]:
+    """Each setting of an assistant with its name; of long ones only the length."""
     lengths = {name: len(str(value)) for name, value in spec.settings.items()}
-    return ", ".join(
-        f"{name} {value if lengths[name] <= LONGEST else f'of {lengths[name]:,} characters'}"
+    return {
+        name: f"{name} {value if lengths[name] <= LONGEST else f'of {lengths[name]:,} characters'}"
         for name, value in spec.settings.items()
-    )
+    }
 
 
 def words(name: str) -> str:

@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
-from urllib.parse import urlsplit
 
 import pyarrow as pa
 from pyarrow import fs
@@ -15,6 +14,7 @@ from pipelines.resources.redaction import Redactor
 VARIABLE = "AMEMGYM_STORE"
 SECRETS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_STORAGE_KEY", "AZURE_STORAGE_SAS_TOKEN")
 WITH_BUCKETS = ("s3", "gcs", "abfs")
+WITH_ACCOUNTS = ("abfs", "abfss")  # their addresses are abfs://CONTAINER@ACCOUNT...
 KEPT = "what was finished before is kept"
 CODE = re.compile(r"AWS Error ([A-Z_]+)")
 REFUSED = {
@@ -26,15 +26,13 @@ REFUSED = {
     "SIGNATURE_DOES_NOT_MATCH",
     "UNRECOGNIZED_CLIENT",
 }
+OF_A_STORE = re.compile(r"AWS Error|google::cloud::Status|Azure Error|HTTP status")
 NO_KEY = re.compile(r"HTTP status (401|403|412)")
 
 
 def opened(url: str) -> tuple[fs.FileSystem, str]:
     """The file system of a URL, and the path in it. Credentials are the environment's. Raises StoreError."""
-    parts = urlsplit(url)
-    if parts.username or parts.password:
-        where = f"{parts.scheme}://{parts.hostname or ''}{parts.path}"
-        raise StoreError(f"{VARIABLE} must hold no key; name {where} only, and give the key as AWS_ACCESS_KEY_ID and such.")
+    _hold_no_key(url)
     plain = url.partition("?")[0].rstrip("/")
     with told(plain):
         files, root = _file_system(url)
@@ -47,12 +45,24 @@ def opened(url: str) -> tuple[fs.FileSystem, str]:
     return files, root.rstrip("/")
 
 
+def _hold_no_key(url: str) -> None:
+    """Refuse an address with a login, wherever a / in the key may have cut it, and do not say it again."""
+    scheme, _, rest = url.partition("://")
+    before, at, _ = rest.rpartition("@")
+    if at and (scheme.lower() not in WITH_ACCOUNTS or set(before) & set(":/?@")):
+        raise StoreError(
+            f"{VARIABLE} must hold no key, and so no @; name the bucket only, as in s3://BUCKET/FOLDER or "
+            f"abfs://CONTAINER@ACCOUNT.dfs.core.windows.net, and give the key as AWS_ACCESS_KEY_ID and such."
+        )
+
+
 def _file_system(url: str) -> tuple[fs.FileSystem, str]:
     try:
         return fs.FileSystem.from_uri(url)
     except pa.ArrowInvalid as error:
         if "Unrecognized filesystem" not in str(error):
-            raise StoreError(f"{VARIABLE} cannot be read as an address: {error}.") from error
+            words = str(error).replace(url, url.partition("?")[0])
+            raise StoreError(f"{VARIABLE} cannot be read as an address: {words}.") from None  # options may be secret
     import fsspec  # pyright: ignore[reportMissingTypeStubs]
 
     try:
@@ -70,6 +80,12 @@ def told(address: str) -> Generator[None, None, None]:
     except OSError as error:
         if isinstance(error, (FileNotFoundError, StoreError)) or error.strerror is not None:
             raise
+        raise StoreError(_sentence(address, str(error))) from error
+
+
+def pass_on(error: Exception, *, address: str) -> None:
+    """Raise StoreError where a store's client said this, and not the reader of what the store had sent."""
+    if OF_A_STORE.search(str(error)) or isinstance(error, (ConnectionError, TimeoutError)):
         raise StoreError(_sentence(address, str(error))) from error
 
 

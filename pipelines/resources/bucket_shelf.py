@@ -1,7 +1,10 @@
 """Releases in an object store: written on this machine, sent file by file, the manifest last; read as whole copies."""
 
+import errno
+import filecmp
 import os
 import shutil
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -68,7 +71,11 @@ class BucketShelf:
                 shutil.copyfile(note, home / note.name)
 
     def _send(self, released: Release) -> None:
-        """What a killed writer left under the name goes; of two writers of different content, one is refused."""
+        """What a killed writer left under the name goes; a writer that finds another's manifest in place of its own is refused.
+
+        There is no lock in a store: of two that write different content in the same moment, both may find their own.
+        Their files are then mixed, which whoever verifies the release is told.
+        """
         name = f"{released.manifest.variant}/{released.version}"
         sign, manifest = f"{name}/{MANIFEST}", (released.folder / MANIFEST).read_bytes()
         there = set(self._bucket.names(name))
@@ -92,9 +99,22 @@ def _holds(folder: Path, manifest: bytes) -> bool:
 
 
 def _moved(draft: Path, copy: Path) -> Path:
-    """The draft in the place of a copy, which is put aside first."""
-    if copy.exists():
+    """The draft in the place of a copy; one that is the same stays, because another process may be reading it."""
+    while True:
+        try:
+            return draft.rename(copy)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+        if _same(draft, copy):
+            shutil.rmtree(draft)
+            return copy
         old = copy.with_name(draft_name())
-        copy.rename(old)
-        shutil.rmtree(old)
-    return draft.rename(copy)
+        with suppress(FileNotFoundError):  # another process has just done so
+            shutil.rmtree(copy.rename(old))
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Whether two folders hold the same files, byte for byte."""
+    names, there = ([str(file.relative_to(root)) for file in root.rglob("*") if file.is_file()] for root in (one, other))
+    return set(names) == set(there) and filecmp.cmpfiles(one, other, names, shallow=False)[1:] == ([], [])

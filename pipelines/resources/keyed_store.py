@@ -6,6 +6,7 @@ finished users cost one write to the disk. Nothing is bound to an event loop, so
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ from pipelines.resources.sqlite_file import SqliteFile
 
 T = TypeVar("T")
 SqlValue = str | int | float | None
+RETURN_SECONDS = 60.0  # so long a database that was there may be away
+RETRY_SECONDS = 0.5
 
 
 @dataclass
@@ -81,7 +84,8 @@ class KeyedStore:
     async def run(self, job: Callable[[Connection], T]) -> T:
         """Call the job with the connection, in the store's thread; puts wait until it returns.
 
-        Where a connection can get lost, the job is called once more with a new one: it must bear that.
+        Where a connection can get lost, the job is called again with a new one, for a minute: it must bear that. Raises
+        StoreError.
         """
         with self._lock:
             future = self._submit(lambda: self._with_connection(job))
@@ -111,19 +115,19 @@ class KeyedStore:
             connection.executemany(self._insert, batch.rows)
 
     def _with_connection(self, job: Callable[[Connection], T]) -> T:
-        known: Connection | None = getattr(self._own, "connection", None)
-        try:
-            return job(known or self._connect())
-        except self.database.errors as error:
-            if known is None or not self.database.lost(error):
-                self._tell(error)
-                raise
-        self._disconnect()
-        try:
-            return job(self._connect())
-        except self.database.errors as error:
-            self._tell(error)
-            raise
+        held: Connection | None = getattr(self._own, "connection", None)
+        give_up = time.monotonic() + RETURN_SECONDS
+        while True:
+            try:
+                return job(getattr(self._own, "connection", None) or self._connect())
+            except self.database.errors as error:
+                lost = self.database.lost(error)
+                if held is None or not lost or time.monotonic() > give_up:
+                    self._tell(error)
+                    raise
+            # A server that restarts refuses whoever comes back at once, and the replies that wait here have been paid for.
+            self._disconnect()
+            time.sleep(RETRY_SECONDS)
 
     def _tell(self, error: Exception) -> None:
         """Raise StoreError, unless the job was to blame."""

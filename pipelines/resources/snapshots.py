@@ -96,6 +96,9 @@ class ParquetSnapshots:
             reason = " ".join(str(error).split())
             raise SnapshotError(f"Snapshot file {path} holds no {kind} of today; {remedy} ({reason}).") from error
         except (pa.ArrowInvalid, OSError) as error:
+            from pipelines.resources.bucket_errors import pass_on  # brings the stores' clients, which take a while to import
+
+            pass_on(error, address=self.place.address)
             raise SnapshotError(f"Snapshot file {path} is damaged; delete its folder and {remedy} ({error}).") from error
 
 

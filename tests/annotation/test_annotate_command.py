@@ -74,6 +74,25 @@ def test_a_dry_run_says_so_and_touches_nobodys_answers(home: Path) -> None:
         said("dry-run", "check", "--annotator", "anna")
 
 
+def test_what_a_model_adjudicated_stays_a_models_when_more_is_handed_over(home: Path) -> None:
+    said("sample", "truth", "demo", *TWO, "--name", "check")
+    folder = StudyFolder(home / "studies/check")
+    keys = folder.keys()
+    for name, label in (("anna", "none"), ("ben", "a")):
+        folder.put(folder.sheet(name), {item: Answer(value=key.expected) for item, key in keys.items()})
+        folder.put(folder.sheet(name), {"item-0001": Answer(value=label)})
+    said("adjudicate", "check", "--adjudicator", "eva")
+    said("dry-run", "check", "--annotator", "eva")
+    by_model = folder.sheet("eva")
+    folder.put(folder.sheet("anna"), {"item-0002": Answer(value="none")})
+    said("adjudicate", "check", "--adjudicator", "eva")
+    after = folder.sheet("eva")
+
+    assert by_model.kind == "model"
+    assert (after.kind, after.model, after.answers) == (by_model.kind, by_model.model, by_model.answers)
+    assert after.items == ("item-0001", "item-0002")
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -84,6 +103,7 @@ def test_a_dry_run_says_so_and_touches_nobodys_answers(home: Path) -> None:
         (("sample", "integrity", "demo", *TWO), "name its run with --run"),
         (("sample", "integrity", "demo", *TWO, "--run", "none"), "names no run"),
         (("sample", "truth", "demo", *TWO, "--name", "Bad Name"), "cannot name a study"),
+        (("sample", "truth", "demo", *TWO, "--name", "First"), "cannot name a study"),
         (("agree", "nothing"), "There is no study 'nothing'"),
     ],
 )

@@ -1,5 +1,6 @@
 """From answers to figures, errata and the next release's files."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,10 @@ from pipelines.annotation.results import collected, disputed, final_label, resul
 from pipelines.annotation.sampling import Target
 from pipelines.annotation.settle import adjudicator_sheet, settle
 from pipelines.annotation.source import dialogues
-from pipelines.annotation.units import NONE
+from pipelines.annotation.units import NONE, VALUE, integrity_units
 from pipelines.evaluation.folder import FinishedRun
+from pipelines.evaluation.records import Turn
+from tests import scenario
 from tests.annotation.making import answered, begun, source, study
 from tests.evaluation.rehearsal import RehearsalModel, dataset, finish, run_of
 
@@ -125,6 +128,22 @@ def test_what_models_say_takes_nothing_out(tmp_path: Path) -> None:
     assert "**Dry run:**" in report(result_of(found))
 
 
+def test_a_question_goes_only_if_people_alone_would_have_it_go(tmp_path: Path) -> None:
+    folder = begun(tmp_path, annotators=("anna", "ben", "cleo"))
+    keys = folder.keys()
+    one, two = list({(key.user_id, key.question_id): item for item, key in keys.items()}.values())[:2]
+    for name, labels in (("anna", {two: NONE}), ("ben", {one: NONE, two: NONE}), ("cleo", {one: NONE})):
+        own = {item: Answer(value=labels.get(item, key.expected)) for item, key in keys.items()}
+        folder.put(folder.sheet(name), own)
+    folder.save(folder.sheet("cleo").model_copy(update={"kind": "model", "model": "test-model"}))
+    settled = settle(collected(folder.study(), keys, folder.sheets()), place=tmp_path / "demo")
+    # On the first, ben and the model outvote anna; on the second, two people agree without it.
+    assert {erratum.question_id: erratum.action for erratum in settled.errata} == {
+        keys[one].question_id: "note",
+        keys[two].question_id: "exclude",
+    }
+
+
 @pytest.fixture
 def lived(tmp_path: Path) -> FinishedRun:
     return finish(run_of(tmp_path / "runs", RehearsalModel()))
@@ -138,6 +157,37 @@ def test_each_session_of_a_run_is_judged_for_every_variable_of_its_user(tmp_path
     assert [one.speaker for one in groups["group-0001"].passages[:2]] == ["user", "assistant"]
     assert {key.expected for key in keys} == {"0"}
     assert made.run == lived.manifest.run_id
+
+
+def test_of_a_dialogue_only_values_that_it_tells_are_planted_and_no_more_than_their_share(lived: FinishedRun) -> None:
+    users = source(*dataset().episodes, digest=dataset().digest)
+    made, keys = study("integrity", run=lived, source=users, target=Target(size=1000, controls=0.25))
+    planted = [key for key in keys if key.control]
+    told = {key.item: users.episodes[0].periods[key.period].sessions[key.session or 0].exposed_states for key in planted}
+    # Each of the two users tells six values, in four sessions of which each is judged for three variables.
+    assert len(planted) == 3
+    assert all(key.variable in told[key.item] for key in planted)
+    assert made.sizing[-1].startswith("3 of 24 items are planted: 25 % of the 12 ")
+
+
+def test_a_dialogue_is_judged_by_the_values_of_its_own_time() -> None:
+    whole = scenario.episode()
+    both = whole.periods[1].sessions[0]
+    diet, goal = ({name: both.exposed_states[name]} for name in (scenario.DIET, scenario.GOAL))
+    first = scenario.varied(both, exposed_states=diet)
+    second = scenario.varied(both, exposed_states=goal, session_time=both.session_time + timedelta(days=9))
+    period = scenario.varied(whole.periods[1], sessions=(first, second))
+    episode = scenario.varied(whole, periods=(whole.periods[0], period, whole.periods[2]))
+    turns = [
+        Turn(user_id=episode.user_id, period=1, session=place, round=0, at=one.session_time, message=one.query, reply="Yes.")
+        for place, one in enumerate(period.sessions)
+    ]
+    before, after = integrity_units([(episode, (turn,)) for turn in turns])
+    shown = [
+        {draft.variable: fact.value for draft in unit.drafts for fact in draft.facts if fact.name == VALUE}
+        for unit in (before, after)
+    ]
+    assert shown == [{**whole.periods[0].state, **diet}, whole.periods[1].state]
 
 
 def test_dialogues_of_another_dataset_are_refused_and_make_no_errata(tmp_path: Path, lived: FinishedRun) -> None:

@@ -107,6 +107,12 @@ def test_annotators_are_two_with_names_that_can_be_files(names: tuple[str, ...],
         study("truth", annotators=names)
 
 
+@pytest.mark.parametrize("name", ["First", "a.b", "", "a" * 41, "../up"])
+def test_a_study_has_a_name_that_can_be_a_folder_everywhere(name: str) -> None:
+    with pytest.raises(AnnotationError, match="cannot name a study; use up to 40 small letters"):
+        study("truth", name=name)
+
+
 def test_a_study_of_dialogues_needs_a_run() -> None:
     with pytest.raises(AnnotationError, match="--run"):
         study("integrity")

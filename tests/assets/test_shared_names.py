@@ -2,7 +2,7 @@
 
 import pytest
 
-from assets.recipe import resolve
+from assets.recipe import resolve, stand_in
 from assets.records.recipe import Recipe
 from assets.shared_names import file_name, shared_model
 from assets.tables import gate_record_rows
@@ -47,6 +47,17 @@ def test_all_judges_are_named_in_a_release() -> None:
 def test_the_embedded_model_stands_in_for_every_judge() -> None:
     local = scenario.recipe(models=PANEL, pool={})
     assert set(resolve(local, embedded_model="amemgym-embedded-1").models.judge.panel) == {"amemgym-embedded-1"}
+
+
+def test_the_models_that_the_embedded_one_stands_in_for_are_told() -> None:
+    named = scenario.recipe(models={"judge": {"model": "one", "further": ["two"]}, "user_simulator": {"model": "embedded"}})
+    assert "in place of gpt-4.1, one, two." in (stand_in(named.models, embedded_model="embedded") or "")
+
+
+def test_nobody_is_told_of_a_stand_in_where_there_is_none() -> None:
+    own = scenario.recipe(models={role: {"model": "embedded"} for role in ("writer", "judge", "user_simulator")})
+    assert stand_in(own.models, embedded_model="embedded") is None
+    assert stand_in(recipe().models, embedded_model=None) is None
 
 
 def test_another_judge_is_another_recipe() -> None:

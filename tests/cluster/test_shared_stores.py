@@ -3,17 +3,21 @@
 import asyncio
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import psycopg2
 import pytest
 
 from assets.ports import ModelReply
+from pipelines.cluster.layout import Cluster
+from pipelines.cluster.postgres import open_postgres
 from pipelines.cluster.shares import fair_shares
 from pipelines.planning.observed import observed_runs, observed_seconds
 from pipelines.resources.batch_book import BatchBook
 from pipelines.resources.call_cache_files import export, prune, shares
-from pipelines.resources.databases import VARIABLE, Connection, StoreError
+from pipelines.resources.databases import VARIABLE, StoreError
 from pipelines.resources.ledger import Spent
 from pipelines.resources.ledger_reports import Grouping, summary
 from pipelines.resources.work import KeptWork
@@ -68,19 +72,44 @@ def test_a_value_of_one_worker_is_the_others_too_and_the_first_stays(database: s
     other.close()
 
 
-def test_a_store_goes_on_when_the_server_has_hung_up(database: str, tmp_path: Path) -> None:
+def end_sessions(database: str) -> None:
+    """What a server does that goes down."""
+    with closing(psycopg2.connect(database.replace("+psycopg2", ""))) as connection, connection.cursor() as cursor:
+        query = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database()"
+        cursor.execute(f"{query} AND pid <> pg_backend_pid()")
+
+
+def test_a_reply_waits_for_a_server_that_restarts(database: str, servers: Cluster, tmp_path: Path) -> None:
+    socket = servers.sockets / ".s.PGSQL.5432"
     with counterpart(tmp_path) as stores:
 
-        async def use() -> bytes | None:
-            await stores.replies.put("key", b"value")
-            await asyncio.gather(stores.replies.run(_end_own_session), return_exceptions=True)
-            return await stores.replies.get("key")
+        async def use() -> list[bytes | None]:
+            await stores.replies.put("before", b"value")
+            end_sessions(database)
+            away = socket.rename(socket.with_name("away"))
+            put = asyncio.create_task(stores.replies.put("paid", b"reply"))
+            await asyncio.sleep(0.8)
+            waiting = not put.done()
+            away.rename(socket)
+            await put
+            assert waiting
+            return [await stores.replies.get(key) for key in ("before", "paid")]
 
-        assert asyncio.run(use()) == b"value"
+        assert asyncio.run(use()) == [b"value", b"reply"]
 
 
-def _end_own_session(connection: Connection) -> None:
-    connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+def test_a_lost_connection_beside_the_stores_is_told_in_a_sentence(database: str, tmp_path: Path) -> None:
+    book = BatchBook(tmp_path / "batches.sqlite", place="http://model/v1")
+
+    async def use() -> None:
+        async with book.locked():
+            waiting = asyncio.create_task(_inside(book))
+            await asyncio.sleep(0.1)
+            end_sessions(database)
+            with pytest.raises(StoreError, match=r"cannot be used .*; mend it or correct AMEMGYM_DATABASE"):
+                await waiting
+
+    asyncio.run(use())
 
 
 def test_a_line_is_in_one_batch_job_whichever_worker_asks(database: str, tmp_path: Path) -> None:
@@ -114,7 +143,12 @@ async def _inside(book: BatchBook) -> None:
     ("url", "words"),
     [
         ("mysql://me:hush@host/x", "must be an address such as postgresql"),
-        ("postgresql+psycopg2://me:hush@127.0.0.1:1/x", "127.0.0.1:1/x cannot be used"),
+        ("postgresql://me:hush", "must be an address such as postgresql"),
+        ("postgresql://me:hush@host:5432/x?nosuch=1", "must be an address such as postgresql"),
+        ("postgresql+psycopg2://me:hush/hush@host:5432/x", "in a password write %40 for @ and %2F for /"),
+        ("postgresql+psycopg2://me:hush@hush@host:5432/x", "in a password write %40 for @ and %2F for /"),
+        ("postgresql+psycopg2://me:5/hush@host:5432/x", "in a password write %40 for @ and %2F for /"),
+        ("postgresql+psycopg2://me:hush%40%2F@127.0.0.1:1/x", "127.0.0.1:1/x cannot be used"),
     ],
 )
 def test_a_database_that_cannot_be_used_is_told_without_its_password(
@@ -124,7 +158,12 @@ def test_a_database_that_cannot_be_used_is_told_without_its_password(
     with pytest.raises(StoreError) as error:
         asyncio.run(KeptWork(tmp_path / "work.sqlite").get("key"))
     assert words in str(error.value)
-    assert "hush" not in str(error.value)
+    assert "hush" not in f"{error.value} {error.value.__cause__!r} {error.value.__context__!r}"
+
+
+def test_a_database_is_shown_without_its_password() -> None:
+    database = open_postgres("postgresql://me:hush@host/x", schema="calls")
+    assert "hush" not in f"{database!r} {database}"
 
 
 def test_shares_follow_need_and_nobody_waits_while_another_has_more() -> None:

@@ -75,6 +75,16 @@ def test_of_a_half_legal_state_the_legal_half_is_scored() -> None:
     assert "goal" in outcome.reason
 
 
+def test_what_either_reply_tells_legally_is_scored_and_the_later_word_counts() -> None:
+    ask = states_ask({"diet": ["vegan", "any"], "goal": ["5 km", "rest"]}, may_not_know=False)
+
+    outcome = run(put(ask, Replies('{"diet": "vegan", "goal": "fly"}', '{"goal": "rest"}')))
+    changed = run(put(ask, Replies('{"diet": "vegan", "goal": "fly"}', '{"diet": "any", "goal": "swim"}')))
+
+    assert outcome.value == {"diet": "vegan", "goal": "rest"}
+    assert changed.value == {"diet": "any"}
+
+
 def test_not_knowing_is_an_answer_only_where_it_is_offered() -> None:
     choices = {"diet": ["vegan", "any"]}
 

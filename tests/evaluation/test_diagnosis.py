@@ -61,6 +61,10 @@ def test_values_are_last_written_where_the_user_told_them() -> None:
         (("unknown", "right"), ("right", "right"), "read"),
         (("unscored", "right"), ("right", "right"), "undiagnosed"),
         (("wrong", "right"), ("unscored", "right"), "undiagnosed"),
+        # One variable that was never written decides, whatever could not be read of the other.
+        (("wrong", "unscored"), ("wrong", "right"), "write"),
+        (("unscored", "unknown"), ("unscored", "unknown"), "write"),
+        (("wrong", "unscored"), ("right", "right"), "undiagnosed"),
     ],
 )
 def test_the_probes_decide_what_failed(now: tuple[Status, Status], then: tuple[Status, Status], expected: Failure) -> None:
@@ -87,6 +91,15 @@ def test_shares_take_luck_out_of_the_probes_and_add_up_to_one(
 
     assert (found.write_share, found.read_share, found.utilization_share) == pytest.approx(expected)
     assert sum(expected) == 1
+
+
+def test_where_a_probe_is_unscored_the_failure_has_no_shares() -> None:
+    rows = [answer("q01", "wrong", kind="question"), answer(DIET, "wrong"), answer(GOAL, "unscored")]
+    rows += [answer(DIET, "wrong", period=1), answer(GOAL, "right", period=1)]
+    found = diagnosed(EPISODE, rows)[0]
+
+    assert found.failure == "write"
+    assert (found.write_share, found.read_share, found.utilization_share) == (0, 0, 0)
 
 
 def test_shares_of_an_assistant_that_guesses_every_probe_average_to_write_failures() -> None:

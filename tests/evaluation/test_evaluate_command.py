@@ -78,6 +78,14 @@ def test_a_problem_is_one_sentence_before_the_first_call(data: Path, arguments: 
     assert not (data.parent / "home" / "runs").exists()
 
 
+def test_a_board_that_cannot_be_written_is_one_sentence(data: Path) -> None:
+    (data.parent / "home").mkdir()
+    (data.parent / "home" / "boards").write_text("no folder", encoding="utf-8")
+
+    with pytest.raises(Problem, match="boards"):
+        said("evaluate", data, "--assistant", "llm", "--assistant", "awi")
+
+
 def test_a_damaged_data_json_is_named_with_its_place(data: Path) -> None:
     items = json.loads(data.read_bytes())
     items[1]["qas"][0]["required_info"] = ["mood"]

@@ -48,6 +48,19 @@ def test_the_asset_shows_a_leaderboard_and_names_pages_that_are_there() -> None:
         assert Path(str(shown[name])).read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
+def test_two_assistants_of_one_name_are_both_shown(home: Path) -> None:
+    own = home / "llm.yaml"
+    own.write_text("kind: llm\nsettings: {context_tokens: 400}\n", encoding="utf-8")
+    result = materialized(assistants=["llm", str(own)])
+    [event] = result.asset_materializations_for_node("evaluation")
+    shown = {name: str(value.value) for name, value in event.metadata.items()}
+
+    assert len({shown["page_llm"], shown["page_llm, context_tokens 400"]}) == 2
+    assert "| llm | on-policy |" in shown["leaderboard"]
+    assert "| llm, context_tokens 400 | on-policy |" in shown["leaderboard"]
+    assert "| llm, context_tokens 400 |" in shown["overall_by_period"]
+
+
 @pytest.mark.usefixtures("home")
 @pytest.mark.parametrize(
     ("config", "sentence"),
@@ -55,6 +68,10 @@ def test_the_asset_shows_a_leaderboard_and_names_pages_that_are_there() -> None:
         ({"assistants": ["brain"]}, "There is no assistant 'brain'"),
         ({"users": 9}, "has 2 users"),
         ({"version": "7.0.0"}, "has no version 7.0.0; there are 0.1.0."),
+        ({"assistants": []}, "No assistant is given"),
+        ({"seed": -1}, "are 0 or more, not -1"),
+        ({"max_cost_usd": 0.0}, "A budget of 0 lets no call through"),
+        ({"max_tokens": -5}, "A budget of -5 lets no call through"),
     ],
 )
 def test_a_problem_ends_the_run_with_one_sentence(config: dict[str, Any], sentence: str) -> None:

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from assets.ports import EndpointError
+from assets.ports import EndpointError, ModelRequest
 from pipelines.evaluation.evolution.feedback import letter
 from pipelines.evaluation.evolution.folder import read_evolution
 from pipelines.evaluation.evolution.records import PolicyStep
 from pipelines.evaluation.evolution.results import FinishedEvolution
 from pipelines.evaluation.evolution.scores import ALL_CYCLES
+from pipelines.evaluation.problems import EvaluationError
 from pipelines.resources.call_cache import CachedModel, open_replies
 from tests.evaluation.evolving import FIRST, evolution_of, evolved, files, learner, plain
 from tests.evaluation.rehearsal import episode, fenced
@@ -46,6 +47,17 @@ def test_a_policy_is_in_force_in_the_cycle_after_the_one_it_was_made_from(tmp_pa
     assert list(dict.fromkeys(in_force)) == list(dict.fromkeys([FIRST, first.after, second.after]))
     named = [line for line in first.diff if line.startswith("+ ")]
     assert sorted(named) == sorted(f"+ - {plain(name)}" for name in episode().state_schema.choices)
+
+
+def test_an_evolution_ends_when_its_baselines_fail_not_when_all_is_lived(tmp_path: Path) -> None:
+    def gone(_: ModelRequest) -> object:
+        raise EndpointError("The endpoint is gone.")
+
+    model = learner({"evaluation_choose_with_state": gone})
+    with pytest.raises(EndpointError, match="gone"):
+        evolved(evolution_of(tmp_path, model, users=("ada",), protocols=("paper",), feedbacks=("none",)))
+    # A whole life has six messages of the user.
+    assert len(model.asked("chat")) <= 4
 
 
 def test_what_the_policy_names_is_remembered_from_the_next_period_on(tmp_path: Path) -> None:
@@ -169,6 +181,14 @@ def test_a_finished_evolution_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert read_evolution(work.run.folder.path) == done
     assert work.run.folder.finished
     assert not list(work.run.folder.path.glob("steps.sqlite*"))
+
+
+def test_a_damaged_table_of_an_evolution_is_one_sentence(tmp_path: Path) -> None:
+    work = evolution_of(tmp_path, learner(), users=("ada",), protocols=("paper",), feedbacks=("none",))
+    evolved(work)
+    (work.run.folder.path / "facts.parquet").write_bytes(b"PAR1 was a table PAR1")
+    with pytest.raises(EvaluationError, match="cannot be read"):
+        read_evolution(work.run.folder.path)
 
 
 def test_plans_that_differ_have_names_that_differ(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from assets.intervals import Sample, Tallies, share
-from pipelines.evaluation.intervals import paired
+from pipelines.evaluation.intervals import Paired, paired
 
 OVERALL = share("right", "scored")
 
@@ -44,22 +44,28 @@ def tallies(*right: int) -> Tallies:
     return Tallies(tuple(map(str, range(len(right)))), counts)
 
 
+def compared(first: Tallies, second: Tallies) -> Paired:
+    """The two by their share of right answers."""
+    [found] = paired({"overall": OVERALL}, (first, second), seed=1)
+    return found
+
+
 def test_with_three_users_even_the_clearest_difference_has_a_p_value_of_a_quarter() -> None:
-    found = paired("overall", OVERALL, (tallies(1, 2, 3), tallies(8, 9, 10)), seed=1)
+    found = compared(tallies(1, 2, 3), tallies(8, 9, 10))
 
     assert found.difference.value == pytest.approx(0.7)
     assert found.p_value == pytest.approx(2 / 8)
 
 
 def test_a_run_does_not_differ_from_itself() -> None:
-    found = paired("overall", OVERALL, (tallies(1, 5, 9), tallies(1, 5, 9)), seed=1)
+    found = compared(tallies(1, 5, 9), tallies(1, 5, 9))
 
     assert (found.difference.value, found.difference.low, found.p_value, found.detectable) == (0, 0, 1, 0)
 
 
 def test_a_difference_that_all_users_share_shows_although_users_differ_widely() -> None:
     lower = list(range(10)) * 2
-    found = paired("overall", OVERALL, (tallies(*lower), tallies(*(right + 1 for right in lower))), seed=1)
+    found = compared(tallies(*lower), tallies(*(right + 1 for right in lower)))
 
     assert found.p_value is not None
     assert found.p_value < 0.01

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from pipelines.evaluation.metrics import BASELINES, METRICS, SERIES
 from pipelines.evaluation.records import Answer, AskKind, Failure, Status
+from pipelines.evaluation.results import tally_of
 from pipelines.evaluation.tallies import tally
 
 USERS = ("ada", "ben")
@@ -100,6 +101,13 @@ def test_guessing_states_is_worth_nothing_after_correction() -> None:
 
     assert value("state_recall", guesses) == 1 / 4
     assert value("state_recall_corrected", guesses) == pytest.approx(0)
+
+
+def test_periods_are_those_of_the_users_who_are_counted() -> None:
+    longer = [*TABLE, row("ben", 7, "right")]
+
+    assert tally_of(longer, users=("ada",)).counts["question.asked"].shape == (1, 2)
+    assert tally_of(longer, users=USERS).counts["question.asked"].shape == (2, 8)
 
 
 statuses = st.lists(st.sampled_from(["right", "wrong", "unscored"]), min_size=8, max_size=8)

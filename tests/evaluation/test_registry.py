@@ -103,8 +103,8 @@ def test_mem0_without_its_library_is_one_sentence_that_says_how_to_install_it(ki
 
 
 @pytest.fixture
-def diary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The README's example, installed as a package with its entry point."""
+def diary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The file of the README's example, installed as a package with its entry point."""
     code, point = re.findall(r"```(?:python|toml)\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[:2]
     (tmp_path / "diary.py").write_text(code, encoding="utf-8")
     info = tmp_path / "diary-1.2.3.dist-info"
@@ -114,7 +114,7 @@ def diary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (info / "entry_points.txt").write_text(f"[amemgym.assistants]\n{line[0]} = {line[1]}\n", encoding="utf-8")
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     configurations.cache_clear()
-    yield
+    yield tmp_path / "diary.py"
     configurations.cache_clear()
     sys.modules.pop("diary", None)
 
@@ -129,6 +129,16 @@ def test_the_readmes_example_plugs_in_by_its_entry_point() -> None:
 
     assert "I drink tea." in copy.snapshot().decode()
     assert kind_version("diary") == "diary 1.2.3"
+
+
+@pytest.mark.parametrize(
+    ("code", "told"), [("import no_such_package", "No module named 'no_such_package'"), ("", "'Diary'"), ("class:", "syntax")]
+)
+def test_a_package_that_cannot_be_imported_is_told_in_one_sentence(diary: Path, code: str, told: str) -> None:
+    diary.write_text(code, encoding="utf-8")
+
+    with pytest.raises(EvaluationError, match=f"kind 'diary' cannot be imported from 'diary:Diary': .*{told}"):
+        make_assistant(find_spec("diary"), tools(RehearsalModel()))
 
 
 @pytest.mark.usefixtures("diary")

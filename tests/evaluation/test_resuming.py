@@ -75,3 +75,13 @@ def test_an_unfinished_run_is_no_result(tmp_path: Path) -> None:
 
     with pytest.raises(EvaluationError, match="not finished"):
         read_run(work.manifest.run_id, runs=tmp_path)
+
+
+@pytest.mark.parametrize("name", ["answers.parquet", "turns.parquet"])
+def test_a_damaged_table_is_one_sentence(tmp_path: Path, name: str) -> None:
+    work = run_of(tmp_path, RehearsalModel())
+    finish(work)
+    (work.folder.path / name).write_bytes(b"PAR1 was a table PAR1")
+
+    with pytest.raises(EvaluationError, match="cannot be read"):
+        read_run(work.manifest.run_id, runs=tmp_path)

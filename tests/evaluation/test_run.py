@@ -1,19 +1,22 @@
 """A whole run: what it asks and keeps, that it can be killed, repeated and replayed, and that it notices a cheat."""
 
+import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from assets.ports import ModelRequest
+from assets.ports import EndpointError, ModelReply, ModelRequest
 from pipelines.evaluation.assistants import registry
 from pipelines.evaluation.assistants.native import NativeAssistant
 from pipelines.evaluation.forecast import forecast
-from pipelines.evaluation.plan import Options
+from pipelines.evaluation.plan import Options, manifest_of
 from pipelines.evaluation.problems import EvaluationError
 from pipelines.evaluation.records import AssistantSpec
+from pipelines.evaluation.run import evaluate
 from tests.evaluation.rehearsal import PRICES, ROLES, RehearsalModel, dataset, finish, run_of
+from tests.support import run
 
 KINDS = ("llm", "rag", "awe", "awi")
 
@@ -110,6 +113,53 @@ def test_an_assistant_that_remembers_its_examination_is_found_out(tmp_path: Path
 
     with pytest.raises(EvaluationError, match="remembers the questions"):
         finish(run_of(tmp_path, RehearsalModel(), spec=spec("gossip")))
+
+
+def gone(_: ModelRequest) -> object:
+    """No reply at all."""
+    raise EndpointError("The endpoint is gone.")
+
+
+class SlowTalker(RehearsalModel):
+    """Dialogues take time, as they do."""
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        await asyncio.sleep(0.02 if request.labels.prompt == "chat" else 0)
+        return await super().complete(request)
+
+
+@pytest.mark.parametrize("prompt", ["evaluation_tell_states", "evaluation_choose_with_state"], ids=["interview", "baseline"])
+def test_no_later_period_is_lived_after_a_question_beside_it_has_failed(tmp_path: Path, prompt: str) -> None:
+    model = SlowTalker({prompt: gone})
+    work = run_of(tmp_path, model, data=dataset("ada"))
+    work.folder.begin(work.manifest)
+
+    with pytest.raises(EndpointError, match="gone"):
+        run(evaluate(work))
+    # A whole life has six messages of the user.
+    assert len(model.asked("chat")) <= 4
+
+
+@pytest.mark.parametrize("kind", ["llm", "rag"])
+def test_a_model_that_is_given_as_null_is_the_runs_and_tells_runs_apart(kind: str) -> None:
+    names = ("model", "embedding_model") if kind == "rag" else ("model",)
+    open_ = AssistantSpec.model_validate({"name": kind, "kind": kind, "settings": dict.fromkeys(names)})
+    one, two = (manifest_of(dataset(), open_, Options(), roles=replace(ROLES, assistant=name)) for name in ("a", "b"))
+
+    assert one.run_id != two.run_id
+    assert one.run_id == manifest_of(dataset(), spec(kind), Options(), roles=replace(ROLES, assistant="a")).run_id
+    assert None not in one.assistant.settings.values()
+
+
+def test_runs_of_a_plugged_in_assistant_differ_by_the_embedding_model_that_it_may_use() -> None:
+    plugged = AssistantSpec(name="diary", kind="diary")
+    one, two = (manifest_of(dataset(), plugged, Options(), roles=replace(ROLES, embedding=name)) for name in ("a", "b"))
+
+    assert (one.embedding, two.embedding) == ("a", "b")
+    assert one.run_id != two.run_id
+    # Settings belong to the assistant, and a manifest without the field is that of a built-in kind.
+    assert "embedding_model" not in one.assistant.settings
+    assert "embedding" not in manifest_of(dataset(), spec("llm"), Options(), roles=ROLES).model_dump()
 
 
 def test_the_time_told_is_the_episodes_and_each_session_opens_with_its_query(tmp_path: Path) -> None:

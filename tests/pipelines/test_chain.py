@@ -63,11 +63,22 @@ class Counted:
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def first_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A finished data folder, and what the command said."""
     home = tmp_path_factory.mktemp("finished")
     status, output = finish(amemgym(home, "generate", "demo", *SMALL))
     assert status == 0, output
-    return home
+    return home, output
+
+
+@pytest.fixture(scope="module")
+def finished(first_run: tuple[Path, str]) -> Path:
+    return first_run[0]
+
+
+def test_a_run_without_an_endpoint_says_which_model_the_embedded_one_stands_in_for(first_run: tuple[Path, str]) -> None:
+    first_line = first_run[1].splitlines()[0]
+    assert first_line == "No address or key of a model is set, so the embedded model takes every role, in place of gpt-4.1."
 
 
 def test_a_release_is_complete_and_agrees_with_its_manifest(finished: Path) -> None:

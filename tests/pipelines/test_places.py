@@ -1,8 +1,11 @@
 """Snapshots, values and releases in a folder and in an object store: the same promises, tried on both."""
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Barrier, Thread
 
 import pytest
 
@@ -10,9 +13,11 @@ from dataset_card.shelf import FolderShelf, Shelf
 from dataset_card.verify import verify_release
 from pipelines.evaluation.dataset import load_dataset
 from pipelines.home import Home, home
+from pipelines.resources.bucket_shelf import BucketShelf
 from pipelines.resources.buckets import Bucket
 from pipelines.resources.databases import StoreError
 from pipelines.resources.places import Folder, Place
+from pipelines.resources.snapshots import ParquetSnapshots
 from pipelines.resources.stores import release_at
 from tests.dataset_card.releases import content
 from tests.pipelines.place_contract import BucketContract, BucketShelfContract, PlaceContract, ShelfContract
@@ -101,7 +106,7 @@ def test_the_store_is_named_in_the_environment(monkeypatch: pytest.MonkeyPatch, 
 @pytest.mark.parametrize(
     ("store", "sentence"),
     [
-        ("s3://name:hush-hush@lab/synth", r"AMEMGYM_STORE must hold no key; name s3://lab/synth only"),
+        ("s3://name:hush-hush@lab/synth", r"AMEMGYM_STORE must hold no key, and so no @; name the bucket only"),
         ("nosuch://lab/synth", r"AMEMGYM_STORE is an address that nothing here can open: Protocol not known: nosuch\."),
         ("s3://", r"AMEMGYM_STORE names no bucket"),
     ],
@@ -110,3 +115,75 @@ def test_an_address_that_cannot_be_used_is_one_sentence_without_a_secret(store: 
     with pytest.raises(StoreError, match=sentence) as told:
         Home(tmp_path, store).values.names()
     assert "hush" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "store",
+    [
+        "s3://NAME:hu/sh@lab/synth",
+        "s3://NAME:hu@sh@lab/synth",
+        "gs://NAME:hush?a=b@lab/synth",
+        "abfs://box:hu/sh@account.dfs.core.windows.net/x",
+    ],
+)
+def test_a_key_in_an_address_is_refused_whatever_it_is_made_of_and_not_repeated(store: str, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="must hold no key, and so no @") as told:
+        Home(tmp_path, store).values.names()
+    assert not any(part in f"{told.value} {told.value.__cause__}" for part in ("NAME", "hu", "lab"))
+
+
+def test_a_container_of_an_azure_account_is_no_key(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="Unexpected query parameter"):
+        Home(tmp_path, "abfs://box@account.dfs.core.windows.net/x?nosuch=1").values.names()
+
+
+class FetchingTogether(Bucket):
+    """A bucket whose copies two processes have fetched before either puts them in their place."""
+
+    both = Barrier(2)
+
+    def fetch(self, wanted: Mapping[str, Path]) -> None:
+        super().fetch(wanted)
+        self.both.wait(30)
+
+
+def test_two_that_fetch_a_release_at_once_have_one_whole_copy(remote: Home, url: str, notes: Path, tmp_path: Path) -> None:
+    digest = remote.shelf.write(content(), version="auto").digest
+    shelf = BucketShelf(FetchingTogether(url, "releases", aside=tmp_path / "fresh"), notes=notes)
+    with ThreadPoolExecutor(2) as processes:
+        one, other = processes.map(lambda _: shelf.folder(VARIANT, "0.1.0"), range(2))
+    assert one == other
+    assert verify_release(one) == []
+    assert [path.name for path in one.parent.iterdir()] == ["0.1.0"]
+    assert load_dataset(str(one), shelf=remote.shelf).digest == digest
+
+
+class RefusingStore(BaseHTTPRequestHandler):
+    """An S3 that says what it has and gives nothing out."""
+
+    def do_HEAD(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "100000")
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        self.send_response(403)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def test_a_store_that_fails_while_a_snapshot_is_read_is_not_told_as_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ref = ParquetSnapshots(tmp_path / "own").writer("questions", unit="demo").finish([])
+    with ThreadingHTTPServer(("127.0.0.1", 0), RefusingStore) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "any")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "any")
+        url = f"s3://lab/synth?region=any&scheme=http&endpoint_override=127.0.0.1:{server.server_address[1]}"
+        with pytest.raises(StoreError, match=r"s3://lab/synth/snapshots does not accept the key"):
+            ParquetSnapshots(Bucket(url, "snapshots", aside=tmp_path / "aside")).failures(ref)
+        server.shutdown()

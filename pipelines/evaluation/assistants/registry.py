@@ -77,14 +77,20 @@ def kind_version(kind: str) -> str:
 
 
 def maker_of(kind: str) -> Maker:
-    """What makes assistants of the kind. Raises EvaluationError when no package brings it."""
+    """What makes assistants of the kind. Raises EvaluationError when no package brings it, or not as it says."""
     if kind in BUILT_IN:
         return BUILT_IN[kind]
     point = _plugged_in().get(kind)
     if point is None:
         known = ", ".join([*BUILT_IN, *_plugged_in()])
         raise EvaluationError(f"There is no assistant of kind {kind!r}; there are {known}. Is its package installed?")
-    return cast(Maker, point.load())
+    try:
+        return cast(Maker, point.load())
+    except (ImportError, AttributeError, SyntaxError) as error:
+        raise EvaluationError(
+            f"The package that brings the kind {kind!r} cannot be imported from {point.value!r}: {error}; install it anew, "
+            "with all that it needs."
+        ) from error
 
 
 def _plugged_in() -> dict[str, EntryPoint]:

@@ -10,12 +10,7 @@ from assets.records.episode import Episode
 from pipelines.evaluation.evolution.records import Arm, EvolutionManifest, Fact, Feedback, Protocol, Split
 from pipelines.evaluation.evolution.splits import SPLITS, taught_questions, taught_variables, users_of
 from pipelines.evaluation.records import Answer
-from pipelines.evaluation.tallies import tally
-
-ANSWERS = ("question", "upper_bound")
-# All that the scores need; sums are drawn thousands of times for each part.
-LOST = ("write", "read", "utilization", "undiagnosed")
-COUNTED = (*(f"{kind}.{what}" for kind in ANSWERS for what in ("right", "scored", "chance")), *LOST)
+from pipelines.evaluation.tallies import MEMORY_COUNTS, MEMORY_KINDS, tally
 
 
 @dataclass(frozen=True)
@@ -49,13 +44,13 @@ class Book:
         arm = Arm(feedback=feedback, protocol=view.protocol).name
         items = {episode.user_id: items_of(self.manifest, episode, view) for episode in self.episodes}
         rows = [answer for cycle in cycles for answer in (*self.answers[arm, cycle], *self._bounds(cycle))]
-        counted = [row for row in rows if row.kind in ANSWERS and row.item in items[row.user_id].questions]
+        counted = [row for row in rows if row.kind in MEMORY_KINDS and row.item in items[row.user_id].questions]
         users = users_of(self.manifest, view.split, protocol=view.protocol)
         periods = max(len(episode.periods) for episode in self.episodes)
         counts = tally(counted, users=users, periods=periods).counts
         told = [fact for cycle in cycles for fact in self.facts[arm, cycle]]
         known = [fact for fact in told if fact.variable in items[fact.user_id].variables]
-        needed = {name: counts[name] for name in COUNTED}
+        needed = {name: counts[name] for name in MEMORY_COUNTS}
         return Tallies(tuple(users), {**needed, **_recalled(known, users=users, periods=periods)})
 
     def _bounds(self, cycle: int) -> Sequence[Answer]:

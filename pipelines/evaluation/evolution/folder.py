@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from pipelines.evaluation.evolution.records import CycleAnswer, CycleTurn, EvolutionManifest, Fact, PolicyStep
 from pipelines.evaluation.evolution.results import EvolutionResults, FinishedEvolution
 from pipelines.evaluation.evolution.scores import Score
@@ -49,5 +47,5 @@ def read_evolution(path: Path) -> FinishedEvolution:
             answers=read_table(path / ANSWERS, kind=CycleAnswer),
             turns=read_table(path / TURNS, kind=CycleTurn),
         )
-    except (OSError, KeyError, ValidationError) as error:
+    except (OSError, KeyError, ValueError) as error:
         raise EvaluationError(f"The evolution {path} cannot be read ({type(error).__name__}); was it changed?") from error

@@ -41,12 +41,14 @@ class Lived:
 async def evolve(work: Evolution) -> Lived:
     """Do what is left to do. The first error ends it; finished steps stay."""
     baselines = asyncio.ensure_future(_baselines(work))
+    living = asyncio.ensure_future(together(_arm(work, arm) for arm in work.manifest.arms))
     try:
-        arms = await together(_arm(work, arm) for arm in work.manifest.arms)
-        asked = await baselines
+        # Whichever fails first ends both.
+        asked, arms = await asyncio.gather(baselines, living)
     finally:
         baselines.cancel()
-        await asyncio.gather(baselines, return_exceptions=True)
+        living.cancel()
+        await asyncio.gather(baselines, living, return_exceptions=True)
     toll = sum((one.toll for one in (*asked, *arms)), Toll())
     return Lived(arms, [answer for one in asked for answer in one.answers], toll)
 

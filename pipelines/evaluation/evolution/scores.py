@@ -79,7 +79,7 @@ def _estimates(book: Book, view: View, *, feedback: Feedback, cycles: Sequence[i
 
 def gains(book: Book) -> list[Gain]:
     """Every feedback against none; nothing where there is no cycle after the first, or no condition without feedback."""
-    later, seed = range(1, book.manifest.cycles), book.manifest.run.seed
+    later, gained = range(1, book.manifest.cycles), {name: CYCLE_METRICS[name] for name in GAINS}
     if not later or "none" not in book.manifest.feedbacks:
         return []
     return [
@@ -87,13 +87,13 @@ def gains(book: Book) -> list[Gain]:
             protocol=view.protocol,
             split=view.split,
             feedback=feedback,
-            change=paired(name, CYCLE_METRICS[name], (static, book.tallies(view, feedback, cycles=later)), seed=seed),
+            change=change,
         )
         for view in views(book.manifest)
         for static in [book.tallies(view, "none", cycles=later)]
         for feedback in book.manifest.feedbacks
         if feedback != "none"
-        for name in GAINS
+        for change in paired(gained, (static, book.tallies(view, feedback, cycles=later)), seed=book.manifest.run.seed)
     ]
 
 

@@ -1,0 +1,96 @@
+"""Dagster's web server, asked through GraphQL: questions wait while it is away, launches are sent once."""
+
+import re
+import time
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import httpx2
+
+from pipelines.cli.problems import Problem
+
+LOOK_SECONDS = 2.0
+PATIENCE_SECONDS = 300.0
+NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout)
+
+
+@dataclass(frozen=True)
+class WebServer:
+    """The server of an address. `patience`, `pause`: seconds to wait for one that is away, and between two tries."""
+
+    url: str = field(repr=False)
+    patience: float = PATIENCE_SECONDS
+    pause: float = LOOK_SECONDS
+    client: httpx2.Client = field(default_factory=lambda: httpx2.Client(timeout=60))
+
+    @property
+    def address(self) -> str:
+        """For sentences and pages: without a login that the address may hold."""
+        return re.sub(r"//.*@", "//", self.url).rstrip("/")
+
+    def ask(self, query: str, *, key: str, **variables: Any) -> dict[str, Any]:
+        """The answer to a question, as soon as it has the key: an error of Dagster's is like an outage. Raises Problem."""
+        give_up = time.monotonic() + self.patience
+        while True:
+            try:
+                answer = self._post(query, variables)
+                if key in answer:
+                    return answer
+                words = _words(answer)
+            except httpx2.HTTPError as error:
+                words = str(error) or type(error).__name__
+            self._wait(give_up, words)
+
+    def launch(self, query: str, *, key: str, what: str, **variables: Any) -> dict[str, Any]:
+        """Start something, never twice: only what did not reach the server is sent again. Raises Problem."""
+        give_up = time.monotonic() + self.patience
+        while True:
+            try:
+                answer = self._post(query, variables)
+                break
+            except NEVER_SENT as error:
+                self._wait(give_up, str(error))
+            except httpx2.HTTPError as error:
+                raise Problem(
+                    f"Whether {what} was started is not known ({str(error) or type(error).__name__}); look at "
+                    f"{self.address}/runs, and ask again if it was not."
+                ) from error
+        if key not in answer:
+            raise Problem(f"{what} cannot be started: {_words(answer)}")
+        return answer
+
+    def _wait(self, give_up: float, words: str) -> None:
+        if time.monotonic() > give_up:
+            raise Problem(f"Dagster on {self.address} gives no answer ({words}); start it with: amemgym cluster up")
+        time.sleep(self.pause)
+
+    def _post(self, query: str, variables: dict[str, Any]) -> dict[str, Any]:
+        """What the query's only field holds. Raises Problem for what waiting cannot mend, else httpx2.HTTPError."""
+        try:
+            answer = self.client.post(f"{self.url.rstrip('/')}/graphql", json={"query": query, "variables": variables})
+        except (httpx2.InvalidURL, httpx2.UnsupportedProtocol):
+            answer = None
+        if answer is None:  # not in the handler: the error's words repeat the address
+            raise Problem(f"{self.address!r} is no address of a web server; give one as in --url http://host:3000")
+        content = _content(answer)
+        told = next(iter((content.get("data") or {}).values()), None)
+        if isinstance(told, dict):
+            return cast(dict[str, Any], told)
+        if answer.is_server_error:
+            raise httpx2.HTTPStatusError(f"status {answer.status_code}", request=answer.request, response=answer)
+        if content.get("errors"):
+            raise Problem(f"Dagster on {self.address} refused: {content['errors'][0]['message']}")
+        raise Problem(f"{self.address} does not answer as Dagster does (status {answer.status_code}); check the address.")
+
+
+def _content(answer: httpx2.Response) -> dict[str, Any]:
+    try:
+        content: object = answer.json()
+    except ValueError:
+        return {}
+    return cast(dict[str, Any], content) if isinstance(content, dict) else {}
+
+
+def _words(told: dict[str, Any]) -> str:
+    errors = cast(list[dict[str, str]], told.get("errors") or [told])
+    return "; ".join(" ".join((error.get("message") or told["__typename"]).split()) for error in errors)

@@ -1,0 +1,115 @@
+"""Dagster's web server may be away for a while; what it starts is asked for once, and what waiting cannot mend is told at once."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, field
+
+import pytest
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from pipelines.cli.problems import Problem
+from pipelines.cluster.web_server import WebServer
+from tests.pipelines.scripted_server import on_a_port
+
+TROUBLE = {"data": {"field": {"__typename": "PythonError", "message": "The storage\nis away."}}}
+WELL = {"data": {"field": {"results": [1]}}}
+
+
+@dataclass
+class Page:
+    """Answers by script; the last answer stays."""
+
+    script: list[Response] = field(default_factory=list[Response])
+    asked: int = 0
+
+    async def answer(self, request: Request) -> Response:
+        self.asked += 1
+        return self.script.pop(0) if len(self.script) > 1 else self.script[0]
+
+
+@pytest.fixture
+def page() -> Iterator[tuple[Page, WebServer]]:
+    page = Page()
+    with on_a_port(Starlette(routes=[Route("/graphql", page.answer, methods=["POST"])])) as url:
+        server = WebServer(url.removesuffix("/v1"), patience=0.3, pause=0.01)
+        with closing(server.client):
+            yield page, server
+
+
+def test_a_question_is_asked_again_until_the_trouble_is_over(page: tuple[Page, WebServer]) -> None:
+    script, server = page
+    script.script = [JSONResponse(TROUBLE), JSONResponse(TROUBLE, 500), PlainTextResponse("no", 502), JSONResponse(WELL)]
+    assert server.ask("{ field }", key="results") == {"results": [1]}
+
+
+def test_trouble_that_stays_is_told_in_one_line(page: tuple[Page, WebServer]) -> None:
+    script, server = page
+    script.script = [JSONResponse(TROUBLE, 500)]
+    with pytest.raises(Problem, match=r"gives no answer \(The storage is away\.\)"):
+        server.ask("{ field }", key="results")
+    assert script.asked > 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (JSONResponse(TROUBLE, 500), r"^generate cannot be started: The storage is away\.$"),
+        (PlainTextResponse("gateway", 502), r"^Whether generate was started is not known \(status 502\); look at .*/runs"),
+    ],
+)
+def test_a_launch_is_not_repeated(answer: Response, words: str, page: tuple[Page, WebServer]) -> None:
+    script, server = page
+    script.script = [answer]
+    with pytest.raises(Problem, match=words):
+        server.launch("mutation", key="run", what="generate")
+    assert script.asked == 1
+
+
+def test_a_launch_that_did_not_reach_the_server_is_sent_when_it_is_there() -> None:
+    page = Page([JSONResponse({"data": {"field": {"run": {"runId": "1"}}}})])
+    app = uvicorn.Server(uvicorn.Config(Starlette(routes=[Route("/graphql", page.answer, methods=["POST"])]), lifespan="off"))
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))  # and does not listen before the server starts
+        server = WebServer(f"http://127.0.0.1:{bound.getsockname()[1]}", patience=30, pause=0.05)
+        with closing(server.client), ThreadPoolExecutor(1) as caller:
+            launched = caller.submit(server.launch, "mutation", key="run", what="generate")
+            time.sleep(0.2)
+            serving = threading.Thread(target=app.run, kwargs={"sockets": [bound]})
+            serving.start()
+            assert launched.result(30) == {"run": {"runId": "1"}}
+        app.should_exit = True
+        serving.join()
+    assert page.asked == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (PlainTextResponse("who are you", 401), "does not answer as Dagster does \\(status 401\\)"),
+        (JSONResponse({"detail": "nothing here"}, 404), "does not answer as Dagster does \\(status 404\\)"),
+        (PlainTextResponse("<html>a page"), "does not answer as Dagster does \\(status 200\\)"),
+        (JSONResponse({"errors": [{"message": "Unknown field."}]}, 400), "refused: Unknown field"),
+    ],
+)
+def test_what_waiting_cannot_mend_is_told_at_once(answer: Response, words: str, page: tuple[Page, WebServer]) -> None:
+    script, server = page
+    script.script = [answer]
+    with pytest.raises(Problem, match=words):
+        server.ask("{ field }", key="results")
+    assert script.asked == 1
+
+
+@pytest.mark.parametrize("url", ["host:3000", "http://me:hush@host:port", "http://me:hush/hush@host", "ftp://me:hush@host"])
+def test_an_address_that_is_none_is_told_without_a_login(url: str) -> None:
+    server = WebServer(url, patience=0)
+    with closing(server.client), pytest.raises(Problem, match="is no address of a web server") as told:
+        server.ask("{ field }", key="results")
+    assert "hush" not in f"{told.value} {told.value.__context__!r}"

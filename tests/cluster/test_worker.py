@@ -1,0 +1,33 @@
+"""A worker's log holds no secrets, and a worker that lacks something says what."""
+
+import importlib
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx2
+import pytest
+from starlette.applications import Starlette
+
+from tests.pipelines.scripted_server import on_a_port
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_worker_without_a_broker_says_so_in_one_sentence() -> None:
+    around = {name: value for name, value in os.environ.items() if name != "AMEMGYM_BROKER"}
+    command = [sys.executable, "-m", "celery", "-A", "pipelines.cluster.worker", "worker"]
+    ended = subprocess.run(command, env=around, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr == "AMEMGYM_BROKER is not set; give the address of the broker that all share, as in redis://host:6379/0.\n"
+
+
+def test_a_worker_at_info_writes_no_addresses_of_calls(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setenv("AMEMGYM_BROKER", "redis://127.0.0.1:1/0")
+    caplog.set_level(logging.INFO)
+    importlib.import_module("pipelines.cluster.worker")
+    with on_a_port(Starlette()) as url:
+        httpx2.get(f"{url}?token=hush")
+    assert "hush" not in caplog.text
