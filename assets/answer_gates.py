@@ -141,9 +141,14 @@ async def draft_answers(sheet: Sheet, variants: Sequence[Variant], *, sample: in
         language=sheet.recipe.language_name,
     )
 
+    patience = sheet.recipe.gates.max_reasks
+
     def read(reply: dict[str, str]) -> list[str]:
+        nonlocal patience
         answers = [reply[key] for key in keys]
-        if repeated := repeated_answers(answers):
+        # Answers that stay equal go on to the gates, where each is rewritten by itself.
+        if (repeated := repeated_answers(answers)) and patience > 0:
+            patience -= 1
             raise ValueError(f"Every variant needs an answer of its own; these are repeated: {repeated}.")
         return answers
 

@@ -104,7 +104,7 @@ ANSWERS = Stage(
     make=write_answers,
     needs=(STATE_SCHEMA, STATE_TRAJECTORY),
     prompts=("answers/draft", "answers/check", "answers/choose", "answers/refine"),
-    version=2,
+    version=3,
 )
 answers = stage_asset(
     ANSWERS,

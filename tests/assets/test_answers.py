@@ -130,6 +130,14 @@ def test_answers_that_do_not_serve_each_variant_are_sent_back(reply: dict[str, s
     assert [told in objection for objection in model.objections(DRAFT)] == [True]
 
 
+def test_answers_that_stay_equal_are_told_apart_by_the_gate() -> None:
+    equal = {"variant_1": json.dumps("Run more."), "variant_2": json.dumps("run more.")}
+    record, model = written({DRAFT: [of_first(equal)]})
+    assert len({choice.answer for choice in record.questions[0].choices}) == 2
+    assert len(model.objections(DRAFT)) == 1
+    assert len(model.asked(REFINE)) == 2
+
+
 def test_an_answer_that_is_taken_for_another_is_refined_with_the_reading() -> None:
     initial = {DIET: "eats everything", GOAL: "first 5 km"}
 

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 def test_a_worker_without_a_broker_says_so_in_one_sentence() -> None:
     around = {name: value for name, value in os.environ.items() if name != "AMEMGYM_BROKER"}
     command = [sys.executable, "-m", "celery", "-A", "pipelines.cluster.worker", "worker"]
-    ended = subprocess.run(command, env=around, cwd=ROOT, capture_output=True, text=True, check=False)
+    ended = subprocess.run(command, env=around, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
     assert ended.returncode == 1
     assert ended.stderr == "AMEMGYM_BROKER is not set; give the address of the broker that all share, as in redis://host:6379/0.\n"
 
