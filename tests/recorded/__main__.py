@@ -1,25 +1,39 @@
 """`AMEMGYM_BASE_URL=... AMEMGYM_API_KEY=any python -m tests.recorded [FOLDER]`: record the real model anew.
 
 Asks the endpoint whatever it has not answered yet in that data folder (a new one without FOLDER), and puts the replies
-that a replay needs beside this file. The model's name stands in recipes/real.yaml.
+that a replay needs beside this file. The model's name stands in recipes/real.yaml. `--replay` takes all from those
+replies, asks nobody, and prints what they come to.
 """
 
+import argparse
 import json
+import os
 import sys
 import tempfile
 from pathlib import Path
 
-from tests.recorded.recording import EVALUATE, GENERATE, OUTCOME, REPLIES, amemgym, outcome
+from tests.recorded.recording import OUTCOME, RECIPES, REPLIES, commands, outcome
 
 
-def main(place: Path) -> None:
-    """Make the variant, evaluate on it, and keep the replies and what they came to."""
-    for words in (GENERATE, EVALUATE, ("cache", "export", str(REPLIES))):
-        if amemgym(place, words, endpoint=True).returncode:
+def main(place: Path, *, replay: bool) -> None:
+    """Run the commands in this process, which imports everything once."""
+    os.environ |= {"AMEMGYM_HOME": str(place), "AMEMGYM_RECIPES": str(RECIPES)}
+    from pipelines.cli.main import app
+
+    for words in commands(place, replay=replay):
+        if app(words, standalone_mode=False):
             sys.exit(f"amemgym {' '.join(words)} did not end well; mend the cause and give {place} to go on.")
-    OUTCOME.write_text(f"{json.dumps(outcome(place), indent=2)}\n", encoding="utf-8")
-    print(f"{REPLIES} and {OUTCOME} are new; the data is in {place}.")
+    told = json.dumps(outcome(place), indent=2)
+    if replay:
+        print(told)
+    else:
+        OUTCOME.write_text(f"{told}\n", encoding="utf-8")
+        print(f"{REPLIES} and {OUTCOME} are new; the data is in {place}.")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(tempfile.mkdtemp(prefix="recorded-")))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("place", nargs="?", type=Path)
+    parser.add_argument("--replay", action="store_true")
+    given = parser.parse_args()
+    main(given.place or Path(tempfile.mkdtemp(prefix="recorded-")), replay=given.replay)

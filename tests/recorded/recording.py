@@ -3,9 +3,7 @@
 `python -m tests.recorded` makes it anew; `tests/pipelines/test_recorded.py` replays it with no model at all.
 """
 
-import os
-import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,27 +11,29 @@ import yaml
 
 from dataset_card.manifest import read_manifest
 from pipelines.evaluation.folder import read_run
-from tests.commands import AMEMGYM, clean_environment
 
 HERE = Path(__file__).parent
 RECIPES, REPLIES, OUTCOME = HERE / "recipes", HERE / "replies.jsonl", HERE / "outcome.json"
 VARIANT = "real"
-MODEL: str = yaml.safe_load((RECIPES / f"{VARIANT}.yaml").read_text(encoding="utf-8"))["models"]["writer"]["model"]
-GENERATE = ("generate", VARIANT)
-EVALUATE = ("evaluate", VARIANT, "--assistant", "llm", "--model", MODEL, "--user-model", MODEL, "--concurrency", "1")
 
 
-def amemgym(place: Path, words: Sequence[str], *, endpoint: bool = False) -> subprocess.CompletedProcess[str]:
-    """Run the command on this data folder; only with `endpoint` does it learn of a model to ask."""
-    kept = {name: value for name, value in os.environ.items() if endpoint and name.startswith("AMEMGYM_")}
-    environment = clean_environment(place, **{**kept, "AMEMGYM_HOME": str(place), "AMEMGYM_RECIPES": str(RECIPES)})
-    told = None if endpoint else subprocess.PIPE
-    return subprocess.run([*AMEMGYM, *words], env=environment, stdout=subprocess.PIPE, stderr=told, text=True, check=False)
+def commands(place: Path, *, replay: bool) -> Iterator[list[str]]:
+    """What is asked of `amemgym`, in order: to make the variant, look at it and evaluate on it, in this data folder."""
+    recipe = yaml.safe_load((RECIPES / f"{VARIANT}.yaml").read_text(encoding="utf-8"))
+    model, offline = recipe["models"]["writer"]["model"], ["--offline"] if replay else []
+    if replay:
+        yield ["cache", "import", str(REPLIES)]
+    yield ["generate", VARIANT, *offline]
+    yield ["verify", str(_release(place))]
+    models = ["--model", model, "--user-model", model]
+    yield ["evaluate", VARIANT, "--assistant", "llm", "--concurrency", "1", *models, *offline]
+    if not replay:
+        yield ["cache", "export", str(REPLIES)]
 
 
 def outcome(place: Path) -> dict[str, Any]:
     """What the replies came to: the release, by its digest and counts, and the score."""
-    release = next((place / "releases" / VARIANT).iterdir())
+    release = _release(place)
     manifest = read_manifest(release)
     run = read_run(next(path.name for path in (place / "runs").iterdir() if path.is_dir()), runs=place / "runs")
     return {
@@ -42,3 +42,7 @@ def outcome(place: Path) -> dict[str, Any]:
         "counts": dict(manifest.counts),
         "overall": run.results.metrics["overall"].value,
     }
+
+
+def _release(place: Path) -> Path:
+    return next((place / "releases" / VARIANT).iterdir())
