@@ -29,7 +29,12 @@ query ($filter: RunsFilter!) { runsOrError(filter: $filter, limit: 1) { __typena
 BACKFILL = """
 query ($id: String!) { partitionBackfillOrError(backfillId: $id) { __typename ... on PartitionBackfill {
   status numPartitions error { message } partitionStatusCounts { runStatus count } } ... on PythonError { message } } }"""
-OVER = ("COMPLETED_SUCCESS", "COMPLETED_FAILED", "COMPLETED", "FAILED", "CANCELED")
+TRIED_AGAIN = """
+query ($filter: RunsFilter!) { runsOrError(filter: $filter) { __typename
+  ... on Runs { results { tags { key value } } } ... on PythonError { message } } }"""
+ENDED = {"success", "failure", "canceled"}
+GIVEN_UP = ("FAILED", "CANCELED")
+COMPLETED = ("COMPLETED_SUCCESS", "COMPLETED_FAILED", "COMPLETED")
 
 
 @dataclass(frozen=True)
@@ -106,7 +111,7 @@ class Deployment:
     def _made(self, backfill_id: str, *, job: str) -> int:
         """Tell the counts whenever they change; how many partitions were made when it is over.
 
-        Its status is no answer: a backfill of which one run was tried again counts as failed.
+        Its status alone is no answer: a backfill of which one run is tried again counts as failed, and as over before that.
         """
         before = ""
         while True:
@@ -115,7 +120,15 @@ class Deployment:
             now = ", ".join(f"{count} {name}" for name, count in counts.items())
             if now != before:
                 self.tell(f"{job}: {now}")
-            if found["status"] in OVER:
+            completed = found["status"] in COMPLETED and counts.keys() <= ENDED and not self._goes_on(backfill_id)
+            if completed or found["status"] in GIVEN_UP:
                 return counts.get("success", 0)
             before = now
             time.sleep(LOOK_SECONDS)
+
+    def _goes_on(self, backfill_id: str) -> bool:
+        """Whether a run whose process died is yet to be started again."""
+        marks = {"dagster/backfill": backfill_id, "dagster/will_retry": "true"}
+        chosen = {"statuses": ["FAILURE"], "tags": [{"key": key, "value": value} for key, value in marks.items()]}
+        runs = self._server.ask(TRIED_AGAIN, key="results", filter=chosen)["results"]
+        return any(all(tag["key"] != "dagster/auto_retry_run_id" for tag in run["tags"]) for run in runs)

@@ -21,6 +21,7 @@ from pipelines.cluster.layout import DATABASE, FILES, Cluster, module, program, 
 START_SECONDS = 60.0
 STOP_SECONDS = 10.0
 LOOK_SECONDS = 1.0
+DAGSTERS = "pipelines.cluster.worker|dagster._daemon|dagster_webserver"
 REDIS = "port 0\nunixsocket {sockets}/redis.sock\nunixsocketperm 700\ndir {folder}\nappendonly yes\n"
 
 
@@ -85,7 +86,8 @@ class Services:
         if self._postgres_ready():
             raise Problem(
                 f"A cluster of {self._cluster.home.root} runs already. End it with Ctrl-C where it was begun; if that process "
-                f"was killed, what it left runs on: `pgrep -af {self._cluster.sockets.name}` finds Postgres and Redis."
+                f"was killed, what it left runs on: `pgrep -af '{self._cluster.sockets.name}|{DAGSTERS}'` finds its Postgres "
+                f"and Redis, and every worker, daemon and web server of this machine."
             )
         self._cluster.prepare()
         for service, ready in ((_postgres(self._cluster), self._postgres_ready), (_redis(self._cluster), self._redis_ready)):
@@ -176,7 +178,7 @@ def _make_database(folder: Path, *, user: str | None) -> None:
     folder.mkdir(exist_ok=True)
     if user is not None:
         shutil.chown(folder, user)
-    # Whoever gets at the socket is let in: the folder's rights are the lock.
+    # Whoever gets at the socket is let in: it is its owner's alone, as is Redis's, and so the rights of both are the lock.
     command = [program("initdb"), "-D", str(folder), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale"]
     made = subprocess.run(command, user=user, cwd="/", capture_output=True, text=True, check=False)  # noqa: S603 (our own words)
     if made.returncode:

@@ -73,7 +73,8 @@ class WebServer:
         if answer is None:  # not in the handler: the error's words repeat the address
             raise Problem(f"{self.address!r} is no address of a web server; give one as in --url http://host:3000")
         content = _content(answer)
-        told = next(iter((content.get("data") or {}).values()), None)
+        fields: dict[str, Any] = content.get("data") or {}
+        told: object = next(iter(fields.values()), None)
         if isinstance(told, dict):
             return cast(dict[str, Any], told)
         if answer.is_server_error:

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,10 +82,12 @@ def paid(cluster: Cluster) -> tuple[int, int]:
         return 0, 0
 
 
-def until_paid(count: int, cluster: Cluster) -> None:
+def until(done: Callable[[], bool], *, alive: "subprocess.Popen[bytes]") -> None:
+    """Wait, as long as the command that is to bring it about lives."""
     give_up = time.monotonic() + SLOW
-    while paid(cluster)[0] < count:
-        assert time.monotonic() < give_up, "no more calls are made"
+    while not done():
+        assert alive.poll() is None, "the command has ended"
+        assert time.monotonic() < give_up, "nothing goes on"
         time.sleep(0.2)
 
 
@@ -104,12 +106,11 @@ def test_two_workers_make_the_bytes_of_one_process_although_a_pool_process_a_wor
         alone, shared = Machine(place / "alone", url), Machine(place / "shared", url)
         alone.run("generate", "crowd", *WORDS)
         with cluster_up(shared) as (cluster, supervisor):
-            while not (shared.home / "cluster" / "url").exists():
-                time.sleep(0.2)
+            until((shared.home / "cluster" / "url").exists, alive=supervisor)
             asked = shared.start("cluster", "generate", "crowd", *WORDS)
-            until_paid(40, cluster)
+            until(lambda: paid(cluster)[0] >= 40, alive=asked)
             os.kill(child(child(supervisor.pid, "worker-1@"), "worker-1@"), signal.SIGKILL)
-            until_paid(100, cluster)
+            until(lambda: paid(cluster)[0] >= 100, alive=asked)
             for mark in ("worker-2@", "dagster._daemon"):
                 os.killpg(child(supervisor.pid, mark), signal.SIGKILL)
             assert asked.wait(SLOW) == 0

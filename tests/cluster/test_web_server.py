@@ -1,4 +1,4 @@
-"""Dagster's web server may be away for a while; what it starts is asked for once, and what waiting cannot mend is told at once."""
+"""Dagster's web server may be away for a while; what it is to start is sent once, and what waiting cannot mend told at once."""
 
 import socket
 import threading

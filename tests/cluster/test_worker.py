@@ -21,10 +21,13 @@ def test_a_worker_without_a_broker_says_so_in_one_sentence() -> None:
     command = [sys.executable, "-m", "celery", "-A", "pipelines.cluster.worker", "worker"]
     ended = subprocess.run(command, env=around, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
     assert ended.returncode == 1
-    assert ended.stderr == "AMEMGYM_BROKER is not set; give the address of the broker that all share, as in redis://host:6379/0.\n"
+    [sentence] = ended.stderr.splitlines()
+    assert sentence.startswith("AMEMGYM_BROKER is not set; give the address")
 
 
-def test_a_worker_at_info_writes_no_addresses_of_calls(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_worker_at_info_writes_no_addresses_of_calls(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setenv("AMEMGYM_BROKER", "redis://127.0.0.1:1/0")
     caplog.set_level(logging.INFO)
     importlib.import_module("pipelines.cluster.worker")

@@ -8,11 +8,9 @@ import pytest
 
 from assets.ports import EndpointError, ModelRequest
 from pipelines.evaluation.evolution.feedback import letter
-from pipelines.evaluation.evolution.folder import read_evolution
 from pipelines.evaluation.evolution.records import PolicyStep
 from pipelines.evaluation.evolution.results import FinishedEvolution
 from pipelines.evaluation.evolution.scores import ALL_CYCLES
-from pipelines.evaluation.problems import EvaluationError
 from pipelines.resources.call_cache import CachedModel, open_replies
 from tests.evaluation.evolving import FIRST, evolution_of, evolved, files, learner, plain
 from tests.evaluation.rehearsal import episode, fenced
@@ -172,23 +170,6 @@ def test_an_evolution_that_broke_off_goes_on_with_its_policies(tmp_path: Path, w
 
     assert files(broken) == whole
     assert len(model.requests) == len({repr(request) for request in model.requests})
-
-
-def test_a_finished_evolution_is_read_as_it_was_written(tmp_path: Path) -> None:
-    work = evolution_of(tmp_path, learner())
-    done = evolved(work)
-
-    assert read_evolution(work.run.folder.path) == done
-    assert work.run.folder.finished
-    assert not list(work.run.folder.path.glob("steps.sqlite*"))
-
-
-def test_a_damaged_table_of_an_evolution_is_one_sentence(tmp_path: Path) -> None:
-    work = evolution_of(tmp_path, learner(), users=("ada",), protocols=("paper",), feedbacks=("none",))
-    evolved(work)
-    (work.run.folder.path / "facts.parquet").write_bytes(b"PAR1 was a table PAR1")
-    with pytest.raises(EvaluationError, match="cannot be read"):
-        read_evolution(work.run.folder.path)
 
 
 def test_plans_that_differ_have_names_that_differ(tmp_path: Path) -> None:

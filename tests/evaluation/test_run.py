@@ -11,7 +11,7 @@ from assets.ports import EndpointError, ModelReply, ModelRequest
 from pipelines.evaluation.assistants import registry
 from pipelines.evaluation.assistants.native import NativeAssistant
 from pipelines.evaluation.forecast import forecast
-from pipelines.evaluation.plan import Options, manifest_of
+from pipelines.evaluation.plan import Options
 from pipelines.evaluation.problems import EvaluationError
 from pipelines.evaluation.records import AssistantSpec
 from pipelines.evaluation.run import evaluate
@@ -138,28 +138,6 @@ def test_no_later_period_is_lived_after_a_question_beside_it_has_failed(tmp_path
         run(evaluate(work))
     # A whole life has six messages of the user.
     assert len(model.asked("chat")) <= 4
-
-
-@pytest.mark.parametrize("kind", ["llm", "rag"])
-def test_a_model_that_is_given_as_null_is_the_runs_and_tells_runs_apart(kind: str) -> None:
-    names = ("model", "embedding_model") if kind == "rag" else ("model",)
-    open_ = AssistantSpec.model_validate({"name": kind, "kind": kind, "settings": dict.fromkeys(names)})
-    one, two = (manifest_of(dataset(), open_, Options(), roles=replace(ROLES, assistant=name)) for name in ("a", "b"))
-
-    assert one.run_id != two.run_id
-    assert one.run_id == manifest_of(dataset(), spec(kind), Options(), roles=replace(ROLES, assistant="a")).run_id
-    assert None not in one.assistant.settings.values()
-
-
-def test_runs_of_a_plugged_in_assistant_differ_by_the_embedding_model_that_it_may_use() -> None:
-    plugged = AssistantSpec(name="diary", kind="diary")
-    one, two = (manifest_of(dataset(), plugged, Options(), roles=replace(ROLES, embedding=name)) for name in ("a", "b"))
-
-    assert (one.embedding, two.embedding) == ("a", "b")
-    assert one.run_id != two.run_id
-    # Settings belong to the assistant, and a manifest without the field is that of a built-in kind.
-    assert "embedding_model" not in one.assistant.settings
-    assert "embedding" not in manifest_of(dataset(), spec("llm"), Options(), roles=ROLES).model_dump()
 
 
 def test_the_time_told_is_the_episodes_and_each_session_opens_with_its_query(tmp_path: Path) -> None:

@@ -9,13 +9,17 @@ import dagster as dg
 import pytest
 import yaml
 from dagster._core.instance.ref import InstanceRef
+from dagster._core.run_coordinator import QueuedRunCoordinator
+from dagster._utils.tags import TagConcurrencyLimitsCounter
 
+from pipelines.automation import PARTITION
 from pipelines.home import Home
 from pipelines.instance import prepare_dagster_home
 
 ROOT = Path(__file__).parent.parent.parent
 DEPLOY = ROOT / "pipelines" / "deploy"
 SETTINGS = sorted((ROOT / "pipelines").rglob("dagster*.yaml"))
+SHARED = [path for path in SETTINGS if path.name != "dagster.sqlite.yaml"]
 PACKAGES = ("prompts", "assets", "validation", "dataset_card", "pipelines")
 OURS = re.compile(r"\bAMEMGYM_[A-Z_]+\b")
 STORAGE = {
@@ -38,6 +42,19 @@ def test_dagster_accepts_its_settings_which_send_nothing_anywhere(path: Path) ->
     assert settings["telemetry"] == settings["nux"] == {"enabled": False}
     assert (settings["run_retries"]["enabled"], settings["run_retries"]["retry_on_asset_or_op_failure"]) == (True, False)
     assert settings["run_monitoring"]["enabled"]
+
+
+@pytest.mark.parametrize("path", SHARED, ids=lambda path: str(path.relative_to(ROOT / "pipelines")))
+def test_two_runs_of_one_partition_take_turns_where_no_pool_makes_them(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AMEMGYM_RUNS_AT_ONCE", "8")
+    ref = InstanceRef.from_dir(str(path.parent), config_filename=path.name)
+    assert isinstance(ref.run_coordinator, QueuedRunCoordinator)
+    concurrency = cast(dict[str, dict[str, Any]], ref.settings).get("concurrency", {})
+    limits = ref.run_coordinator.get_run_queue_config().with_concurrency_settings(concurrency).tag_concurrency_limits
+    old, new, other = (dg.DagsterRun("generate_unit", tags={PARTITION: unit}) for unit in ("crowd-0", "crowd-0", "crowd-1"))
+    under_way = TagConcurrencyLimitsCounter(limits, [old])
+    assert under_way.is_blocked(new)
+    assert not under_way.is_blocked(other)
 
 
 def test_a_new_installation_runs_on_sqlite_and_lets_runs_that_ask_a_model_take_turns(tmp_path: Path) -> None:

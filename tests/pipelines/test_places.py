@@ -151,7 +151,8 @@ def test_two_that_fetch_a_release_at_once_have_one_whole_copy(remote: Home, url:
     digest = remote.shelf.write(content(), version="auto").digest
     shelf = BucketShelf(FetchingTogether(url, "releases", aside=tmp_path / "fresh"), notes=notes)
     with ThreadPoolExecutor(2) as processes:
-        one, other = processes.map(lambda _: shelf.folder(VARIANT, "0.1.0"), range(2))
+        fetching = [processes.submit(shelf.folder, VARIANT, "0.1.0") for _ in range(2)]
+        one, other = (copy.result() for copy in fetching)
     assert one == other
     assert verify_release(one) == []
     assert [path.name for path in one.parent.iterdir()] == ["0.1.0"]
