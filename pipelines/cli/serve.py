@@ -1,11 +1,10 @@
 """Serve the embedded model, in any weather."""
 
 import contextlib
-import socket
 
 import uvicorn
 
-from pipelines.cli.problems import Problem
+from pipelines.cli.listening import listening_at
 from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name
 from pipelines.embedded.provider import simulate
@@ -15,23 +14,14 @@ SECONDS_TO_FINISH = 2  # for requests under way when the server is stopped; thos
 
 
 def serve_model(host: str, *, port: int, api_key: str, weather: Weather) -> None:
-    """Run until interrupted, then tell what the weather brought. Raises Problem when the port is taken."""
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            raise Problem(f"Port {port} on {host} cannot be used ({error.strerror}); choose another with --port.") from error
-    print(f"{model_name()} answers on http://{host}:{port}/v1 (Ctrl-C ends it). In another terminal:", flush=True)
-    print(
-        f"  AMEMGYM_BASE_URL=http://{host}:{port}/v1 AMEMGYM_API_KEY=any amemgym generate demo --model {model_name()}",
-        flush=True,
-    )
-    provider = simulate(create_app(api_key=api_key or None), weather)
-    quiet = uvicorn.Config(
-        provider, host=host, port=port, log_level="warning", access_log=False, timeout_graceful_shutdown=SECONDS_TO_FINISH
-    )
-    with contextlib.suppress(KeyboardInterrupt):
-        uvicorn.Server(quiet).run()
+    """Run until interrupted, then tell what the weather brought; port 0 takes a free one. Raises Problem for a taken port."""
+    with listening_at(host, port) as listening:
+        url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/v1"
+        print(f"{model_name()} answers on {url} (Ctrl-C ends it). In another terminal:", flush=True)
+        print(f"  AMEMGYM_BASE_URL={url} AMEMGYM_API_KEY=any amemgym generate demo --model {model_name()}", flush=True)
+        provider = simulate(create_app(api_key=api_key or None), weather)
+        quiet = uvicorn.Config(provider, log_level="warning", access_log=False, timeout_graceful_shutdown=SECONDS_TO_FINISH)
+        with contextlib.suppress(KeyboardInterrupt):
+            uvicorn.Server(quiet).run(sockets=[listening])
     told = [f"{count} {name.replace('_', ' ')}" for name, count in sorted(provider.log.counts.items())]
     print(f"Served: {', '.join(told) or 'nothing'}.", flush=True)

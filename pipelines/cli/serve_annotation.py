@@ -1,13 +1,12 @@
 """Serve a study's page to its annotators, on this machine only."""
 
 import contextlib
-import socket
 
 import uvicorn
 
 from pipelines.annotation.folder import StudyFolder
 from pipelines.annotation.server import create_app
-from pipelines.cli.problems import Problem
+from pipelines.cli.listening import listening_at
 
 HOST = "127.0.0.1"
 
@@ -16,12 +15,7 @@ def serve_study(folder: StudyFolder, *, port: int) -> None:
     """Run until interrupted; port 0 takes a free one. Raises Problem when the port is taken."""
     people = [sheet.annotator for sheet in folder.sheets() if sheet.kind == "person"]
     app = create_app(folder)
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listening.bind((HOST, port))
-        except OSError as error:
-            raise Problem(f"Port {port} on {HOST} cannot be used ({error.strerror}); choose another with --port.") from error
+    with listening_at(HOST, port) as listening:
         bound = listening.getsockname()[1]
         for name in people:
             print(f"{name}: http://{HOST}:{bound}/{name}/", flush=True)
