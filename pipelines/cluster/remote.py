@@ -12,6 +12,7 @@ from pipelines.cli.problems import Problem
 from pipelines.cluster.web_server import WebServer
 
 LOOK_SECONDS = 2.0
+TRIES = 3
 REPOSITORIES = """
 { repositoriesOrError { __typename ... on RepositoryConnection { nodes { name location { name } } }
   ... on PythonError { message } } }"""
@@ -29,7 +30,7 @@ query ($filter: RunsFilter!) { runsOrError(filter: $filter, limit: 1) { __typena
 BACKFILL = """
 query ($id: String!) { partitionBackfillOrError(backfillId: $id) { __typename ... on PartitionBackfill {
   status numPartitions error { message } partitionStatusCounts { runStatus count } } ... on PythonError { message } } }"""
-TRIED_AGAIN = """
+DIED = """
 query ($filter: RunsFilter!) { runsOrError(filter: $filter) { __typename
   ... on Runs { results { tags { key value } } } ... on PythonError { message } } }"""
 ENDED = {"success", "failure", "canceled"}
@@ -99,19 +100,23 @@ class Deployment:
     def _runs(self, chosen: dict[str, Any]) -> list[dict[str, Any]]:
         return self._server.ask(RUNS, key="results", filter=chosen)["results"]
 
-    def _backfill(self, job: str, partitions: Sequence[str]) -> None:
+    def _backfill(self, job: str, partitions: Sequence[str], *, tries: int = TRIES) -> None:
         selector = {"partitionSetName": f"{job}_partition_set", "repositorySelector": self._repository}
         params = {"selector": selector, "partitionNames": list(partitions)}
         backfill_id: str = self._server.launch(LAUNCH_BACKFILL, key="backfillId", what=job, params=params)["backfillId"]
         page = f"{self._server.address}/runs/b/{backfill_id}"
         self.tell(f"{job}: {len(partitions)} work units, {page}")
-        if self._made(backfill_id, job=job) < len(partitions):
+        made = self._made(backfill_id, job=job)
+        lost = self._lost(backfill_id) if made < len(partitions) and tries > 1 else []
+        if made + len(lost) < len(partitions):
             raise Problem(f"Not all work units of {job} could be made; see {page}")
+        if lost:
+            self._backfill(job, lost, tries=tries - 1)
 
     def _made(self, backfill_id: str, *, job: str) -> int:
         """Tell the counts whenever they change; how many partitions were made when it is over.
 
-        Its status alone is no answer: a backfill of which one run is tried again counts as failed, and as over before that.
+        Its status alone is no answer: a backfill of which one run is tried again counts as failed, and may as over.
         """
         before = ""
         while True:
@@ -120,15 +125,16 @@ class Deployment:
             now = ", ".join(f"{count} {name}" for name, count in counts.items())
             if now != before:
                 self.tell(f"{job}: {now}")
-            completed = found["status"] in COMPLETED and counts.keys() <= ENDED and not self._goes_on(backfill_id)
+            completed = found["status"] in COMPLETED and counts.keys() <= ENDED
             if completed or found["status"] in GIVEN_UP:
                 return counts.get("success", 0)
             before = now
             time.sleep(LOOK_SECONDS)
 
-    def _goes_on(self, backfill_id: str) -> bool:
-        """Whether a run whose process died is yet to be started again."""
+    def _lost(self, backfill_id: str) -> list[str]:
+        """The work units whose process died last: Dagster starts no run again whose backfill it already takes for over."""
         marks = {"dagster/backfill": backfill_id, "dagster/will_retry": "true"}
         chosen = {"statuses": ["FAILURE"], "tags": [{"key": key, "value": value} for key, value in marks.items()]}
-        runs = self._server.ask(TRIED_AGAIN, key="results", filter=chosen)["results"]
-        return any(all(tag["key"] != "dagster/auto_retry_run_id" for tag in run["tags"]) for run in runs)
+        runs = self._server.ask(DIED, key="results", filter=chosen)["results"]
+        tags = [{tag["key"]: tag["value"] for tag in run["tags"]} for run in runs]
+        return [one["dagster/partition"] for one in tags if "dagster/auto_retry_run_id" not in one]
