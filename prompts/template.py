@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 import jinja2
 import jinja2.meta
@@ -76,7 +76,8 @@ def among(values: Mapping[str, str], choices: Mapping[str, Sequence[str]]) -> di
 
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
-    environment.filters |= {"fenced": fenced, "among": among}
+    filters: dict[str, Any] = environment.filters
+    filters |= {"fenced": fenced, "among": among}
     return environment
 
 

@@ -178,7 +178,8 @@ def test_a_query_that_leaked_is_refined_without_the_leak() -> None:
 def test_a_variable_that_the_bank_does_not_know_is_served_all_the_same() -> None:
     schema = {"hat {size} <b>": ["very tiny hats", "huge straw hats"], "evenings": ["choir singing", "chess club"]}
     state = {name: choices[0] for name, choices in schema.items()}
-    values = {**COMMON, "state_schema": schema, "initial_state": state, "other_variables": [], "whole": False}
+    others: list[str] = []
+    values = {**COMMON, "state_schema": schema, "initial_state": state, "other_variables": others, "whole": False}
     queries = ask("session_queries/initial", values)["queries"]
     assert sorted(name for query in queries for name in query["exposed_states"]) == sorted(schema)
     info = {"question": "Which hat?", "required_info": schema, "language": "English"}
