@@ -19,9 +19,14 @@ def collector_at_rest() -> Generator[None, None, None]:
 
 @contextmanager
 def all_there_spared() -> Generator[None, None, None]:
-    """The search passes over everything that is there when this begins, and goes on among what comes while it lasts."""
+    """The search passes over everything that is there when this begins, and at the end looks through what came since.
+
+    Without that last look, the cycles of each portion of work (its tasks, its tables) would wait among all older objects for
+    a search through everything, which hardly ever comes: memory would grow with the number of portions.
+    """
     gc.freeze()
     try:
         yield
     finally:
+        gc.collect()
         gc.unfreeze()

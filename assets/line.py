@@ -88,10 +88,11 @@ class Line:
         wanted = len(self.unit.users)
         writer = self.workshop.snapshots.writer(self.stage.name, unit=self.unit.key)
         while batch := list(islice(waiting, min(wanted - self.done, self.workshop.users_per_part))):
-            with collector_at_rest():
-                desk = await asyncio.to_thread(self._desk, batch)
             with all_there_spared():
+                with collector_at_rest():
+                    desk = await asyncio.to_thread(self._desk, batch)
                 made = await self._batch(desk, batch)
+                del desk
             with collector_at_rest():
                 for name, rows in made.items():
                     await asyncio.to_thread(writer.add, name, rows)
