@@ -1,7 +1,7 @@
 """Episodes as items of the reference's `data.json`, and back. What cannot be kept exactly is refused, never bent."""
 
 import json
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -127,6 +127,24 @@ def item_bytes(item: dict[str, Any], *, first: bool) -> bytes:
 def end_bytes(*, empty: bool) -> bytes:
     """The end of the array."""
     return b"[]\n" if empty else b"\n]\n"
+
+
+def written_items(path: Path) -> Iterator[Any]:
+    """The items of an array written like this, one after another, so that a large file takes no memory.
+
+    Raises ValueError when the file is laid out otherwise, OSError when it cannot be read.
+    """
+    item: list[bytes] = []
+    with path.open("rb") as stream:
+        begun = stream.read(1) == b"["
+        for line in stream:
+            item.append(line)
+            # Nothing else stands at this depth: what is inside an item stands deeper, and strings hold no raw newline.
+            if line.rstrip(b",\n") == b"  }":
+                yield json.loads(b"".join(item).strip().removesuffix(b","))
+                item = []
+    if not begun or b"".join(item).strip() != b"]":
+        raise ValueError(f"{path.name} is not laid out as an array of items")
 
 
 def read_data_json(path: Path) -> list[Episode]:

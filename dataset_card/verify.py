@@ -1,6 +1,5 @@
 """Whether a release folder still is what its manifest says."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from pyarrow import ArrowException
 from dataset_card.configurations import configuration_problems
 from dataset_card.digests import RowDigest, file_digest
 from dataset_card.manifest import MANIFEST, Manifest, ManifestError, ManifestFile, read_manifest
+from dataset_card.reference import written_items
 
 # What the Hub and its client put beside a release.
 NOT_OURS = {".gitattributes", ".cache", ".git"}
@@ -41,7 +41,7 @@ def logical_digest(path: Path) -> str:
     """The logical digest of a Parquet or JSON data file, computed anew from its rows."""
     digest = RowDigest()
     if path.suffix == ".json":
-        digest.add(json.loads(path.read_bytes()))
+        digest.add(written_items(path))
     else:
         # Its annotations are only partly known to type checkers.
         opened: Any = pq.ParquetFile(path)
@@ -81,7 +81,7 @@ def _examined(file: ManifestFile, path: Path) -> Iterator[str]:
 def _rows(path: Path) -> int | None:
     """None: the file is not of its kind, although its sha256 is the manifest's."""
     try:
-        return len(json.loads(path.read_bytes())) if path.suffix == ".json" else _parquet_rows(path)
+        return sum(1 for _ in written_items(path)) if path.suffix == ".json" else _parquet_rows(path)
     except (ValueError, ArrowException):
         return None
 

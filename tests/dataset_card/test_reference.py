@@ -3,6 +3,7 @@
 import copy
 import json
 import re
+import tempfile
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -13,7 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.records.episode import Episode
-from dataset_card.reference import ReferenceError, data_json, from_reference, read_data_json, to_reference
+from dataset_card.reference import (
+    ReferenceError,
+    data_json,
+    end_bytes,
+    from_reference,
+    item_bytes,
+    read_data_json,
+    to_reference,
+    written_items,
+)
 from tests import scenario
 from tests.dataset_card.expected import EXPECTED, put
 
@@ -188,6 +198,31 @@ def test_a_file_that_is_no_such_array_is_refused(tmp_path: Path, text: str, mess
     (tmp_path / "data.json").write_text(text)
     with pytest.raises(ReferenceError, match=message):
         read_data_json(tmp_path / "data.json")
+
+
+WORDS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+)
+
+
+@given(st.lists(st.dictionaries(st.text(), WORDS, min_size=1), max_size=4))
+def test_items_are_read_one_by_one_as_they_were_written(items: list[dict[str, Any]]) -> None:
+    parts = [item_bytes(item, first=not place) for place, item in enumerate(items)]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "data.json"
+        path.write_bytes(b"".join([*parts, end_bytes(empty=not items)]))
+        assert list(written_items(path)) == items
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[1]", '[{"id": "a"}]', '[\n  {\n    "id": "a"\n  }\n', '[\n  {\n    "id": \n  }\n]\n']
+)
+def test_items_of_another_layout_are_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "data.json"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"laid out|Expecting value"):
+        list(written_items(path))
 
 
 def test_two_items_with_one_id_are_refused(tmp_path: Path) -> None:
