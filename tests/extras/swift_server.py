@@ -13,7 +13,7 @@ from typing import Any
 import httpx2 as httpx
 
 KEY, SECRET = "test:tester", "only-for-this-test"
-STARTED_WITHIN = 60.0
+STARTED_WITHIN, STOPPED_WITHIN = 60.0, 10.0
 KINDS = ("object", "container", "account")
 CLUSTER = """[swift-hash]
 swift_hash_path_suffix = test
@@ -120,7 +120,12 @@ def _process(folder: Path, kind: str) -> Generator[None, None, None]:
             yield
         finally:
             running.terminate()
-            running.wait()
+            try:
+                running.wait(STOPPED_WITHIN)
+            except subprocess.TimeoutExpired:
+                # It waits for clients that keep their connections, as those of a failed test do.
+                running.kill()
+                running.wait()
 
 
 def _free_ports(count: int) -> list[int]:
