@@ -52,18 +52,17 @@ class Unusable(ValueError):
 
 async def ask(model: LanguageModel, asked: Ask[T, R], *, recipe: Recipe) -> R:
     """Ask until a reply passes. Raises UserFailed after `gates.max_reasks` further tries, the last of which starts afresh."""
-    messages, made = asked.prompt.messages, set[tuple[Message, ...]]()
-    for remaining in range(recipe.gates.max_reasks, -1, -1):
-        attempt = recipe.gates.max_reasks - remaining
+    messages, made, reasks = asked.prompt.messages, set[tuple[Message, ...]](), recipe.gates.max_reasks
+    for attempt in range(reasks + 1):
         reply = await model.complete(_request(asked, messages=messages, attempt=attempt, recipe=recipe))
         try:
             return _read(asked, reply)
         except Unusable as problem:
-            if remaining == 0:
+            if attempt == reasks:
                 message = f"{asked.prompt.name}: {problem}"
                 raise UserFailed(problem.reason, message, last_reply=reply.text) from problem
             told = _objection(reply, str(problem))
-            last = remaining == 1 < recipe.gates.max_reasks
+            last = attempt + 1 == reasks > 1
             messages = _afresh(asked.prompt.messages, str(problem)) if last else (*asked.prompt.messages, *told)
             # Who repeats a mistake hears of it once more: an equal request would get the equal reply from the call cache.
             while messages in made:

@@ -16,7 +16,7 @@ from assets.collector import all_there_spared, collector_at_rest
 from assets.desk import Desk, GivenUp
 from assets.look_ahead import LookAhead, ancestry
 from assets.metering import Meter
-from assets.ports import EndpointError, SnapshotRef, StageProgress
+from assets.ports import EndpointError, SnapshotRef, SnapshotWriter, StageProgress
 from assets.recipes import Unit
 from assets.records.base import StageName, UserRecord
 from assets.records.failure import Failure
@@ -89,19 +89,22 @@ class Line:
         writer = self.workshop.snapshots.writer(self.stage.name, unit=self.unit.key)
         while batch := list(islice(waiting, min(wanted - self.done, self.workshop.users_per_part))):
             with all_there_spared():
-                with collector_at_rest():
-                    desk = await asyncio.to_thread(self._desk, batch)
-                made = await self._batch(desk, batch)
-                del desk
-            with collector_at_rest():
-                for name, rows in made.items():
-                    await asyncio.to_thread(writer.add, name, rows)
+                await self._part(batch, writer)
         told = [self.failed[position] for position in sorted(self.failed)]
         ref = await asyncio.to_thread(writer.finish, told)
         usage = {name: used for ref in self.upstream.values() for name, used in ref.usage.items()}
         ref = ref.model_copy(update={"usage": {**usage, self.stage.name: self.meter.usage}})
         lost = [failure for failure in told if failure.position not in before]
         return StageResult(ref, self.meter, time.monotonic() - self.started, wanted, self.tried, lost)
+
+    async def _part(self, batch: Sequence[int], writer: SnapshotWriter) -> None:
+        """Make some users' rows and write them; when this ends, nothing of them is left for the search to look through."""
+        with collector_at_rest():
+            desk = await asyncio.to_thread(self._desk, batch)
+        made = await self._batch(desk, batch)
+        with collector_at_rest():
+            for name, rows in made.items():
+                await asyncio.to_thread(writer.add, name, rows)
 
     def _failed_before(self) -> dict[int, Failure]:
         """Who was given up in the stages before, by position."""

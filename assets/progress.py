@@ -73,13 +73,16 @@ class StageWatch:
         return every, fresh
 
     def _calls_left(self, progress: StageProgress) -> float:
-        """By the calls of users who are done, who are those with the most calls; 0 where it cannot be told."""
+        """By the calls of users who are done, who are those with the most calls; 0 where it cannot be told.
+
+        Never less than the replies awaited, also where users take more calls than was expected.
+        """
         if progress.done == progress.total:
             return 0.0
         each = sorted((work.calls for work in self._meter.users.values()), reverse=True)[: progress.done]
         typical = sum(each) / len(each) if each else self._expected
         users = progress.total + progress.failed  # who was given up took calls too, and has a stand-in
-        return max(typical * users - progress.calls, typical * 0.1)
+        return max(typical * users - progress.calls, self._meter.waiting) if typical else 0.0
 
     def _cost(self) -> str:
         if self._meter.unpriced:

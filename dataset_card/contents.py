@@ -111,8 +111,7 @@ class _Writers:
         if not released:
             raise ReleaseError("There is no finished user, so there is nothing to release; see the failures of the stages.")
         seen = (pair for pair in content.gate_records if pair[0] in released)
-        for row in gate_record_rows(seen, content.failures, released=released):
-            self.tables["gate_records"].add([row])
+        self.tables["gate_records"].add(gate_record_rows(seen, content.failures, released=released))
         self.tables["failures"].add([failure_row(failure) for failure in content.failures])
 
     def _take_episode(self, episode: Episode) -> None:

@@ -1,7 +1,8 @@
 """Data files written piece by piece: rows go in, a file and its line of the manifest come out."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from assets.records.base import Record
-from assets.records.columnar import arrow_schema, to_rows
+from assets.records.columnar import arrow_schema, to_rows, to_table
 from assets.records.episode import Episode
 from dataset_card.digests import RowDigest, file_digest
 from dataset_card.manifest import ManifestFile
@@ -48,25 +49,29 @@ class ParquetSink:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._writer.close()
 
-    def add(self, records: Sequence[Record]) -> None:
+    def add(self, records: Iterable[Record]) -> None:
         """Take rows; full groups are written. A group that fills up waits as columns, which take a tenth of the memory."""
-        self._waiting.extend(records)
-        while len(self._waiting) >= (count := min(ROWS_AT_ONCE, self._group - self._held)):
-            self._convert(count)
+        coming = iter(records)
+        while more := list(islice(coming, self._room() - len(self._waiting))):
+            self._waiting.extend(more)
+            if len(self._waiting) == self._room():
+                self._convert()
 
     def close(self, *, root: Path) -> ManifestFile:
         """Write the rest and describe the file, its path relative to `root`."""
-        self._convert(len(self._waiting))
+        self._convert()
         self._write()
         self._writer.close()
         return described(self.path, root=root, digest=self._digest)
 
-    def _convert(self, count: int) -> None:
-        rows = to_rows(self._waiting[:count], record_type=self._type)
-        del self._waiting[:count]
-        self._digest.add(rows)
-        self._tables.append(pa.Table.from_pylist(rows, schema=arrow_schema(self._type)))
-        self._held += count
+    def _room(self) -> int:
+        return min(ROWS_AT_ONCE, self._group - self._held)
+
+    def _convert(self) -> None:
+        self._digest.add(to_rows(self._waiting, record_type=self._type))
+        self._tables.append(to_table(self._waiting, record_type=self._type))
+        self._held += len(self._waiting)
+        self._waiting.clear()
         if self._held == self._group:
             self._write()
 

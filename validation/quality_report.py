@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 from assets.chain import STAGES
-from assets.collector import all_there_spared, collector_at_rest
+from assets.collector import collector_at_rest
 from assets.face import OWNERS, definition, group
 from assets.interruption import stopping_with_the_run
 from assets.partitions import VARIANT_PARTITIONS, by_unit
@@ -74,9 +74,9 @@ async def report_on(finished: Finished, *, tell: Callable[[str], None] = lambda 
     recipe, problems = finished.recipe, list[str]()
     failed = [failure.user_id for failure in finished.failures()]
     survey, rules, columns = Survey(recipe, users=finished.count), RuleTally(recipe), ColumnLook(recipe, failed=failed)
-    for number, portion in enumerate(finished.portions()):
-        tell(f"user {number * finished.users_at_once} and later of {finished.count}: rules, columns, figures")
-        with all_there_spared(), collector_at_rest():
+    with collector_at_rest():
+        for number, portion in enumerate(finished.portions()):
+            tell(f"user {number * finished.users_at_once} and later of {finished.count}: rules, columns, figures")
             for stage in portion:
                 rules.add(stage, portion)
             for user in users_of(portion):

@@ -44,4 +44,6 @@ def unit(name: str) -> dict[str, JsonValue]:
 
 def duplicates(items: tuple[str, ...] | list[str]) -> list[str]:
     """The items that occur more than once, in order of first repetition."""
+    if len(set(items)) == len(items):  # nearly always, and asked whenever a record is read
+        return []
     return list(dict.fromkeys(item for index, item in enumerate(items) if item in items[:index]))

@@ -55,9 +55,11 @@ class Noting:
     def _question(self, request: ModelRequest) -> list[Exchange]:
         """The tries so far of what is asked here."""
         of = (request.model, request.labels.user_id, request.sample)
-        if not request.labels.attempt:
-            return self.tries.setdefault((*of, request.messages), [])
-        return next(tries for key, tries in self.tries.items() if key[:-1] == of and _follows(request, tries[0].request))
+        if request.labels.attempt:
+            for key, tries in self.tries.items():
+                if key[:-1] == of and _follows(request, tries[0].request):
+                    return tries
+        return self.tries.setdefault((*of, request.messages), [])
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,12 @@ def test_before_the_first_user_is_done_the_time_left_follows_from_the_calls_expe
     assert watch.line().endswith("about 45 s left")
 
 
+def test_where_users_take_more_calls_than_expected_the_time_left_is_that_of_the_replies_awaited() -> None:
+    watch = watched(expected=2.0, a=300)
+    watch(replace(PROGRESS, done=0, failed=0, seconds=200.0))
+    assert watch.line().endswith("about 3 s left")
+
+
 def test_no_time_is_promised_where_nothing_is_known_or_nothing_moves() -> None:
     unknown, standing = watched(a=300), watched(expected=60.0)
     unknown(replace(PROGRESS, done=0))

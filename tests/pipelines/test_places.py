@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Barrier, Thread
+from threading import Barrier, Lock, Thread
 
 import pytest
 
@@ -138,12 +138,17 @@ def test_a_container_of_an_azure_account_is_no_key(tmp_path: Path) -> None:
 
 
 class FetchingTogether(Bucket):
-    """A bucket whose copies two processes have fetched before either puts them in their place."""
+    """A bucket whose copies two processes have fetched before either puts them in their place.
+
+    One after the other: two readers of one object in this process's memory move each other's place in it.
+    """
 
     both = Barrier(2)
+    turn = Lock()
 
     def fetch(self, wanted: Mapping[str, Path]) -> None:
-        super().fetch(wanted)
+        with self.turn:
+            super().fetch(wanted)
         self.both.wait(30)
 
 
