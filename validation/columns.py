@@ -4,7 +4,8 @@ Its context is ephemeral: nothing is read from or written to disk, and nothing i
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
@@ -85,18 +86,21 @@ def lines_of(tables: Tables, suites: Mapping[TableName, Sequence[Promise]], *, r
 
 
 def _looked_at(gathered: Gathered, suites: Mapping[TableName, Sequence[Promise]]) -> list[ColumnLine]:
-    context, lines = _context(), list[ColumnLine]()
-    for table, promises in suites.items():
-        found = gathered.tables[table]
-        if found.rows:
-            lines.extend(_validated(_batch(context, table, found), table, promises, rows=found.rows))
-        else:
-            lines.extend(_of_no_rows(table, promise) for promise in promises)
+    lines: list[ColumnLine] = []
+    with _context() as context:
+        for table, promises in suites.items():
+            found = gathered.tables[table]
+            if found.rows:
+                lines.extend(_validated(_batch(context, table, found), table, promises, rows=found.rows))
+            else:
+                lines.extend(_of_no_rows(table, promise) for promise in promises)
     return lines
 
 
-def _context() -> Any:
+@contextmanager
+def _context() -> Generator[Any, None, None]:
     import great_expectations
+    from great_expectations.data_context.data_context import context_factory
     from great_expectations.data_context.types import base
 
     # Its annotations are only partly known to type checkers.
@@ -110,7 +114,10 @@ def _context() -> Any:
     )
     context = gx.get_context(mode="ephemeral", project_config=config)
     context.data_sources.add_pandas("tables")
-    return context
+    try:
+        yield context
+    finally:
+        context_factory.set_context(None)  # else it would be kept, with its tables, until the next one comes
 
 
 def _batch(context: Any, table: TableName, found: TableColumns) -> Any:

@@ -34,37 +34,33 @@ class Turn(Record):
 class Answer(Record):
     """One scored item: a question, a variable of a state probe, or a baseline's question, at the end of one period.
 
-    `item`: question id or variable. `given`: choice id or value, "" when nothing could be read. `options`: how many
-    could be chosen. `shown`: place of the right option, from 1. `age`: periods since the oldest needed value was told.
-    `failure`: for a wrong answer, the stage that lost it; `failure_if_unsure` the same by the probes that allow "unknown";
-    `write_share` and so on the same corrected for guessed probes, see `diagnosis`. `calls`, tokens and money are of the
-    whole ask, which the rows of one state probe share.
+    Calls, tokens and money are of the whole ask, which the rows of one state probe share.
     """
 
-    user_id: str
-    period: int
-    kind: AskKind
-    item: str
-    expected: str
-    given: str
-    status: Status
-    reason: str
-    reply: str
-    tries: int
-    options: int
-    shown: int
-    required: int
-    age: int
-    memories: tuple[str, ...] = ()
-    failure: Failure = ""
-    failure_if_unsure: Failure = ""
-    write_share: float = 0.0
-    read_share: float = 0.0
-    utilization_share: float = 0.0
-    calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    nano_usd: int | None = 0
+    user_id: str = Field(description="the persona's uuid")
+    period: int = Field(description="at the end of which period it was asked, from 0")
+    kind: AskKind = Field(description="a question, a state probe, or a baseline's question")
+    item: str = Field(description="question id or variable")
+    expected: str = Field(description="the choice id or value that is right")
+    given: str = Field(description="the choice id or value chosen; empty when nothing could be read")
+    status: Status = Field(description="right, wrong, unknown (said so) or unscored (unreadable)")
+    reason: str = Field(description="why it is unscored; else empty")
+    reply: str = Field(description="the assistant's last words")
+    tries: int = Field(description="how often it was asked")
+    options: int = Field(description="how many could be chosen")
+    shown: int = Field(description="place of the right option, from 1")
+    required: int = Field(description="state variables that the answer depends on")
+    age: int = Field(description="periods since the oldest value needed was told")
+    memories: tuple[str, ...] = Field(default=(), description="what the assistant had found in its memory")
+    failure: Failure = Field(default="", description="of a wrong answer: the stage that lost it (section 3.3)")
+    failure_if_unsure: Failure = Field(default="", description="the same by the probes that allow: don't know")
+    write_share: float = Field(default=0.0, description="write failure, corrected for guessed probes")
+    read_share: float = Field(default=0.0, description="read failure, so corrected")
+    utilization_share: float = Field(default=0.0, description="utilization failure, so corrected")
+    calls: int = Field(default=0, description="model calls of the ask")
+    input_tokens: int = Field(default=0, description="tokens sent")
+    output_tokens: int = Field(default=0, description="tokens received")
+    nano_usd: int | None = Field(default=0, description="price in billionths of a dollar; none where it is unknown")
 
 
 class PeriodLived(Record):

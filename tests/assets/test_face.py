@@ -10,6 +10,7 @@ from assets.chain import STAGES
 from assets.face import MOST_COLUMNS, POSITION, GroupName, column_schema, group
 from assets.records.base import Record
 from pipelines.definitions import defs
+from pipelines.evaluation.records import Answer
 
 SPECS = {spec.key.to_user_string(): spec for spec in defs.resolve_all_asset_specs()}
 GRAPH = defs.resolve_asset_graph()
@@ -27,6 +28,10 @@ def _keys(name: str) -> list[dg.AssetKey]:
 
 def _depth(key: dg.AssetKey) -> int:
     return 1 + max(map(_depth, GRAPH.get(key).parent_keys), default=0)
+
+
+def test_every_column_of_an_evaluations_answers_has_a_meaning() -> None:
+    assert [column.name for column in column_schema(Answer).columns if not column.description] == []
 
 
 @pytest.mark.parametrize("name", sorted(SPECS))

@@ -1,9 +1,12 @@
 """Great Expectations at work on the tables: complete, lazily imported, and silent."""
 
+import gc
 import subprocess
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+
+import pandas as pd
 
 from assets.records.base import Record
 from assets.records.rows import TableName
@@ -80,6 +83,14 @@ def test_nothing_is_written_and_nobody_is_called() -> None:
     with watched() as seen:
         lines_of(world().tables(), suites("failures", "users"), released=world().released)
     assert seen == []
+
+
+def test_a_look_leaves_nothing_of_its_tables_behind() -> None:
+    look = ColumnLook(world().recipe)
+    look.add(FinishedUser(world().rows("episodes")[0].model_copy(update={"user_id": "looked-at-once"})))
+    look.lines()
+    frames = [found for found in gc.get_objects() if isinstance(found, pd.DataFrame)]
+    assert [frame for frame in frames if "looked-at-once" in frame.get("user_id", pd.Series()).to_list()] == []
 
 
 def test_great_expectations_is_not_imported_before_it_is_needed() -> None:
