@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from assets.asking import Ask, ask
+from assets.desk import together
 from assets.exposure import Scene
+from assets.records.recipe import MAX_STATES_PER_QUERY
 from assets.shapes import TEXT, Shape, keyed, many, one_of_each
 from prompts.catalogue import load_prompt
-
-MAX_STATES_PER_INITIAL_QUERY = 3
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,20 @@ class InitialQuery:
 
     exposed_states: dict[str, str]
     query: str
+
+
+async def initial_queries(scene: Scene, state: Mapping[str, str]) -> list[InitialQuery]:
+    """First drafts, which tell all of the state. Raises UserFailed like `ask`.
+
+    The writer groups the values as it likes, as the paper's does. Where the recipe wants fewer in a query than the prompt
+    allows, each group is asked for by itself: more calls, each easier.
+    """
+    most, names = scene.recipe.max_states_per_query, list(state)
+    if most == MAX_STATES_PER_QUERY:
+        return await draft_initial(scene, state, sample=0)
+    groups = [{name: state[name] for name in names[start : start + most]} for start in range(0, len(names), most)]
+    drafted = await together(*(draft_initial(scene, group, sample=0, whole=True) for group in groups))
+    return [query for queries in drafted for query in queries]
 
 
 async def draft_initial(scene: Scene, state: Mapping[str, str], *, sample: int, whole: bool = False) -> list[InitialQuery]:
@@ -43,7 +57,7 @@ async def draft_initial(scene: Scene, state: Mapping[str, str], *, sample: int, 
 def _shape(state: Mapping[str, str], *, whole: bool) -> Shape[dict[str, list[dict[str, Any]]]]:
     """The paper's keys; a query tells current values only, a single query that is `whole` tells them all."""
     exposed = one_of_each({name: [value] for name, value in state.items()}, required=whole)
-    query, least = keyed({"exposed_states": exposed, "query": TEXT}), -(-len(state) // MAX_STATES_PER_INITIAL_QUERY)
+    query, least = keyed({"exposed_states": exposed, "query": TEXT}), -(-len(state) // MAX_STATES_PER_QUERY)
     return Shape(keyed({"queries": many(query, most=1) if whole else many(query, least=least, most=len(state))}))
 
 
@@ -62,7 +76,7 @@ def _check_coverage(exposed: Sequence[Mapping[str, str]], state: Mapping[str, st
     names = [name for one in exposed for name in one]
     if missing := sorted(set(state) - set(names)):
         raise ValueError(f"Every variable is revealed by a query; missing: {missing}.")
-    most, sizes = MAX_STATES_PER_INITIAL_QUERY, [len(one) for one in exposed]
+    most, sizes = MAX_STATES_PER_QUERY, [len(one) for one in exposed]
     if not all(1 <= size <= most for size in sizes):
         pairs = [names[start : start + 2] for start in range(0, len(names), 2)]
         raise ValueError(f"Every query reveals one to {most} values, not {sizes}; groups like these would do: {pairs}.")

@@ -7,7 +7,7 @@ from assets.events import EVENTS
 from assets.exposure import Draft, Redraft, Scene, exposure_gate
 from assets.face import Face
 from assets.gate import Attempt, pass_gate
-from assets.initial_queries import draft_initial
+from assets.initial_queries import draft_initial, initial_queries
 from assets.markdown import Row
 from assets.ports import LanguageModel
 from assets.records.event import Event, EventSet, PeriodEvents
@@ -49,7 +49,7 @@ async def write_sessions(
 
 
 async def _initial_sessions(scene: Scene, period: TrajectoryPeriod) -> tuple[PeriodSessions, list[GateRecord]]:
-    queries = await draft_initial(scene, period.state, sample=0)
+    queries = await initial_queries(scene, period.state)
     drafts = [Draft(f"s00-{index + 1:02d}", query.query, query.exposed_states) for index, query in enumerate(queries)]
 
     async def redraft(draft: Draft, number: int) -> str:

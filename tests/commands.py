@@ -26,6 +26,12 @@ def amemgym(home: Path, *words: str, **further: str) -> subprocess.Popen[str]:
     return subprocess.Popen([*AMEMGYM, *words], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
+def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
+    """Exit status and all output."""
+    output, _ = process.communicate(timeout=120)
+    return process.returncode, output
+
+
 @contextmanager
 def own_surroundings(home: Path, **further: str) -> Generator[None, None, None]:
     """The same environment for what runs in this process."""

@@ -11,8 +11,6 @@ from typing import Any, TypeVar
 from assets.records.answer import AnswerChoice, QuestionAnswers
 from assets.records.base import Record
 from assets.records.episode import Episode, join_periods, join_questions
-from assets.records.failure import Failure
-from assets.records.gate import GateRecord
 from assets.records.profile import UserProfile
 from assets.records.recipe import PoolSpec, Recipe
 from assets.records.schema import SchemaQuestion, StateSchema, StateVariable
@@ -191,37 +189,3 @@ def episode(user_id: str = USER_ID, **changes: Any) -> Episode:
         "questions": join_questions(own_schema, answers()),
     }
     return Episode.model_validate({**fields, **changes})
-
-
-def gate_records() -> tuple[GateRecord, ...]:
-    """Two votes on one draft; the judge could not tell a value in the first."""
-    votes = (({DIET: "vegetarian", GOAL: ""}, False), ({DIET: "vegetarian", GOAL: CHOICES[GOAL][1]}, True))
-    return tuple(
-        GateRecord(
-            gate="exposure",
-            item_id="p1-s0",
-            draft=0,
-            refinement=number,
-            vote=0,
-            judge="gpt-4.1",
-            text='My doctor said "no more meat"…',
-            target={DIET: "vegetarian", GOAL: CHOICES[GOAL][1]},
-            reading=reading,
-            accepted=accepted,
-        )
-        for number, (reading, accepted) in enumerate(votes)
-    )
-
-
-def failure(**changes: Any) -> Failure:
-    """A user given up at the answers, with the votes that led there."""
-    fields: dict[str, Any] = {
-        "user_id": "5f0c-max-002",
-        "position": 1,
-        "stage": "answers",
-        "reason": "gate_exhausted",
-        "message": "Question q01: no answer was recovered.",
-        "last_reply": '{"answer": "I\'m not sure | maybe"}',
-        "gate_records": gate_records()[:1],
-    }
-    return Failure.model_validate({**fields, **changes})

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from datetime import date, datetime
 from typing import Any, Literal, Union, get_args, get_origin
 
-from assets.initial_queries import MAX_STATES_PER_INITIAL_QUERY
 from assets.records.recipe import Recipe
 from assets.records.rows import KEYS, TABLES, TableName
 from assets.user_profiles import PROFILE_WORD_LIMIT
@@ -100,7 +99,7 @@ def _states(recipe: Recipe, _: int) -> list[Promise]:
 
 
 def _sessions(recipe: Recipe, _: int) -> list[Promise]:
-    most = max(MAX_STATES_PER_INITIAL_QUERY, recipe.num_changes_per_period + 1)
+    most = max(recipe.max_states_per_query, recipe.num_changes_per_period + 1)
     return [
         unique("user_id", "session_time"),
         true("period exists"),

@@ -14,6 +14,7 @@ from assets.records.model_policy import ROLES, Models
 from assets.records.report_policy import DiversityPolicy, WallPolicy
 
 LANGUAGES = {"en": "English", "zh": "Simplified Chinese"}
+MAX_STATES_PER_QUERY = 3
 # Field groups that decide when and how calls are made, but not what is asked and so no row.
 ONLY_HOW_CALLS_ARE_MADE = {"budget": True, "models": {role: {"transport"} for role in ROLES}}
 ONLY_WHOSE_POOL = {"paths", "license", "attribution"}
@@ -102,6 +103,13 @@ class Recipe(Record):
     )
     golden_changes: float | None = Field(
         default=None, ge=0, le=1, description="target share of questions whose right answer changes in a period"
+    )
+    max_states_per_query: int = Field(
+        default=MAX_STATES_PER_QUERY,
+        ge=1,
+        le=MAX_STATES_PER_QUERY,
+        description="values that an opening query tells at most; 1 is easiest for small models",
+        json_schema_extra=unit("state variables"),
     )
     num_rounds_initial: int = Field(
         default=1, ge=1, le=50, description="length of a session in period 0", json_schema_extra=unit("rounds")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from assets.records.audit_policy import AuditPolicy
 from assets.records.base import Record
 from assets.records.gate_policy import GatePolicy
-from assets.records.recipe import Recipe
+from assets.records.recipe import MAX_STATES_PER_QUERY, Recipe
 from prompts.catalogue import load_prompt
 
 
@@ -22,6 +22,7 @@ class Shape(Record):
     num_changes_per_period: int
     max_changes_per_state: int
     min_variants_per_question: int
+    max_states_per_query: int = MAX_STATES_PER_QUERY
     gates: GatePolicy
     audit: AuditPolicy = AuditPolicy()
 
@@ -50,6 +51,12 @@ class Habit:
 
 def _once(_: Shape) -> float:
     return 1.0
+
+
+def _per_group_told(shape: Shape) -> float:
+    """Once for all initial states, or for each group where the recipe wants fewer in a query."""
+    grouped = shape.max_states_per_query < MAX_STATES_PER_QUERY
+    return shape.num_questions * shape.num_states_per_question / shape.max_states_per_query if grouped else 1.0
 
 
 def _per_period(shape: Shape) -> float:
@@ -89,7 +96,7 @@ HABITS = {
     "state_trajectory/initial": Habit(_once),
     "state_trajectory/update": Habit(_per_period, in_sequence=True),
     "events/elaborate": Habit(_per_period),
-    "session_queries/initial": Habit(_once),
+    "session_queries/initial": Habit(_per_group_told),
     "session_queries/update": Habit(_per_period),
     "session_queries/check_exposure": Habit(_per_session_vote),
     "session_queries/refine": Habit(_per_session, always=False),

@@ -13,9 +13,11 @@ from pipelines.annotation.records import AnswerSheet
 from pipelines.annotation.units import NONE
 from pipelines.embedded.bank import load_bank
 from tests.annotation.making import begun, study
+from tests.coroutines import run
 from tests.evaluation.rehearsal import fenced
-from tests.pipelines.test_embedded_schema import ask
-from tests.support import Reply, ScriptedModel, run, small_recipe
+from tests.pipelines.embedded_asks import ask
+from tests.scripted import Reply, ScriptedModel
+from tests.small import small_recipe
 
 
 def filled(folder: Path, kind: StudyKind, *replies: Reply) -> tuple[AnswerSheet, ScriptedModel]:

@@ -12,7 +12,9 @@ from assets.records.base import StageName, UserRecord
 from assets.records.recipe import Recipe
 from assets.state_schema import STATE_SCHEMA
 from assets.user_profiles import USER_PROFILES
-from tests.support import MemoryWork, ScriptedModel, materialized, persona, small_recipe, workshop
+from tests.scripted import ScriptedModel
+from tests.small import persona, small_recipe
+from tests.workshops import MemoryWork, materialized, workshop
 
 FIRST, SECOND = persona(0).user_id, persona(1).user_id
 STAGES: tuple[StageName, ...] = ("user_profiles", "questions", "answers")

@@ -15,7 +15,9 @@ from assets.records.base import Text
 from assets.records.failure import UserFailed
 from assets.records.recipe import GatePolicy
 from assets.shapes import shape_of
-from tests.support import Reply, ScriptedModel, asking, reply, run, small_recipe
+from tests.coroutines import run
+from tests.scripted import Reply, ScriptedModel, asking, reply
+from tests.small import small_recipe
 
 NAME = "test/ask"
 

@@ -9,7 +9,8 @@ from assets.records.episode import Episode
 from assets.records.failure import UserFailed
 from assets.records.session import PeriodSessions, SessionSet
 from tests import scenario
-from tests.support import ScriptedModel, run
+from tests.coroutines import run
+from tests.scripted import ScriptedModel
 
 SESSIONS = SessionSet(
     user_id=scenario.USER_ID,

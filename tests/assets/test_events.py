@@ -10,8 +10,10 @@ from assets.ports import ModelRequest
 from assets.records.event import Event, EventSet
 from assets.records.failure import UserFailed
 from tests import scenario
+from tests.coroutines import run
+from tests.honest import honest, material
 from tests.scenario import DIET, EVENINGS, GOAL
-from tests.support import Reply, ScriptedModel, honest, material, run
+from tests.scripted import Reply, ScriptedModel
 
 PROMPT = "events/elaborate"
 BOTH = {"states": [GOAL, DIET], "event": scenario.HEART_SCARE}

@@ -11,7 +11,7 @@ import pytest
 
 from assets.interruption import LANDING_SECONDS, stopping_with_the_run
 from assets.landing import landing
-from tests.support import run
+from tests.coroutines import run
 
 
 def interrupt() -> None:

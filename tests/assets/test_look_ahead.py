@@ -6,8 +6,11 @@ from pathlib import Path
 from assets.questions import QUESTIONS
 from assets.user_profiles import USER_PROFILES
 from assets.workshop import Workshop
-from tests.assets.test_line import PROFILE, QUESTION, refusing
-from tests.support import Script, ScriptedModel, line_of, run, sampled, small_recipe, workshop
+from tests.assets.stage_runs import PROFILE, QUESTION, refusing
+from tests.coroutines import run
+from tests.scripted import Script, ScriptedModel
+from tests.small import small_recipe
+from tests.workshops import line_of, sampled, workshop
 
 
 def profiles_with_questions_ahead(folder: Path, script: Script, *, users_per_part: int = 200) -> ScriptedModel:

@@ -4,7 +4,8 @@ from assets.metering import Meter, MeteredModel, UserWork
 from assets.ports import CallLabels, ModelReply, ModelRequest
 from assets.records.usage import Usage
 from prompts.template import Message
-from tests.support import ScriptedModel, run
+from tests.coroutines import run
+from tests.scripted import ScriptedModel
 
 REPLY = ModelReply(text="{}", finish="stop", input_tokens=10, output_tokens=2, seconds=1.5, cost_usd=0.25)
 

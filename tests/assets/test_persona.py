@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from assets.records.persona import PERSONA_COLUMNS, parse_list
-from tests.support import persona, persona_row
+from tests.small import persona, persona_row
 
 
 def test_a_row_becomes_a_persona_with_the_uuid_as_user_id() -> None:

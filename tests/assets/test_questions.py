@@ -9,7 +9,9 @@ from assets.questions import draft_questions
 from assets.records.failure import UserFailed
 from assets.records.question import QuestionSet
 from tests import scenario
-from tests.support import Reply, ScriptedModel, run, small_recipe
+from tests.coroutines import run
+from tests.scripted import Reply, ScriptedModel
+from tests.small import small_recipe
 
 PROMPT = "questions/draft"
 RECIPE = small_recipe(num_questions=2)

@@ -10,7 +10,7 @@ from assets.recipe import check_again, flatten, recipe
 from assets.recipe_fields import NOT_FOR_PEOPLE, RecipeField, recipe_fields
 from assets.recipes import RecipeError
 from assets.records.recipe import Recipe
-from tests.support import small_recipe
+from tests.small import small_recipe
 
 FIELDS = recipe_fields()
 # Numbers that count nothing.

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from assets.recipes import RecipeError, build_recipe, load_recipe, units, variants
 from assets.records.recipe import Recipe
-from tests.support import small_recipe
+from tests.small import small_recipe
 
 
 def test_the_papers_variants_have_the_papers_numbers() -> None:

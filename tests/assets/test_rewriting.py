@@ -3,7 +3,7 @@
 from assets.records.answer import AnswerSet
 from assets.records.gate import GateRecord
 from assets.rewriting import Rewriting, gate_rows, rewritings
-from tests import scenario
+from tests import gated, scenario
 
 
 def vote(item_id: str, *, draft: int = 0, refinement: int = 0, accepted: bool = True) -> GateRecord:
@@ -41,7 +41,7 @@ def test_refinements_and_redrafts_are_counted_by_user_also_where_a_text_was_neve
 
 
 def test_each_gate_tells_what_its_items_took_and_whom_it_cost() -> None:
-    lost = scenario.failure(gate_records=(vote("a", accepted=False),))
+    lost = gated.failure(gate_records=(vote("a", accepted=False),))
     assert gate_rows([HARD, EASY], [lost]) == [
         {
             "gate": "recovery",

@@ -13,7 +13,7 @@ import pytest
 from assets.recipes import RecipeError
 from assets.records.recipe import PoolSpec
 from assets.sampling import OWN_POOL, pool_digest, pool_files, sample_personas
-from tests.support import persona, persona_row, small_recipe
+from tests.small import persona, persona_row, small_recipe
 
 Rows = Sequence[dict[str, object]]
 TWENTY = [persona_row(number, sex="Female" if number % 4 else "Male") for number in range(20)]

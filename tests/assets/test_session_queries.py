@@ -1,55 +1,12 @@
-"""Queries reveal every value once, pass the exposure gate, and become sessions of their period."""
-
-import json
-from typing import Any
+"""Queries reveal every value once and become sessions of their period."""
 
 import pytest
 
-from assets.ports import ModelRequest
-from assets.records.event import Event, EventSet, PeriodEvents
-from assets.records.failure import UserFailed
-from assets.records.gate_policy import GatePolicy
-from assets.records.session import SessionSet
-from assets.session_queries import write_sessions
 from tests import scenario
+from tests.assets.session_sets import FIRST, INITIAL, UPDATE, part, queries, written
+from tests.honest import honest, material
 from tests.scenario import DIET, EVENINGS, GOAL
-from tests.support import PLAIN_GATES, Answer, Reply, Script, ScriptedModel, honest, material, run
-
-INITIAL, UPDATE = "session_queries/initial", "session_queries/update"
-CHECK, REFINE = "session_queries/check_exposure", "session_queries/refine"
-FIRST = scenario.STATES[0]
-EVENTS = EventSet(
-    user_id=scenario.USER_ID,
-    periods=(
-        PeriodEvents(index=1, events=(Event(states=(GOAL, DIET), text=scenario.HEART_SCARE),)),
-        PeriodEvents(index=2, events=(Event(states=(EVENINGS,), text="Tuesdays off."),)),
-    ),
-)
-
-
-def written(script: Script | None = None, **gates: int | bool) -> tuple[SessionSet, ScriptedModel]:
-    recipe = scenario.recipe(gates=GatePolicy.model_validate({**PLAIN_GATES, **gates}))
-    model = ScriptedModel({INITIAL: [queries(FIRST)], **(script or {})})
-    made = write_sessions(scenario.profile(), scenario.schema(), scenario.trajectory(), EVENTS, recipe=recipe, model=model)
-    return run(made), model
-
-
-def queries(*exposed: dict[str, str]) -> dict[str, Any]:
-    return {"queries": [{"exposed_states": one, "query": json.dumps(one)} for one in exposed]}
-
-
-def part(*names: str) -> dict[str, str]:
-    return {name: FIRST[name] for name in names}
-
-
-def of_period(index: int, replies: list[Reply]) -> Answer:
-    """Replies in turn about queries for the variables of this period, honest ones about others."""
-    names, left = {0: {DIET, GOAL, EVENINGS}, 1: {DIET, GOAL}, 2: {EVENINGS}}[index], iter(replies)
-
-    def answer(request: ModelRequest) -> object:
-        return next(left) if set(material(request, "state_choices")) == names else honest(request)
-
-    return answer
+from tests.scripted import Reply
 
 
 def test_all_states_are_revealed_at_first_and_then_every_update_by_its_event() -> None:
@@ -96,6 +53,16 @@ def test_initial_queries_that_do_not_reveal_each_state_once_are_sent_back(reply:
     assert told in model.objections(INITIAL)[0]
 
 
+@pytest.mark.parametrize(("most", "groups"), [(1, [(DIET,), (GOAL,), (EVENINGS,)]), (2, [(DIET, GOAL), (EVENINGS,)])])
+def test_where_the_recipe_wants_fewer_values_in_a_query_each_group_is_asked_for_by_itself(
+    most: int, groups: list[tuple[str, ...]]
+) -> None:
+    record, model = written({INITIAL: [queries(part(*names)) for names in groups]}, states_per_query=most)
+    assert [session.exposed_states for session in record.periods[0].sessions] == [part(*names) for names in groups]
+    asked = [material(request, "initial_state") for request in model.asked(INITIAL)]
+    assert [set(values) for values in asked] == [set(names) for names in groups]
+
+
 def test_a_value_that_is_told_twice_counts_for_the_query_that_tells_it_first() -> None:
     record, model = written({INITIAL: [queries(part(GOAL, DIET), part(DIET), part(EVENINGS, DIET))]})
     exposed = [session.exposed_states for session in record.periods[0].sessions]
@@ -109,115 +76,3 @@ def test_there_is_one_query_for_each_event(number: int) -> None:
     record, model = written({UPDATE: [{"queries": ["{}"] * number}, *good]})
     assert [len(period.sessions) for period in record.periods] == [1, 1, 1]
     assert "queries: List should have at " in model.objections(UPDATE)[0]
-
-
-def test_a_query_that_is_misread_is_refined_with_the_reading() -> None:
-    misread = {GOAL: "cannot_tell", DIET: "eats everything"}
-    record, model = written({CHECK: [of_period(1, [misread, {GOAL: scenario.STATES[1][GOAL], DIET: "vegetarian"}])]})
-    (refining,) = model.asked(REFINE)
-    assert material(refining, "reading") == {GOAL: "could not tell", DIET: "eats everything"}
-    assert material(refining, "exposed_states") == {
-        GOAL: {"value": "half-marathon (21,1 km)", "instead_of": ["first 5 km", "rest & recover"]},
-        DIET: {"value": "vegetarian", "instead_of": ["eats everything", 'vegan, but "flexible"']},
-    }
-    votes = [vote for vote in record.gate_records if vote.item_id == "s01-01"]
-    assert [(vote.refinement, vote.reading[GOAL], vote.accepted) for vote in votes] == [
-        (0, "", False),
-        (1, "half-marathon (21,1 km)", True),
-    ]
-
-
-@pytest.mark.parametrize("index", [0, 1])
-def test_a_query_that_refining_does_not_help_is_written_anew(index: int) -> None:
-    misread: Reply = dict.fromkeys(FIRST if index == 0 else (GOAL, DIET), "cannot_tell")
-    truth = scenario.STATES[index] if index == 0 else {GOAL: scenario.STATES[1][GOAL], DIET: "vegetarian"}
-    anew = queries(FIRST) if index == 0 else {"queries": ["Anew."]}
-    prompt = INITIAL if index == 0 else UPDATE
-    script: dict[str, list[Reply]] = {CHECK: [of_period(index, [misread, misread, truth])]}
-    if index == 0:
-        script[INITIAL] = [queries(FIRST), queries(part(GOAL), part(DIET, EVENINGS)), anew]
-    record, model = written(script)
-    redrafts = [request for request in model.asked(prompt) if request.sample]
-    assert [request.sample for request in redrafts] == [1] * len(redrafts)
-    assert len(redrafts) == (2 if index == 0 else 1)
-    last = [vote for vote in record.gate_records if vote.item_id == f"s{index:02d}-01"][-1]
-    assert (last.draft, last.accepted) == (1, True)
-
-
-def test_a_user_whose_query_is_never_understood_is_given_up_with_all_votes() -> None:
-    with pytest.raises(UserFailed, match="No draft of s02-01 passed the exposure gate in 4 readings") as failed:
-        written({CHECK: [of_period(2, [{EVENINGS: "cannot_tell"}] * 4)]})
-    assert failed.value.reason == "gate_exhausted"
-    assert len(failed.value.gate_records) == 4
-
-
-def test_a_judge_must_answer_with_a_listed_value() -> None:
-    answer = of_period(2, [{EVENINGS: "Wed"}, {EVENINGS: "Tue | Thu"}])
-    _, model = written({CHECK: [answer]})
-    assert ["evenings {free}: Input should be" in told for told in model.objections(CHECK)] == [True]
-
-
-def test_where_judges_must_choose_they_cannot_pass() -> None:
-    _, model = written(cannot_tell=False, unexposed=0)
-    offered = [
-        value for request in model.asked(CHECK) for values in material(request, "state_choices").values() for value in values
-    ]
-    assert "cannot_tell" not in offered
-    _, model = written()
-    lists = [values for request in model.asked(CHECK) for values in material(request, "state_choices").values()]
-    assert {values[-1] for values in lists} == {"cannot_tell"}
-
-
-def test_each_vote_sees_the_choices_in_another_order() -> None:
-    _, model = written({UPDATE: [honest]}, votes=6, votes_needed=6)
-    orders = [
-        tuple(material(request, "state_choices")[EVENINGS])
-        for request in model.asked(CHECK)
-        if list(material(request, "state_choices")) == [EVENINGS]
-    ]
-    assert len(set(orders)) > 1
-    assert {frozenset(order) for order in orders} == {frozenset([*scenario.CHOICES[EVENINGS], "cannot_tell"])}
-    assert len({request.sample for request in model.asked(CHECK)}) == 6
-
-
-def leaking(request: ModelRequest) -> object:
-    """Takes the diet, too, from the query about the evenings."""
-    leaks = list(material(request, "query")) == [EVENINGS]
-    return {**told(request), DIET: "vegetarian"} if leaks else told(request)
-
-
-def told(request: ModelRequest) -> dict[str, Any]:
-    truth = material(request, "query")
-    return {name: truth.get(name, values[-1]) for name, values in material(request, "state_choices").items()}
-
-
-def test_a_query_is_probed_for_variables_that_it_must_not_tell() -> None:
-    record, model = written({INITIAL: [queries(part(GOAL), part(DIET, EVENINGS))]}, unexposed=1)
-    assert [(vote.accepted, list(vote.target.values()).count("")) for vote in record.gate_records] == [(True, 1)] * 4
-    assert {len(material(request, "state_choices")) for request in model.asked(CHECK)} == {2, 3}
-
-
-def test_every_vote_on_a_query_probes_the_same_variables_in_another_order() -> None:
-    record, model = written({INITIAL: [queries(part(GOAL), part(DIET, EVENINGS))]}, unexposed=1, votes=4, votes_needed=4)
-    for item in {vote.item_id for vote in record.gate_records}:
-        assert len({frozenset(vote.target) for vote in record.gate_records if vote.item_id == item}) == 1
-    orders = [tuple(material(request, "state_choices")) for request in model.asked(CHECK)]
-    assert len(set(orders)) > len({frozenset(order) for order in orders})
-
-
-def test_a_query_that_tells_more_than_it_should_is_refined_with_what_leaked() -> None:
-    def check(request: ModelRequest) -> object:
-        return leaking(request) if request.sample == 0 else told(request)
-
-    record, model = written({CHECK: [check]}, unexposed=3)
-    (refining,) = model.asked(REFINE)
-    assert material(refining, "leaked") == {DIET: "vegetarian"}
-    assert material(refining, "reading") == {EVENINGS: "Tue | Thu"}
-    assert material(refining, "exposed_states").keys() == {EVENINGS}
-    votes = [(vote.reading[DIET], vote.accepted) for vote in record.gate_records if vote.item_id == "s02-01"]
-    assert votes == [("vegetarian", False), ("", True)]
-
-
-def test_a_query_that_keeps_telling_more_gives_the_user_up() -> None:
-    with pytest.raises(UserFailed, match="No draft of s02-01 passed the exposure gate"):
-        written({CHECK: [leaking]}, unexposed=3)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from assets.records.trajectory import TrajectoryPeriod
 from assets.session_times import session_times
 from assets.state_trajectory import period_dates
-from tests.support import small_recipe
+from tests.small import small_recipe
 
 
 @settings(max_examples=50)

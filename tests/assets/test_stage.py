@@ -9,7 +9,10 @@ import pytest
 from assets.ports import EndpointError, ModelRequest
 from assets.stage import shortfall, told_in_one_sentence
 from assets.user_profiles import USER_PROFILES
-from tests.support import ScriptedModel, line_of, materialized, reply, run, sampled, small_recipe, workshop
+from tests.coroutines import run
+from tests.scripted import ScriptedModel, reply
+from tests.small import small_recipe
+from tests.workshops import line_of, materialized, sampled, workshop
 
 PROMPT = "user_profiles/complete"
 

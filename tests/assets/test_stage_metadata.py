@@ -16,7 +16,9 @@ from assets.stage_metadata import SURVEYED, first_records, stage_metadata
 from assets.state_schema import STATE_SCHEMA
 from assets.state_trajectory import STATE_TRAJECTORY
 from assets.user_profiles import USER_PROFILES
-from tests.support import ScriptedModel, materialized, persona, reply, small_recipe, workshop
+from tests.scripted import ScriptedModel, reply
+from tests.small import persona, small_recipe
+from tests.workshops import materialized, workshop
 
 CHAIN = (USER_PROFILES, QUESTIONS, STATE_SCHEMA, STATE_TRAJECTORY, EVENTS, SESSION_QUERIES)
 FACE = Face("sessions", "What. Why.", rows=lambda record: [{"id": record.user_id, "empty": ""}])

@@ -10,7 +10,10 @@ from assets.records.recipe import Recipe
 from assets.records.schema import StateSchema
 from assets.state_schema import refine_schema
 from tests import scenario
-from tests.support import Reply, ScriptedModel, honest, material, run, small_recipe
+from tests.coroutines import run
+from tests.honest import honest, material
+from tests.scripted import Reply, ScriptedModel
+from tests.small import small_recipe
 
 REFINE, UNIFY = "state_schema/refine", "state_schema/unify"
 RECIPE = small_recipe(num_questions=2)

@@ -10,12 +10,12 @@ from assets.records.base import Record
 from assets.records.columnar import arrow_schema, from_table, to_table
 from assets.records.rows import KEYS, TABLES, SessionRow, TableName
 from assets.tables import failure_row, gate_record_rows, table_rows
-from tests import scenario
+from tests import gated, scenario
 
 
 def rows() -> dict[TableName, Sequence[Record]]:
-    votes = [(scenario.USER_ID, record) for record in scenario.gate_records()]
-    failures = [scenario.failure()]
+    votes = [(scenario.USER_ID, record) for record in gated.gate_records()]
+    failures = [gated.failure()]
     return {
         **table_rows(scenario.episode()),
         "gate_records": list(gate_record_rows(votes, failures, released={scenario.USER_ID})),
@@ -75,5 +75,5 @@ def test_votes_are_numbered_by_user_and_say_whether_the_user_is_released() -> No
     assert [(row.user_id, row.number, row.released) for row in votes] == [
         (scenario.USER_ID, 0, True),
         (scenario.USER_ID, 1, True),
-        (scenario.failure().user_id, 0, False),
+        (gated.failure().user_id, 0, False),
     ]

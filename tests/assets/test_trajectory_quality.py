@@ -19,7 +19,7 @@ from assets.trajectory_quality import (
     unmoved,
     unvisited,
 )
-from tests.support import START, small_recipe, trajectory_of
+from tests.small import START, small_recipe, trajectory_of
 
 CHOICES = {"a": ["x", "y", "z"], "b": ["x", "y"]}
 Path = list[tuple[str, str]]

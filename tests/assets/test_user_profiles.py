@@ -6,7 +6,10 @@ from assets.records.failure import UserFailed
 from assets.records.persona import Persona
 from assets.records.profile import UserProfile
 from assets.user_profiles import complete_profile
-from tests.support import Reply, ScriptedModel, material, persona, run, small_recipe
+from tests.coroutines import run
+from tests.honest import material
+from tests.scripted import Reply, ScriptedModel
+from tests.small import persona, small_recipe
 
 PROMPT = "user_profiles/complete"
 

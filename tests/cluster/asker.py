@@ -7,7 +7,7 @@ from assets.ports import ModelReply
 from pipelines.evaluation.models import open_models
 from pipelines.home import home
 from tests.pipelines.booked import call
-from tests.support import small_recipe
+from tests.small import small_recipe
 
 
 async def main(first: int, count: int, most_tokens: int) -> None:

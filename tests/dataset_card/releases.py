@@ -21,7 +21,7 @@ from assets.records.report import (
 from dataset_card.contents import ReleaseContent
 from dataset_card.folder import write_release
 from dataset_card.manifest import CARD, Usage
-from tests import scenario
+from tests import gated, scenario
 
 
 def content(**changes: Any) -> ReleaseContent:
@@ -32,8 +32,8 @@ def content(**changes: Any) -> ReleaseContent:
         "episodes": [first, second],
         "generator": "amemgym-synth 0.1.0",
         "prompts": {"questions/draft": "b" * 12, "answers/write": "a" * 12},
-        "gate_records": [(first.user_id, record) for record in scenario.gate_records()],
-        "failures": [scenario.failure()],
+        "gate_records": [(first.user_id, record) for record in gated.gate_records()],
+        "failures": [gated.failure()],
         "usage": Usage(calls=12, input_tokens=3456, output_tokens=789),
     }
     return ReleaseContent(**{**fields, **changes})

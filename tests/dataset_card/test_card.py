@@ -9,7 +9,7 @@ from assets.records.model_policy import Models, ModelSpec
 from assets.tokens import count_tokens
 from dataset_card.card_recipe import EMBEDDED_FAMILY
 from dataset_card.manifest import Usage
-from tests import scenario
+from tests import gated, scenario
 from tests.dataset_card.releases import readme, report
 from validation.facts import FactCounter, length_rows, parity_rows
 
@@ -21,7 +21,7 @@ def one_line(text: str) -> str:
 def test_facts_count_the_scenario() -> None:
     counter = FactCounter()
     counter.add(scenario.episode())
-    facts = counter.facts(failures=[scenario.failure(), scenario.failure(position=2)])
+    facts = counter.facts(failures=[gated.failure(), gated.failure(position=2)])
     assert facts.counts == {
         "users": 1,
         "periods": 3,

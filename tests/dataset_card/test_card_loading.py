@@ -14,7 +14,7 @@ from dataset_card.folder import Release, write_release
 from dataset_card.hub_card import VariantCard, repository_card
 from dataset_card.hub_layout import Summary, release_paths
 from dataset_card.manifest import CARD
-from tests import scenario
+from tests import gated, scenario
 from tests.commands import AMEMGYM, clean_environment
 from tests.dataset_card.releases import content, queried, readme, report
 
@@ -52,7 +52,7 @@ def test_the_header_is_what_the_hub_reads(tmp_path: Path) -> None:
     assert [config["config_name"] for config in found["configs"] if config.get("default")] == ["demo"]
 
 
-@pytest.mark.parametrize("failures", [[scenario.failure()], []], ids=["one replaced", "none"])
+@pytest.mark.parametrize("failures", [[gated.failure()], []], ids=["one replaced", "none"])
 def test_every_configuration_of_the_header_loads_with_the_rows_of_the_manifest(tmp_path: Path, failures: list[Any]) -> None:
     release = write_release(content(failures=failures), root=tmp_path)
     rows = {file.path: file.rows for file in release.manifest.files}

@@ -9,7 +9,9 @@ from assets.ports import SnapshotRef
 from assets.workshop import Workshop
 from dataset_card.finished_rows import FinishedRows
 from dataset_card.release import FINISHED
-from tests.support import Script, ScriptedModel, materialized, persona, reply, sampled, small_recipe, workshop
+from tests.scripted import Script, ScriptedModel, reply
+from tests.small import persona, small_recipe
+from tests.workshops import materialized, sampled, workshop
 from validation.finished import Finished, users_of
 
 RECIPE = small_recipe()

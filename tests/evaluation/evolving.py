@@ -14,8 +14,8 @@ from pipelines.evaluation.evolution.plan import EvolutionPlan, evolution_manifes
 from pipelines.evaluation.evolution.results import FinishedEvolution
 from pipelines.evaluation.folder import RunFolder
 from pipelines.evaluation.records import AssistantSpec
+from tests.coroutines import run
 from tests.evaluation.rehearsal import ROLES, RehearsalModel, believed, dataset, fenced, run_of
-from tests.support import run
 
 FIRST = "- the weather where the user lives"
 AWI = AssistantSpec(name="awi", kind="awi", settings={"freq": 2, "ns": 0, "policy": FIRST})

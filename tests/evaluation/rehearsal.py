@@ -25,9 +25,9 @@ from pipelines.evaluation.run import evaluate
 from pipelines.evaluation.workplace import Run
 from pipelines.resources.embeddings import packed
 from pipelines.resources.prices import OwnPrice, Prices
+from tests.coroutines import run
 from tests.scenario import episode as scenario_episode
 from tests.scenario import varied
-from tests.support import run
 
 ROUNDS = Rounds(initial=1, update=2)
 ROLES = Roles("test-model", "test-embedding", "test-user", "test-judge")

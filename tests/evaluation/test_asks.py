@@ -4,8 +4,8 @@ import pytest
 
 from pipelines.evaluation.asks import choice_ask, put, shuffled_options, states_ask
 from pipelines.evaluation.assistant import Question
+from tests.coroutines import run
 from tests.evaluation.rehearsal import episode
-from tests.support import run
 
 QUESTION = episode().questions[0]
 OPTIONS = shuffled_options(QUESTION, 7, "question", "ada", 0)

@@ -15,7 +15,7 @@ from pipelines.embedded.embeddings import embedding
 from pipelines.resources.embedded import embedded_settings
 from pipelines.resources.embeddings import LARGEST_BATCH, EmbeddingEndpoint, ModelEmbedder, packed, unpacked
 from pipelines.resources.endpoint_settings import EndpointSettings
-from tests.support import run
+from tests.coroutines import run
 
 TEXTS = ["I drink tea.", "", "I ride a bicycle to work."]
 

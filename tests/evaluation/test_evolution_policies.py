@@ -14,10 +14,10 @@ from pipelines.evaluation.evolution.plan import evolvable
 from pipelines.evaluation.evolution.sections import changed_lines, usable
 from pipelines.evaluation.problems import EvaluationError
 from pipelines.evaluation.records import AssistantSpec
+from tests.coroutines import run
 from tests.evaluation.evolving import FIRST, evolution_of, evolved, learner
 from tests.evaluation.rehearsal import RehearsalModel, fenced, tools
 from tests.evaluation.test_assistants import live
-from tests.support import run
 
 QUOTED = '- the user\'s "own" words, as in {"food": "pizza \\ pasta"}\n- 日本語, prices below $5 & 10 % off; 3 < 4'
 HUGE = '{"braces": "and \'quotes\'"} ' * 800  # 20 kB and more

@@ -15,8 +15,8 @@ from pipelines.evaluation.plan import Options
 from pipelines.evaluation.problems import EvaluationError
 from pipelines.evaluation.records import AssistantSpec
 from pipelines.evaluation.run import evaluate
+from tests.coroutines import run
 from tests.evaluation.rehearsal import PRICES, ROLES, RehearsalModel, dataset, finish, run_of
-from tests.support import run
 
 KINDS = ("llm", "rag", "awe", "awi")
 

@@ -9,9 +9,9 @@ from assets.records.recipe import Recipe
 from pipelines.evaluation.results import fidelity_of
 from pipelines.evaluation.simulator import Scene, Spoken, breach, next_message
 from prompts.template import Message
+from tests.coroutines import run
 from tests.evaluation.rehearsal import RehearsalModel, episode
 from tests.scenario import CHOICES, DIET, EVENINGS, GOAL
-from tests.support import run
 
 EPISODE = episode()
 SESSION = EPISODE.periods[2].sessions[0]

@@ -20,8 +20,8 @@ from pipelines.resources.call_cache import open_replies
 from pipelines.resources.endpoint_settings import EndpointSettings
 from pipelines.resources.ledger import Ledger
 from pipelines.resources.ledger_reports import summary
+from tests.coroutines import run
 from tests.evaluation.rehearsal import PRICES, ROLES, LetterVectors, RehearsalModel, dataset, finish, run_of
-from tests.support import run
 
 
 class Timed(RehearsalModel):

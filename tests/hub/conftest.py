@@ -22,6 +22,7 @@ HF_HOME = tempfile.TemporaryDirectory(prefix="hf-home-")
 os.environ |= {"HF_ENDPOINT": URL, "HF_HOME": HF_HOME.name, "HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
 
 from dataset_card.hub import Hub  # noqa: E402
+from dataset_card.hub_read import Reader  # noqa: E402
 from dataset_card.hub_record import ReleaseRecords  # noqa: E402
 from pipelines.resources.hub_settings import HubSettings, open_hub  # noqa: E402
 from tests.hub.server import HubServer, serving  # noqa: E402
@@ -64,6 +65,17 @@ def repo() -> str:
 @pytest.fixture
 def records(tmp_path: Path) -> ReleaseRecords:
     return ReleaseRecords(tmp_path / "releases.json")
+
+
+@pytest.fixture
+def notices() -> list[str]:
+    """What the reader has told so far."""
+    return []
+
+
+@pytest.fixture
+def reader(hub: Hub, tmp_path: Path, records: ReleaseRecords, notices: list[str]) -> Reader:
+    return Reader(lambda: hub, cache=tmp_path / "fetched", records=records, notice=notices.append)
 
 
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:

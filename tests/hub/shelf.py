@@ -1,4 +1,4 @@
-"""Small releases to publish, and what a published one has to look like."""
+"""Small releases to publish, what a published one has to look like, and what somebody else does to it."""
 
 import atexit
 import shutil
@@ -78,3 +78,14 @@ def commits(fake: FakeHub, repo: str) -> int:
 def tags(fake: FakeHub, repo: str) -> dict[str, str]:
     """Tags and the commits they are at."""
     return {name.removeprefix("refs/tags/"): sha for name, sha in fake.repos[repo].git.refs().items() if "/tags/" in name}
+
+
+def commit_by_hand(fake: FakeHub, repo: str, adds: dict[str, bytes], *deletes: str) -> str:
+    """The name of a commit on main that no publisher made."""
+    git = fake.repos[repo].git
+    return git.commit("refs/heads/main", base=git.resolve("main"), adds=adds, deletes=deletes, message="by hand")
+
+
+def move_tag(fake: FakeHub, repo: str, sha: str) -> None:
+    """The tag of the release that `a_release` makes by itself, at another commit."""
+    fake.repos[repo].git.git("tag", "-f", "-a", "-m", "moved", "demo-v0.1.0", sha)

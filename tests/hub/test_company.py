@@ -7,13 +7,17 @@ import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
-from multiprocessing.context import ForkServerContext
+from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from dataset_card.folder import Release
 from dataset_card.hub import Hub, HubError
+from dataset_card.hub_publish import Published
 from dataset_card.hub_record import ReleaseRecords
 from dataset_card.hub_rule import PublishRefused
 from tests.hub.child import publish_in_child
@@ -32,13 +36,34 @@ def processes() -> ForkServerContext:
     return context
 
 
+@dataclass(frozen=True)
+class Relay:
+    """A publisher in a process of its own, which tests kill, and the one here who takes over its repository and records."""
+
+    hub: Hub
+    repo: str
+    place: Path
+    processes: ForkServerContext
+
+    def first(self, release: Release) -> ForkServerProcess:
+        return self.processes.Process(target=publish_in_child, args=(str(release.folder), self.repo, str(self.place)))
+
+    def second(self, release: Release, **order: Any) -> Published:
+        return published(self.hub, release, repo=self.repo, records=ReleaseRecords(self.place / "releases.json"), **order)
+
+
+@pytest.fixture
+def relay(hub: Hub, repo: str, tmp_path: Path, processes: ForkServerContext) -> Relay:
+    return Relay(hub, repo, tmp_path, processes)
+
+
 @pytest.mark.parametrize("moment", ["before", "after"])
 @pytest.mark.parametrize("route", WRITES)
 def test_a_publisher_killed_at_any_step_leaves_nothing_half_done(
-    fake: FakeHub, hub: Hub, repo: str, tmp_path: Path, processes: ForkServerContext, route: str, moment: str
+    fake: FakeHub, repo: str, relay: Relay, route: str, moment: str
 ) -> None:
     release = a_release()
-    child = processes.Process(target=publish_in_child, args=(str(release.folder), repo, str(tmp_path)))
+    child = relay.first(release)
     kill = lambda: os.kill(child.pid or 0, signal.SIGKILL)  # noqa: E731
     fake.faults.add(Fault(route, "before" if moment == "before" else "after", act=kill))
     child.start()
@@ -47,20 +72,20 @@ def test_a_publisher_killed_at_any_step_leaves_nothing_half_done(
     if repo in fake.repos:
         assert len(held_files(fake, repo)) == 1 or assert_holds(fake, repo, release, revision="main") is None
         assert "demo-v0.1.0" not in tags(fake, repo) or assert_holds(fake, repo, release) is None
-    published(hub, release, repo=repo, visibility="public", records=ReleaseRecords(tmp_path / "releases.json"))
+    relay.second(release, visibility="public")
     assert_holds(fake, repo, release)
     assert (commits(fake, repo), len(tags(fake, repo)), fake.repos[repo].private) == (1, 1, False)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_publisher_killed_at_any_moment_leaves_the_old_or_the_new_release(
-    fake: FakeHub, hub: Hub, repo: str, tmp_path: Path, processes: ForkServerContext, seed: int
+    fake: FakeHub, hub: Hub, repo: str, relay: Relay, seed: int
 ) -> None:
     old, new = a_release(), a_release(version="1.0.0", users=1)
     published(hub, old, repo=repo)
     at_first = held_files(fake, repo)
     fake.asked.clear()
-    child = processes.Process(target=publish_in_child, args=(str(new.folder), repo, str(tmp_path)))
+    child = relay.first(new)
     child.start()
     deadly = random.Random(seed).randint(1, 40)
     while child.is_alive() and len(fake.asked) < deadly:
@@ -70,7 +95,7 @@ def test_a_publisher_killed_at_any_moment_leaves_the_old_or_the_new_release(
     is_new = held_files(fake, repo) != at_first
     assert_holds(fake, repo, new if is_new else old, revision="main")
     assert "demo-v1.0.0" not in tags(fake, repo) or assert_holds(fake, repo, new) is None
-    published(hub, new, repo=repo, records=ReleaseRecords(tmp_path / "releases.json"))
+    relay.second(new)
     assert_holds(fake, repo, old)
     assert_holds(fake, repo, new)
     assert (commits(fake, repo), len(tags(fake, repo))) == (2, 2)

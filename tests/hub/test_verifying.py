@@ -11,7 +11,7 @@ from dataset_card.hub import Hub
 from pipelines.cli.main import app
 from pipelines.cli.problems import Problem
 from tests.hub.faults import Fault
-from tests.hub.shelf import a_release, held_files, published
+from tests.hub.shelf import a_release, commit_by_hand, held_files, move_tag, published
 from tests.hub.state import FakeHub
 
 TAG = "demo-v0.1.0"
@@ -37,10 +37,9 @@ def told(*arguments: str) -> list[str]:
 
 def by_hand(fake: FakeHub, repo: str, adds: dict[str, bytes], *deletes: str, moving: bool = True) -> str:
     """A commit that somebody makes without us, and the tag moved onto it."""
-    git = fake.repos[repo].git
-    sha = git.commit("refs/heads/main", base=git.resolve("main"), adds=adds, deletes=deletes, message="by hand")
+    sha = commit_by_hand(fake, repo, adds, *deletes)
     if moving:
-        git.git("tag", "-f", "-a", "-m", "moved", TAG, sha)
+        move_tag(fake, repo, sha)
     return sha
 
 

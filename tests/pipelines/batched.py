@@ -23,7 +23,8 @@ from pipelines.resources.endpoint import Endpoint
 from pipelines.resources.endpoint_settings import EndpointSettings
 from pipelines.resources.snapshots import ParquetSnapshots
 from tests.pipelines.scripted_server import a_request, settings_for
-from tests.support import MemoryWork, materialized, small_recipe
+from tests.small import small_recipe
+from tests.workshops import MemoryWork, materialized
 
 # Gates and audit that ask little: these tests are about how calls are made, not how many.
 GATES = {"votes": 1, "votes_needed": 1, "unexposed": 0, "reverse": False, "max_reasks": 6}

@@ -14,7 +14,7 @@ from pipelines.resources.ledger import Ledger
 from pipelines.resources.ledger_book import Book, BookedCalls, BookedHits
 from pipelines.resources.prices import Prices
 from tests.pipelines.scripted_server import a_request
-from tests.support import small_recipe
+from tests.small import small_recipe
 
 PLACE = "http://model/v1"
 PRICED = "gpt-4.1"  # 2 dollars per million tokens in, 8 out: a call of the model below costs 0.0028
@@ -39,6 +39,12 @@ def call(number: int, *, model: str = PRICED, labels: CallLabels | None = None) 
     """One of many different requests."""
     plain = replace(a_request(f"question {number}"), model=model)
     return replace(plain, labels=labels or replace(plain.labels, fingerprint="f" * 12))
+
+
+def one_model(model: str = "m-1", **changes: object) -> Recipe:
+    """A small recipe whose every role has the same model."""
+    roles = {role: {"model": model} for role in ("writer", "judge", "user_simulator")}
+    return small_recipe(models=roles, **changes)
 
 
 @dataclass

@@ -15,7 +15,7 @@ from pipelines.resources.budget import exhausted
 from pipelines.resources.databases import StoreError
 from pipelines.resources.ledger import Spent
 from tests.pipelines.booked import Counterpart, UsingModel, call, counterpart
-from tests.support import small_recipe
+from tests.small import small_recipe
 
 TOKENS, DOLLARS = 1100, 0.0028  # what a call uses
 

@@ -15,7 +15,7 @@ from pipelines.cli.problems import Problem
 from pipelines.resources.call_cache import open_replies
 from pipelines.resources.call_cache_files import prune, shares
 from tests.pipelines.booked import UsingModel, call, counterpart
-from tests.support import small_recipe
+from tests.small import small_recipe
 
 DAY = 86_400
 Amemgym = Callable[..., str]

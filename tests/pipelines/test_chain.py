@@ -5,31 +5,19 @@ import os
 import shutil
 import signal
 import sqlite3
-import subprocess
 import time
-from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
-from starlette.requests import Request
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dataset_card.manifest import read_manifest
 from dataset_card.reference import read_data_json
 from dataset_card.verify import verify_release
 from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name
-from tests.commands import amemgym
+from tests.commands import amemgym, finish
+from tests.pipelines.chained import SMALL, Counted
 from tests.pipelines.scripted_server import on_a_port
-
-SMALL = ["--set", "num_users=2", "--set", "num_questions=3", "--set", "num_periods=2"]
-
-
-def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
-    """Exit status and all output."""
-    output, _ = process.communicate(timeout=120)
-    return process.returncode, output
 
 
 def digest(home: Path) -> str:
@@ -41,25 +29,6 @@ def replies_kept(home: Path) -> int:
     """How many replies the call cache holds."""
     with sqlite3.connect(home / "calls.sqlite") as connection:
         return connection.execute("SELECT count(*) FROM replies").fetchone()[0]
-
-
-class Counted:
-    """An ASGI app that counts how often each request body was answered."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-        self.answered: Counter[bytes] = Counter()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return await self.app(scope, receive, send)
-        body = await Request(scope, receive).body()
-        self.answered[body] += 1
-
-        async def replay() -> Any:
-            return {"type": "http.request", "body": body, "more_body": False}
-
-        return await self.app(scope, replay, send)
 
 
 @pytest.fixture(scope="module")
@@ -164,51 +133,3 @@ def test_one_user_is_made_again_and_the_other_keeps_its_bytes(finished: Path, tm
         read_manifest(home / "releases" / "demo" / "0.1.1").recipe_fingerprint
         != read_manifest(finished / "releases" / "demo" / "0.1.0").recipe_fingerprint
     )
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["generate", "bose"], "There is no recipe 'bose'"),
-        (["generate", "demo", "--set", "num_user=3"], "Did you mean 'num_users'?"),
-        (["generate", "demo", "--set", "num_users"], "FIELD=VALUE"),
-        (["generate", "demo", "--set", "num_users=500"], "offers only 400"),
-        (["generate", "demo", "--set", "pool.paths=[/no/such/file.parquet]"], "matches no file"),
-        (["generate", "demo", "--version", "one"], "is no version"),
-        (["show", "1", "--variant", "extra"], "Nothing of 'extra' is finished yet"),
-        (["regenerate", "1", "--from", "answers"], "Nothing of 'demo' is finished yet"),
-    ],
-)
-def test_bad_input_gets_one_sentence_and_a_failing_status(tmp_path: Path, words: list[str], sentence: str) -> None:
-    status, output = finish(amemgym(tmp_path, *words, *(SMALL[2:] if words[:2] == ["generate", "demo"] else [])))
-    assert status == 1
-    last = output.strip().splitlines()[-1]
-    assert last.startswith("amemgym: ")
-    assert sentence in last
-    assert "Traceback" not in output
-
-
-def test_a_wrong_key_ends_the_run_with_one_sentence_that_does_not_tell_the_key(tmp_path: Path) -> None:
-    with on_a_port(Counted(create_app(api_key="sk-right-0123456789"))) as url:
-        given = {"AMEMGYM_BASE_URL": url, "AMEMGYM_API_KEY": "sk-wrong-9876543210"}
-        status, output = finish(amemgym(tmp_path, "generate", "demo", *SMALL, "--model", model_name(), **given))
-    assert status == 1
-    assert "AMEMGYM_API_KEY" in output.strip().splitlines()[-1]
-    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
-    assert b"sk-wrong-9876543210" not in kept
-    assert "sk-wrong-9876543210" not in output
-
-
-def test_an_endpoint_that_is_not_there_is_named(tmp_path: Path) -> None:
-    given = {"AMEMGYM_BASE_URL": "http://127.0.0.1:9/v1", "AMEMGYM_API_KEY": "any"}
-    status, output = finish(amemgym(tmp_path, "generate", "demo", *SMALL, **given))
-    assert status == 1
-    assert "127.0.0.1:9" in output.strip().splitlines()[-1]
-
-
-def test_a_data_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
-    place = tmp_path / "taken"
-    place.write_text("", encoding="utf-8")
-    status, output = finish(amemgym(place, "generate", "demo", *SMALL))
-    assert status == 1
-    assert str(place) in output.strip().splitlines()[-1]

@@ -4,7 +4,7 @@ from collections import Counter
 from itertools import permutations
 
 from pipelines.embedded.bank import load_bank
-from tests.pipelines.test_embedded_schema import PROFILE, ask
+from tests.pipelines.embedded_asks import PROFILE, ask
 
 QUESTION = "How can I get more out of growing vegetables at home?"
 TOPIC = next(topic for topic in load_bank().topics if QUESTION in topic.questions)

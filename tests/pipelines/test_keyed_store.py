@@ -1,11 +1,8 @@
 """What is put is on the disk, whoever else writes, whoever is killed."""
 
 import asyncio
-import os
 import signal
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,52 +13,7 @@ from hypothesis import strategies as st
 from pipelines.resources.databases import Connection, StoreError
 from pipelines.resources.keyed_store import KeyedStore
 from pipelines.resources.work import KeptWork
-
-ROOT = Path(__file__).parents[2]
-WRITER = """
-import asyncio, sys
-from pathlib import Path
-from pipelines.resources.work import KeptWork
-
-async def one(work, name, number):
-    await work.put(f"{name}-{number}", name.encode() * 500)
-    await work.put(f"shared-{number}", name.encode())
-    print(f"{name}-{number}", flush=True)
-
-async def main(path, name, count):
-    work = KeptWork(Path(path))
-    print("ready", flush=True)
-    sys.stdin.readline()
-    for start in range(0, count, 20):
-        await asyncio.gather(*(one(work, name, number) for number in range(start, min(start + 20, count))))
-    work.close()
-
-asyncio.run(main(sys.argv[1], sys.argv[2], int(sys.argv[3])))
-"""
-
-
-def writer(path: Path, name: str, count: int) -> "subprocess.Popen[str]":
-    process = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(path), name, str(count)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    return process
-
-
-def release(process: "subprocess.Popen[str]") -> None:
-    assert process.stdin is not None
-    process.stdin.write("\n")
-    process.stdin.flush()
-
-
-def told(process: "subprocess.Popen[str]", lines: int) -> list[str]:
-    assert process.stdout is not None
-    return [process.stdout.readline().strip() for _ in range(lines)]
+from tests.pipelines.store_writer import release, told, writer
 
 
 def keys(connection: Connection) -> set[str]:
@@ -198,18 +150,6 @@ def test_what_a_killed_process_had_been_told_is_stored_is_there(store: KeyedStor
     assert asyncio.run(store.get(acknowledged[0])) == b"a" * 500
 
 
-def test_a_file_that_is_no_database_is_named_with_what_to_do(tmp_path: Path) -> None:
-    path = tmp_path / "work.sqlite"
-    path.write_bytes(b"not a database " * 100)
-    work = KeptWork(path)
-    with pytest.raises(StoreError, match=r"work\.sqlite is not a SQLite database; move it away"):
-        asyncio.run(work.put("key", b""))
-    path.unlink()
-    asyncio.run(work.put("key", b"made anew"))
-    assert asyncio.run(work.get("key")) == b"made anew"
-    work.close()
-
-
 def test_a_damaged_database_is_named_with_what_to_do(store: KeyedStore, path: Path) -> None:
     asyncio.run(store.put("key", b"x" * 100_000))
     store.close()
@@ -229,14 +169,6 @@ def test_a_full_disk_is_told_to_everyone_who_waits_and_what_was_stored_stays(sto
     told = asyncio.run(fill())
     assert all(isinstance(error, StoreError) and "disk is full; make room" in str(error) for error in told)
     assert asyncio.run(store.run(keys)) == {"before"}
-
-
-def test_a_place_that_cannot_be_written_is_named_with_what_to_do(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    (tmp_path / "folder").mkdir()
-    for path in (tmp_path / "file" / "work.sqlite", tmp_path / "folder"):
-        with pytest.raises(StoreError, match=f"{path} cannot be opened; make the file and its folder writable"):
-            asyncio.run(KeptWork(path).put("key", b""))
 
 
 def test_a_file_made_read_only_is_named_with_what_to_do(store: KeyedStore) -> None:

@@ -16,7 +16,8 @@ from pipelines.resources.ledger import COLUMNS, Ledger
 from pipelines.resources.ledger_reports import Grouping, Line, dollars, export, summary
 from pipelines.resources.reply import read_reply
 from tests.pipelines.booked import PLACE, Counterpart, UsingModel, call, counterpart
-from tests.support import ScriptedModel, asking, small_recipe
+from tests.scripted import ScriptedModel, asking
+from tests.small import small_recipe
 
 
 @pytest.fixture

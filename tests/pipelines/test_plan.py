@@ -1,35 +1,24 @@
-"""The forecast says what a variant will take, from runs like it where there are, and how sure it is."""
+"""The forecast says what a variant will take, and how sure it is."""
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.chain import STAGES as CHAIN
-from assets.ports import CallLabels, LanguageModel, ModelReply
 from assets.recipes import load_recipe
-from assets.records.recipe import Recipe
 from pipelines.planning.basis import basis_for
 from pipelines.planning.defaults import load_defaults
 from pipelines.planning.forecast import NO_MARGIN, Basis, Forecast, Terms, forecast
-from pipelines.planning.observed import Use, UserUse, observed_runs
-from pipelines.planning.shape import ALWAYS, HABITS, STAGES, Shape, fingerprints, stage_of
-from pipelines.resources.ledger_book import Book, BookedCalls
+from pipelines.planning.observed import Use, UserUse
+from pipelines.planning.shape import ALWAYS, HABITS, STAGES, Shape
 from pipelines.resources.prices import OwnPrice, Prices
-from tests.pipelines.booked import PLACE, Counterpart, UsingModel, call, counterpart
-from tests.support import small_recipe
+from tests.pipelines.booked import one_model
+from tests.small import small_recipe
 
 TERMS = Terms(Prices({"m-1": OwnPrice(input=1, output=10)}), calls_at_once=64, users_at_once=32)
-
-
-def one_model(model: str = "m-1", **changes: object) -> Recipe:
-    """A small recipe whose every role has the same model."""
-    roles = {role: {"model": model} for role in ("writer", "judge", "user_simulator")}
-    return small_recipe(models=roles, **changes)
 
 
 def user(calls: int, *, tokens: int = 1000) -> UserUse:
@@ -44,28 +33,6 @@ def basis(*users: UserUse) -> Basis:
 
 def whole(told: Sequence[Forecast]) -> Forecast:
     return told[-1]
-
-
-async def live(stores: Counterpart, recipe: Recipe, *, users: int, prompts: Sequence[str] = tuple(HABITS)) -> None:
-    """Let users ask every prompt once, as a run would."""
-    book = Book(stores.ledger, Prices({}), recipe, "small", PLACE)
-    await book.begin()
-    account: LanguageModel = BookedCalls(UsingModel(), book)
-    for number in range(users):
-        for place, prompt in enumerate(prompts):
-            labels = CallLabels(stage_of(prompt), f"u-{number}", prompt, fingerprints()[prompt])
-            await account.complete(call(number * 100 + place, model=recipe.models.writer.model, labels=labels))
-
-
-def based_on(folder: Path, recipe: Recipe, *, run: Recipe, users: int, prompts: Sequence[str] = tuple(HABITS)) -> Basis:
-    """What a forecast for the recipe rests on after this run."""
-
-    async def use() -> Basis:
-        with counterpart(folder) as stores:
-            await live(stores, run, users=users, prompts=prompts)
-            return await basis_for(recipe, stores.ledger)
-
-    return asyncio.run(use())
 
 
 def test_every_prompt_of_the_stages_has_a_habit() -> None:
@@ -159,52 +126,7 @@ def test_without_a_ledger_the_defaults_are_used_and_widened() -> None:
     assert (told.low / told.mid, told.high / told.mid) == (pytest.approx(0.7), pytest.approx(1.8))
 
 
-def test_runs_of_the_same_counts_and_model_come_first(tmp_path: Path) -> None:
-    found = based_on(tmp_path, one_model(), run=one_model(seed=7), users=6)
-    assert found.source == "6 users of earlier runs with the same prompts and counts"
-    assert found.margin == NO_MARGIN
-    assert found.users[0]["questions/draft"] == Use(1, 1000, 100)
-    assert found.seconds["questions/draft"] == 0.25
-    assert found.tried == 3.0  # six users were worked on, two were wanted
-
-
-def test_few_users_or_another_model_widen_the_interval(tmp_path: Path) -> None:
-    few = based_on(tmp_path / "few", one_model(), run=one_model(), users=2)
-    assert few.margin != NO_MARGIN
-    other = based_on(tmp_path / "other", one_model("m-2"), run=one_model("m-1"), users=6)
-    assert other.margin != NO_MARGIN
-    assert "but by m-1" in other.source
-    assert other.seconds == {}
-
-
-def test_runs_of_other_counts_are_left_alone(tmp_path: Path) -> None:
-    assert "defaults" in based_on(tmp_path, one_model(num_questions=2), run=one_model(), users=6).source
-
-
-def test_users_that_are_not_finished_are_left_out(tmp_path: Path) -> None:
-    early = [name for name in HABITS if stage_of(name) in ("user_profiles", "questions")]
-    assert "defaults" in based_on(tmp_path, one_model(), run=one_model(), users=6, prompts=early).source
-
-
-def test_a_request_that_was_repeated_counts_once(tmp_path: Path) -> None:
-    async def use() -> list[float]:
-        with counterpart(tmp_path) as stores:
-            for _ in range(2):
-                await live(stores, one_model(), users=1)
-            (runs,) = await observed_runs(stores.ledger)
-            return [one["questions/draft"].calls for one in runs.users]
-
-    assert asyncio.run(use()) == [1]
-
-
-def test_calls_of_changed_prompts_say_nothing(tmp_path: Path) -> None:
-    async def use() -> int:
-        with counterpart(tmp_path) as stores:
-            account = BookedCalls(UsingModel(), Book(stores.ledger, Prices({}), one_model(), "small", PLACE))
-            for place, prompt in enumerate(HABITS):
-                labels = CallLabels(stage_of(prompt), "u-0", prompt, "another word")
-                reply = await account.complete(replace(call(place), labels=labels))
-                assert isinstance(reply, ModelReply)
-            return len(await observed_runs(stores.ledger))
-
-    assert asyncio.run(use()) == 0
+def test_as_many_opening_queries_are_expected_as_the_recipe_wants_groups() -> None:
+    calls = HABITS["session_queries/initial"].driver
+    counts = {most: calls(Shape.of(small_recipe(num_questions=3, max_states_per_query=most))) for most in (1, 2, 3)}
+    assert counts == {1: 6.0, 2: 3.0, 3: 1.0}

@@ -5,7 +5,7 @@ import pytest
 from pipelines.cli.problems import Problem
 from pipelines.cli.recipe import launchpad_config
 from pipelines.cli.regenerate import asked_again
-from tests.support import small_recipe
+from tests.small import small_recipe
 
 KEPT = {"v": {"events": 2}, "u": {"questions": 1}}
 

@@ -2,62 +2,27 @@
 
 import gc
 import hashlib
-import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.ports import SnapshotRef
-from assets.records.base import UserRecord
-from assets.records.failure import Failure
 from assets.records.profile import UserProfile
-from assets.records.question import Question, QuestionSet, RequiredInfo
-from pipelines.resources.explorer import views, write_explorer
-from pipelines.resources.places import HOST, Folder
+from assets.records.question import QuestionSet
+from pipelines.resources.places import HOST
 from pipelines.resources.snapshots import ParquetSnapshots, SnapshotError
+from tests.pipelines.snapshot_rows import FAILURE, folder_of, profile, questions, rows, write
 
 ROOT = Path(__file__).parents[2]
 KINDS = ("part-00000", "part-00001", "carried-user_profiles-00000")
-FAILURE = Failure(user_id="u1", position=1, stage="questions", reason="refused", message="Nein.", last_reply="…")
-
-
-def questions(position: int, text: str = "Was nun?") -> QuestionSet:
-    info = RequiredInfo(info_type="diät", info_choices=("vegan", "'alles'"))
-    return QuestionSet(user_id=f"u{position}", questions=(Question(question_id="q1", text=text, required_info=(info,)),))
-
-
-def profile(position: int) -> UserProfile:
-    fields = {name: "x" for name in UserProfile.model_fields if name not in ("user_id", "age")}
-    return UserProfile.model_validate({**fields, "user_id": f"u{position}", "age": 40})
-
-
-def rows(*positions: int, text: str = "Was nun?") -> list[tuple[int, UserRecord]]:
-    return [(position, questions(position, text)) for position in positions]
-
-
-def write(
-    store: ParquetSnapshots, parts: Sequence[Sequence[int]], *, text: str = "Was nun?", unit: str = "demo"
-) -> SnapshotRef:
-    writer = store.writer("questions", unit=unit)
-    for part in parts:
-        writer.add("questions", rows(*part, text=text))
-    writer.add("user_profiles", [(4, profile(4))])
-    return writer.finish([FAILURE])
-
-
-def folder_of(store: ParquetSnapshots) -> Path:
-    assert isinstance(store.place, Folder)
-    return store.place.root
 
 
 def digests(folder: Path) -> dict[str, str]:
@@ -232,39 +197,3 @@ def test_a_byte_that_changed_within_a_text_is_noticed(store: ParquetSnapshots) -
     path.write_bytes(content)
     with pytest.raises(SnapshotError, match="is damaged; delete its folder"):
         store.read(ref, "questions", record=QuestionSet)
-
-
-def select(connection: duckdb.DuckDBPyConnection, sql: str) -> list[Any]:
-    return connection.execute(sql).fetchall()
-
-
-def test_views_unite_the_latest_snapshots_of_all_units(tmp_path: Path) -> None:
-    store = ParquetSnapshots(tmp_path / "it's [here]*")
-    write(store, [[0], [2]], text="old")
-    write(store, [[0], [2]], text="new")
-    write(store, [[7]], unit="large-0001")
-    profiles = store.writer("user_profiles", unit="demo")
-    profiles.add("user_profiles", [(0, profile(0)), (4, profile(4))])
-    profiles.finish([])
-    with duckdb.connect() as connection:
-        assert views(store.place, connection=connection) == ["failures", "questions", "user_profiles"]
-        assert select(connection, "SELECT unit, position, questions[1].text FROM questions ORDER BY ALL") == [
-            ("demo", 0, "new"),
-            ("demo", 2, "new"),
-            ("large-0001", 7, "Was nun?"),
-        ]
-        carried = select(connection, "SELECT unit, position, user_id FROM user_profiles ORDER BY ALL")
-        assert carried == [("demo", 0, "u0"), ("demo", 4, "u4"), ("large-0001", 4, "u4")]
-        failed = select(connection, "SELECT unit, user_id, message FROM failures ORDER BY ALL")
-        assert failed == [("demo", "u1", "Nein."), ("large-0001", "u1", "Nein.")]
-
-
-def test_an_explorer_file_opens_anywhere_on_this_machine(store: ParquetSnapshots, tmp_path: Path) -> None:
-    path = tmp_path / "explore" / "explorer.duckdb"
-    assert write_explorer(store.place, path) == []
-    write(store, [[0, 2]])
-    assert write_explorer(store.place, path) == ["failures", "questions", "user_profiles"]
-    script = f"import duckdb; print(duckdb.connect({str(path)!r}).execute('SELECT count(*) FROM questions').fetchone()[0])"
-    found = subprocess.run([sys.executable, "-c", script], cwd="/", capture_output=True, text=True, check=True)
-    assert json.loads(found.stdout) == 2
-    assert [item.name for item in path.parent.iterdir()] == [path.name]

@@ -11,7 +11,8 @@ from dagster._core.loader import LoadingContextForTest
 from assets.personas import personas
 from assets.recipe import recipe
 from pipelines.resources.values import RecordValues
-from tests.support import ScriptedModel, workshop
+from tests.scripted import ScriptedModel
+from tests.workshops import workshop
 
 SMALL = {"num_users": 2, "num_reserve": 1}
 

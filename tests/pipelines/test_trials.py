@@ -14,7 +14,11 @@ from pipelines.trials.judging import judge_cases, load_cases
 from pipelines.trials.trial import Side, Trial, run_trial
 from prompts.catalogue import load_prompt, on_trial
 from prompts.template import parse_prompt
-from tests.support import Answer, Script, ScriptedModel, honest, material, materialized, run, small_recipe, workshop
+from tests.coroutines import run
+from tests.honest import Answer, honest, material
+from tests.scripted import Script, ScriptedModel
+from tests.small import small_recipe
+from tests.workshops import materialized, workshop
 
 QUESTION = "questions/draft"
 OTHER = """---

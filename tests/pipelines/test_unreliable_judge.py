@@ -1,20 +1,17 @@
 """What the audit measures of a judge that is wrong now and then is what is true of it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import compress
 from statistics import mean
 from typing import cast
 
 import pytest
-from scipy import special  # pyright: ignore[reportMissingTypeStubs]
 
 from assets.answers import ANSWERS
 from assets.audit_rates import GateErrorRate, gate_error_rates, recovery_rates
 from assets.audits import AUDITS, audit_user
 from assets.events import EVENTS
-from assets.ports import ModelReply, ModelRequest
 from assets.questions import QUESTIONS
 from assets.records.answer import AnswerSet
 from assets.records.audit import Decoy, UserAudit
@@ -32,39 +29,18 @@ from assets.user_profiles import USER_PROFILES
 from assets.user_share import Outcome, share_by_user
 from assets.workshop import Workshop
 from pipelines.embedded.bank import model_name
-from pipelines.embedded.program import answer
-from pipelines.embedded.provider_damage import Damage, task_of
-from pipelines.embedded.provider_weather import Log, Weather
-from pipelines.resources.dialect import Dialect
+from pipelines.embedded.provider_weather import Weather
 from pipelines.resources.snapshots import ParquetSnapshots
-from tests.support import MemoryWork, materialized, run, small_recipe
+from tests.coroutines import run
+from tests.pipelines.unreliable import Unreliable, accepted_by_votes
+from tests.small import small_recipe
+from tests.workshops import MemoryWork, materialized
 
 POLICIES = {votes: {"votes": votes, "votes_needed": votes, "unexposed": 0} for votes in (1, 2)}
 Parts = tuple[UserProfile, StateSchema, StateTrajectory, SessionSet, AnswerSet]
 Reading = Callable[[float, int], list[UserAudit]]
 REPEATS = 16
 CHOICES = 3
-
-
-@dataclass
-class Unreliable:
-    """The LanguageModel port: the embedded model, with judgements as wrong as the weather brings them."""
-
-    weather: Weather
-
-    async def complete(self, request: ModelRequest) -> ModelReply:
-        chat = Dialect().body(request)
-        text = answer(task_of(chat))
-        choice = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-        completion = {"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
-        spoilt = Damage(self.weather, log=Log()).spoil(chat, completion, meant=chat, path=("", 0))
-        return ModelReply(spoilt["choices"][0]["message"]["content"], "stop", 1, 1)
-
-
-def accepted_by_votes(per_reading: float, policy: GatePolicy) -> float:
-    """How likely k of n independent votes accept what a single reading accepts with this probability."""
-    # The chance of at least k successes in n trials is a regularized incomplete beta function.
-    return float(special.betainc(policy.votes_needed, policy.votes - policy.votes_needed + 1, per_reading))
 
 
 def recipe(*, sample: int = 0, gates: dict[str, int] | None = None, audit: dict[str, int] | None = None) -> Recipe:

@@ -1,6 +1,7 @@
-"""Ways to plant one defect in the clean set, past all invariants: the first user's record, spoiled, before the others."""
+"""A defect, and ways to plant it in the clean set past all invariants: the first user's record, spoiled, before the others."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar, cast
 
@@ -10,6 +11,16 @@ T = TypeVar("T")
 Rows = list[Any]
 Spoil = Callable[[Rows], Rows]
 Edit = Callable[[Any], dict[str, object]]
+
+
+@dataclass(frozen=True)
+class Defect:
+    """What goes wrong, the rule or promise that has to see it, and words, `told`, of what that says."""
+
+    kind: str
+    rule: str
+    spoil: Spoil
+    told: str
 
 
 def spoiled(target: Any, *path: str | int, **fields: object) -> Any:

@@ -15,7 +15,9 @@ from assets.records.persona import Persona
 from assets.records.recipe import Recipe
 from assets.records.rows import TABLES
 from pipelines.resources.values import RecordValues
-from tests.support import ScriptedModel, persona, small_recipe, workshop
+from tests.scripted import ScriptedModel
+from tests.small import persona, small_recipe
+from tests.workshops import workshop
 from validation.checks import SAMPLE_SIZE, stage_checks
 from validation.column_checks import table_result
 

@@ -15,7 +15,8 @@ from assets.records.report_policy import DiversityPolicy
 from assets.records.variety import CoverageLine, Diversity
 from assets.sampling import pool_counts
 from tests import scenario
-from tests.support import persona, persona_row, run
+from tests.coroutines import run
+from tests.small import persona, persona_row
 from tests.validation.lives import QUESTIONS, lives
 from validation.coverage import COLUMNS, Coverage
 from validation.diversity import MOST_COMPARED, Compared, Meanings, QuestionSample, diversity, question_meanings

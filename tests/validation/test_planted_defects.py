@@ -11,13 +11,18 @@ from assets.chain import STAGES
 from assets.records.base import StageName
 from assets.records.rows import TABLES, TableName
 from pipelines.resources.snapshots import ParquetSnapshots, SnapshotError
-from tests.validation.planted import PLANTED, Defect
+from tests.validation.planted_in_answers import IN_ANSWERS
+from tests.validation.planted_in_lives import IN_LIVES
+from tests.validation.planted_in_schemas import IN_SCHEMAS
+from tests.validation.planted_in_tables import IN_TABLES
+from tests.validation.spoiling import Defect
 from tests.validation.world import world
 from validation.columns import lines_of
 from validation.rules import apply_rules
 from validation.stage_rules import RULES
 from validation.suites import suite
 
+PLANTED = {**IN_SCHEMAS, **IN_LIVES, **IN_ANSWERS, **IN_TABLES}
 CASES = [pytest.param(place, one, id=f"{place}: {one.kind}") for place, defects in PLANTED.items() for one in defects]
 
 

@@ -12,10 +12,13 @@ from assets.records.audit import Judgement, UserAudit
 from assets.records.report import QualityReport
 from assets.workshop import Workshop
 from tests import scenario
+from tests.coroutines import run
 from tests.scenario import USER_ID, varied
-from tests.support import Script, ScriptedModel, materialized, persona, reply, run, sampled, small_recipe, workshop
+from tests.scripted import Script, ScriptedModel, reply
+from tests.small import persona, small_recipe
 from tests.validation.lives import lives, moved
 from tests.validation.reports import report_of, wall_of
+from tests.workshops import materialized, sampled, workshop
 from validation.finished import Finished, FinishedUser, users_of
 from validation.quality_report import report_on
 from validation.recovery import RecoveryTally

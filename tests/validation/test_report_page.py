@@ -12,7 +12,7 @@ from assets.records.estimate import Estimate
 from assets.records.expectation import ColumnLine
 from assets.records.report import QualityReport, RecoveryLine, RuleLine, WorstItem
 from assets.records.variety import CoverageLine, Diversity, GroupShare, Twins
-from tests import scenario
+from tests import gated, scenario
 from tests.scenario import varied
 from tests.validation.lives import adding, lives
 from tests.validation.reports import report_of, wall_of
@@ -56,8 +56,8 @@ class Page(HTMLParser):
 
 
 def report(**changes: object) -> QualityReport:
-    user = FinishedUser(scenario.episode(), votes=(scenario.gate_records()[1],))
-    return varied(report_of(scenario.recipe(), user, failures=[scenario.failure()]), **changes)
+    user = FinishedUser(scenario.episode(), votes=(gated.gate_records()[1],))
+    return varied(report_of(scenario.recipe(), user, failures=[gated.failure()]), **changes)
 
 
 def without_pictures(**changes: object) -> QualityReport:

@@ -7,7 +7,7 @@ from assets.records.persona import Persona
 from assets.records.recipe import Recipe
 from assets.wording import alike, spells
 from tests import scenario
-from tests.support import persona
+from tests.small import persona
 from tests.validation.spoiling import at
 from tests.validation.world import world
 from validation.rules import Rule, apply_rules

@@ -16,9 +16,12 @@ from assets.records.base import StageName, UserRecord
 from dataset_card.finished_rows import FinishedRows
 from dataset_card.release import FINISHED
 from pipelines.resources.snapshots import ParquetSnapshots
-from tests import scenario
+from tests import gated, scenario
+from tests.coroutines import run
 from tests.scenario import USER_ID, varied
-from tests.support import ScriptedModel, materialized, run, sampled, small_recipe, workshop
+from tests.scripted import ScriptedModel
+from tests.small import small_recipe
+from tests.workshops import materialized, sampled, workshop
 from validation.finished import Finished, FinishedUser
 from validation.quality_report import report_on
 from validation.report import Survey
@@ -70,7 +73,7 @@ def life(number: int) -> FinishedUser:
     profile = varied(one.user_profile, user_id=user_id)
     episode = varied(one, user_id=user_id, user_profile=profile, state_schema=varied(one.state_schema, user_id=user_id))
     assert USER_ID not in episode.model_dump_json()
-    return FinishedUser(episode, votes=tuple(scenario.gate_records()))
+    return FinishedUser(episode, votes=tuple(gated.gate_records()))
 
 
 def test_of_a_user_who_has_passed_little_more_than_numbers_stay() -> None:

@@ -20,7 +20,9 @@ from assets.workshop import Workshop
 from pipelines.embedded.program import answer
 from pipelines.embedded.task import recognise
 from pipelines.resources.snapshots import ParquetSnapshots
-from tests.support import MemoryWork, line_of, reply, run
+from tests.coroutines import run
+from tests.scripted import reply
+from tests.workshops import MemoryWork, line_of
 from validation.checks import records_of
 from validation.gathered import released_tables
 

@@ -1,0 +1,43 @@
+"""The example user, audited by a scripted model."""
+
+import json
+from functools import cache
+from typing import Any
+
+from assets.answers import write_answers
+from assets.audits import audit_user
+from assets.records.answer import AnswerSet
+from assets.records.audit import UserAudit
+from assets.records.recipe import Recipe
+from assets.records.session import PeriodSessions, SessionSet
+from tests import scenario
+from tests.coroutines import run
+from tests.scripted import Script, ScriptedModel
+
+EXPOSURE, CHECK, CHOOSE = "session_queries/check_exposure", "answers/check", "answers/choose"
+
+
+def recipe(**audit: Any) -> Recipe:
+    gates = {"votes": 1, "votes_needed": 1, "unexposed": 0}
+    return scenario.recipe(gates=gates, audit=audit, min_variants_per_question=4)
+
+
+@cache
+def answered() -> AnswerSet:
+    """Answers that spell their variants, where the honest judge finds them."""
+    return run(write_answers(scenario.schema(), scenario.trajectory(), recipe=recipe(), model=ScriptedModel()))
+
+
+def sessions() -> SessionSet:
+    """The example's sessions, with queries that spell what they expose."""
+    periods = tuple(
+        PeriodSessions(index=index, sessions=tuple(scenario.varied(one, query=json.dumps(one.exposed_states)) for one in own))
+        for index, own in enumerate(scenario.sessions())
+    )
+    return SessionSet(user_id=scenario.USER_ID, periods=periods, gate_records=())
+
+
+def audited(script: Script | None = None, **audit: Any) -> tuple[UserAudit, ScriptedModel]:
+    model = ScriptedModel(script or {})
+    parts = (scenario.profile(), scenario.schema(), scenario.trajectory(), sessions(), answered())
+    return run(audit_user(*parts, recipe=recipe(**audit), model=model)), model

@@ -1,0 +1,28 @@
+"""What the tests of the whole chain share: a small size, and an app that counts what it answers."""
+
+from collections import Counter
+from typing import Any
+
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+SMALL = ["--set", "num_users=2", "--set", "num_questions=3", "--set", "num_periods=2"]
+
+
+class Counted:
+    """An ASGI app that counts how often each request body was answered."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self.answered: Counter[bytes] = Counter()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self.app(scope, receive, send)
+        body = await Request(scope, receive).body()
+        self.answered[body] += 1
+
+        async def replay() -> Any:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        return await self.app(scope, replay, send)

@@ -1,0 +1,65 @@
+"""The embedded model asked with the project's real prompts, about one person and a few of her variables."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pipelines.embedded.bank import CONCEPTS
+from pipelines.embedded.program import answer
+from pipelines.embedded.reader import read
+from pipelines.embedded.task import OBJECTION, recognise
+from prompts.catalogue import load_prompt
+
+PROFILE = """Name: Dana Whitfield
+Age: 41
+Gender: female
+Marital status: divorced
+Education: bachelors (business)
+Occupation: office manager
+Lives in: Dayton, OH, USA
+Hobbies and interests: Vegetable gardening, Running, Photography
+Skills and expertise: Scheduling, Budgeting
+About: Dana Whitfield keeps a calm office and a lively garden."""
+COMMON = {"user_profile": PROFILE, "start_date": "2020-10-01", "language": "English"}
+SCHEMA = {
+    "vegetable_growing_trouble": ["insect_infestation", "parched_soil", "leaf_mildew"],
+    "vegetable_harvest_preference": ["salad_leaves", "cooking_herbs", "root_crops"],
+    "home_type": ["small_apartment", "shared_house", "house_with_large_yard"],
+    "usual_running_surface": ["paved_streets", "stadium_track", "indoor_treadmill"],
+    "physical_condition": list(CONCEPTS["physical_condition"]),
+}
+STATE = {name: values[1] for name, values in SCHEMA.items()}
+
+
+def ask(name: str, values: Mapping[str, object], *, objection: str = "", seed: int = 1) -> Any:
+    prompt = load_prompt(name).render(**values)
+    messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
+    if objection:
+        content = f"{OBJECTION} {objection}\nAnswer again with the complete, corrected JSON object."
+        messages += [{"role": "assistant", "content": "{}"}, {"role": "user", "content": content}]
+    text = answer(recognise(messages, schema_name=name.replace("/", "_"), seed=seed))
+    return json.loads(text) if text.startswith("{") else text
+
+
+def readings(text: str, names: Sequence[str]) -> dict[str, str | None]:
+    return {name: read(text, name=name, values=SCHEMA[name]) for name in names}
+
+
+def events(changed: Sequence[str], *, objection: str = "", seed: int = 1) -> Any:
+    changes = {name: {"old": STATE[name], "new": SCHEMA[name][0], "choices": SCHEMA[name]} for name in changed}
+    rest = {name: value for name, value in STATE.items() if name not in changed}
+    period = {"from": "2020-10-01", "to": "2021-01-01", "summary": "Things changed."}
+    values = {"period": period, "state_changes": changes, "unchanged_states": rest, **COMMON}
+    return ask("events/elaborate", values, objection=objection, seed=seed)["events"]
+
+
+def initial_queries(state: Mapping[str, str] = STATE, *, seed: int = 1, objection: str = "") -> Any:
+    others = [name for name in SCHEMA if name not in state]
+    values = {
+        **COMMON,
+        "state_schema": SCHEMA,
+        "initial_state": dict(state),
+        "other_variables": others,
+        "whole": bool(others),
+    }
+    return ask("session_queries/initial", values, seed=seed, objection=objection)["queries"]

@@ -1,0 +1,43 @@
+"""Rows of snapshots that are quick to make, and a snapshot of them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from assets.ports import SnapshotRef
+from assets.records.base import UserRecord
+from assets.records.failure import Failure
+from assets.records.profile import UserProfile
+from assets.records.question import Question, QuestionSet, RequiredInfo
+from pipelines.resources.places import Folder
+from pipelines.resources.snapshots import ParquetSnapshots
+
+FAILURE = Failure(user_id="u1", position=1, stage="questions", reason="refused", message="Nein.", last_reply="…")
+
+
+def questions(position: int, text: str = "Was nun?") -> QuestionSet:
+    info = RequiredInfo(info_type="diät", info_choices=("vegan", "'alles'"))
+    return QuestionSet(user_id=f"u{position}", questions=(Question(question_id="q1", text=text, required_info=(info,)),))
+
+
+def profile(position: int) -> UserProfile:
+    fields = {name: "x" for name in UserProfile.model_fields if name not in ("user_id", "age")}
+    return UserProfile.model_validate({**fields, "user_id": f"u{position}", "age": 40})
+
+
+def rows(*positions: int, text: str = "Was nun?") -> list[tuple[int, UserRecord]]:
+    return [(position, questions(position, text)) for position in positions]
+
+
+def write(
+    store: ParquetSnapshots, parts: Sequence[Sequence[int]], *, text: str = "Was nun?", unit: str = "demo"
+) -> SnapshotRef:
+    writer = store.writer("questions", unit=unit)
+    for part in parts:
+        writer.add("questions", rows(*part, text=text))
+    writer.add("user_profiles", [(4, profile(4))])
+    return writer.finish([FAILURE])
+
+
+def folder_of(store: ParquetSnapshots) -> Path:
+    assert isinstance(store.place, Folder)
+    return store.place.root

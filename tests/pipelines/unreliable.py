@@ -1,0 +1,33 @@
+"""A judge that is wrong as often as the weather says, and how often its votes then accept."""
+
+from dataclasses import dataclass
+
+from scipy import special  # pyright: ignore[reportMissingTypeStubs]
+
+from assets.ports import ModelReply, ModelRequest
+from assets.records.gate_policy import GatePolicy
+from pipelines.embedded.program import answer
+from pipelines.embedded.provider_damage import Damage, task_of
+from pipelines.embedded.provider_weather import Log, Weather
+from pipelines.resources.dialect import Dialect
+
+
+@dataclass
+class Unreliable:
+    """The LanguageModel port: the embedded model, with judgements as wrong as the weather brings them."""
+
+    weather: Weather
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        chat = Dialect().body(request)
+        text = answer(task_of(chat))
+        choice = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+        completion = {"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
+        spoilt = Damage(self.weather, log=Log()).spoil(chat, completion, meant=chat, path=("", 0))
+        return ModelReply(spoilt["choices"][0]["message"]["content"], "stop", 1, 1)
+
+
+def accepted_by_votes(per_reading: float, policy: GatePolicy) -> float:
+    """How likely k of n independent votes accept what a single reading accepts with this probability."""
+    # The chance of at least k successes in n trials is a regularized incomplete beta function.
+    return float(special.betainc(policy.votes_needed, policy.votes - policy.votes_needed + 1, per_reading))

@@ -1,0 +1,77 @@
+"""Defects planted in personas, user profiles, drafted questions and state schemas."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from assets.records.schema import StateVariable
+from tests.validation.spoiling import Defect, at, changed, doubled, edited, lacking, of_another, swapped, twice
+
+EVEN = ("tea", "Tea", "coffee")
+ORPHAN = StateVariable(name="orphan", choices=("a", "b", "c"), merged_from=("nobody",))
+CHOICE_TOLD = edited("questions", 0, edit=lambda q: {"text": f"Why {q.required_info[0].info_choices[0].replace('_', ' ')}?"})
+
+
+def value_told(rows: list[Any]) -> list[Any]:
+    """The first question spells a value of its first variable."""
+    value = rows[0].variables[0].choices[0].replace("_", " ")
+    return at("questions", 0, text=f"As one with {value}, what now?")(rows)
+
+
+def like_the_first(rows: list[Any]) -> list[Any]:
+    """A second variable that differs from the first by spacing."""
+    first = rows[0].variables[0]
+    return at("variables", 1, name=first.name.replace("_", " "))(rows)
+
+
+IN_SCHEMAS: Mapping[str, tuple[Defect, ...]] = {
+    "stage personas": (
+        Defect("an excluded persona", "no_excluded_persona", at(user_id="excluded"), "exclude_ids"),
+        Defect(
+            "a persona without words", "personas_tell_something", at(persona="", professional_persona=""), "no persona text"
+        ),
+        Defect("a duplicated user", "one_row_per_user", twice, "has 2 rows"),
+        Defect("one person under two ids", "personas_differ", of_another, "same texts as"),
+    ),
+    "stage user_profiles": (
+        Defect("an empty field", "no_empty_field", at(formatted_str="Education: some_college ()"), "'()'"),
+        Defect("a null shown as text", "no_empty_field", at(formatted_str="Hobbies: None"), "'Hobbies: None'"),
+        Defect("not a number, shown as text", "no_empty_field", at(formatted_str="Hobbies: nan"), "'Hobbies: nan'"),
+        Defect("a field without value", "no_empty_field", at(formatted_str="Hobbies:\nAge: 3"), "'Hobbies:'"),
+        Defect("a long paragraph", "short_paragraph", at(complementary_info="word " * 500), "has 500 words"),
+        Defect("a profile without its name", "shown_whole", at(formatted_str="Age: 3"), "lacks the name"),
+        Defect("a name made up", "name_from_persona", at(name="Xaver Yps"), "'Xaver Yps' is no name"),
+        Defect("a profile that nobody sampled", "name_from_persona", of_another, "no record of personas"),
+        Defect("another age", "facts_of_persona", at(age=5), "has the age 5"),
+    ),
+    "stage questions": (
+        Defect("a missing question", "question_counts", lacking("questions"), "has 2 questions"),
+        Defect("a missing type", "question_counts", lacking("questions", 0, "required_info"), "q01 has 1 types"),
+        Defect(
+            "a missing choice", "question_counts", lacking("questions", 0, "required_info", 0, "info_choices"), "has 2 choices"
+        ),
+        Defect("a question asked twice", "questions_differ", doubled("questions"), "occur twice"),
+        Defect("a type twice in a question", "questions_differ", doubled("questions", 0, "required_info"), "must differ"),
+        Defect(
+            "a choice twice", "questions_differ", at("questions", 0, "required_info", 0, info_choices=EVEN), "repeat ['tea']"
+        ),
+        Defect("a question that tells a choice", "no_choice_given_away", CHOICE_TOLD, "q01 gives"),
+    ),
+    "stage state_schema": (
+        Defect("a type lost in merging", "types_mapped_once", at("variables", 0, merged_from=()), "0 times"),
+        Defect("a type that nobody drafted", "types_mapped_once", at("variables", 0, merged_from=("x",)), "nobody drafted"),
+        Defect("a type mapped twice", "types_mapped_once", doubled("variables"), "2 times"),
+        Defect("a question lost in merging", "questions_rewritten", lacking("questions"), "q01 is missing"),
+        Defect("a question reworded", "questions_rewritten", at("questions", 0, text="Hm?"), "does not have its drafted words"),
+        Defect("variables out of order", "questions_rewritten", swapped("questions", 0, "required_info"), "q01 requires"),
+        Defect("a value lost", "choice_counts", lacking("variables", 0, "choices"), "has 2 choices"),
+        Defect("an orphan variable", "schema_agrees", changed("variables", to=lambda v: (*v, ORPHAN)), "variables ['orphan']"),
+        Defect("an unknown variable", "schema_agrees", at("questions", 0, required_info=("x", "y")), "unknown ones ['x', 'y']"),
+        Defect("a variable twice", "schema_agrees", doubled("variables"), "twice"),
+        Defect(
+            "a variable twice in a question", "schema_agrees", doubled("questions", 0, "required_info"), "different variables"
+        ),
+        Defect("values that differ by case only", "told_apart", at("variables", 0, choices=EVEN), "['tea', 'Tea'] of"),
+        Defect("variables that differ by spacing only", "told_apart", like_the_first, "read the same"),
+        Defect("a question that tells a value", "no_value_given_away", value_told, "q01 gives"),
+    ),
+}
