@@ -19,6 +19,7 @@ from assets.shapes import NAME, Shape, keyed, many
 from assets.stage import stage_asset
 from assets.stage_kind import Stage
 from assets.user_profiles import USER_PROFILES
+from assets.wording import folded
 from prompts.catalogue import load_prompt
 
 
@@ -101,8 +102,13 @@ def _check_names(merged: Mapping[str, list[str]], originals: Mapping[str, Origin
         if duplicates([originals[key].question_id for key in keys]):
             raise ValueError(f"{keys} all became {name!r}, but two of them belong to the same question; keep those apart.")
         for key in keys:
-            if name in originals[key].info.info_choices:
+            if _is_choice(name, originals[key]):
                 raise ValueError(f"{name!r} is a choice of {key!r}; give the type a name that covers all its choices.")
+
+
+def _is_choice(name: str, original: Original) -> bool:
+    """Whether the name is one of the choices, however its words are joined: no query could tell that value from the others."""
+    return folded(name) in map(folded, original.info.info_choices)
 
 
 def _mended(reply: Mapping[str, str], originals: Mapping[str, Original]) -> dict[str, str]:
@@ -110,7 +116,7 @@ def _mended(reply: Mapping[str, str], originals: Mapping[str, Original]) -> dict
     names: dict[str, str] = {}
     taken = set[tuple[str, str]]()
     for key, original in originals.items():
-        unfit = reply[key] in original.info.info_choices or (original.question_id, reply[key]) in taken
+        unfit = _is_choice(reply[key], original) or (original.question_id, reply[key]) in taken
         names[key] = key if unfit else reply[key]
         taken.add((original.question_id, names[key]))
     return names

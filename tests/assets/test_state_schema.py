@@ -83,6 +83,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         "['diet', 'goal'] all became 'all', but two of them belong to the same question",
     ),
     "name that is a choice": ({**SAME, "diet": "x"}, "'x' is a choice of 'diet'"),
+    "name that is a choice in other writing": ({**SAME, "diet": "_X"}, "'_X' is a choice of 'diet'"),
     "variable without a name": ({**SAME, "time": " "}, "time: String should have at least 1 character"),
 }
 
