@@ -14,7 +14,6 @@ from assets.records.model_policy import ROLES, Models
 from assets.records.report_policy import DiversityPolicy, WallPolicy
 
 LANGUAGES = {"en": "English", "zh": "Simplified Chinese"}
-MAX_STATES_PER_QUERY = 3
 # Field groups that decide when and how calls are made, but not what is asked and so no row.
 ONLY_HOW_CALLS_ARE_MADE = {"budget": True, "models": {role: {"transport"} for role in ROLES}}
 ONLY_WHOSE_POOL = {"paths", "license", "attribution"}
@@ -22,6 +21,7 @@ ONLY_WHICH_USERS = frozenset({"variant", "num_users", "num_reserve", "users_per_
 # What is asked again of one user is in that user's `sample`, see `Recipe.for_stage`.
 ONLY_SOME_USERS = frozenset({"again"})
 ONLY_HOW_IT_IS_REPORTED = frozenset({"wall", "diversity"})
+MAX_STATES_PER_QUERY = 3  # what the prompt allows
 
 
 class PoolSpec(Record):

@@ -75,18 +75,18 @@ def test_tokens_that_were_reserved_and_not_used_are_given_back() -> None:
 def test_the_breaker_pauses_everyone_and_sends_one_probe() -> None:
     async def live() -> None:
         breaker = Breaker(Halt(), first_pause=0.05, longest_pause=0.08)
+        began = time.monotonic()
         for number in range(WINDOW):
             assert await breaker.admit() is False
             breaker.record(failed=number % 2 == 0, probe=False)
         callers = [asyncio.create_task(breaker.admit()) for _ in range(5)]
-        began = time.monotonic()
         for expected in (0.05, 0.08, 0.08):  # grows, up to the longest
             done, _ = await asyncio.wait(callers, return_when=asyncio.FIRST_COMPLETED)
             assert [task.result() for task in done] == [True]
             assert time.monotonic() - began >= expected
             callers = [task for task in callers if task not in done]
-            breaker.record(failed=True, probe=True)
             began = time.monotonic()
+            breaker.record(failed=True, probe=True)
         done, _ = await asyncio.wait(callers, return_when=asyncio.FIRST_COMPLETED)
         breaker.record(failed=None, probe=True)  # cancelled: the next caller probes
         done, _ = await asyncio.wait([task for task in callers if task not in done])
