@@ -7,34 +7,10 @@ import json
 from typing import cast
 
 from assets.pool.generate import DEFAULT_PATH, Row
+from assets.records.persona import LIST_COLUMNS, PERSONA_COLUMNS
 
-COLUMNS = [
-    "uuid",
-    "professional_persona",
-    "sports_persona",
-    "arts_persona",
-    "travel_persona",
-    "culinary_persona",
-    "persona",
-    "cultural_background",
-    "skills_and_expertise",
-    "skills_and_expertise_list",
-    "hobbies_and_interests",
-    "hobbies_and_interests_list",
-    "career_goals_and_ambitions",
-    "sex",
-    "age",
-    "marital_status",
-    "education_level",
-    "bachelors_field",
-    "occupation",
-    "city",
-    "state",
-    "zipcode",
-    "country",
-]
-LISTS = ("skills_and_expertise_list", "hobbies_and_interests_list")
-PROSE = [column for column in COLUMNS[1:13] if column not in LISTS]
+LISTS, HOBBIES = sorted(LIST_COLUMNS), "hobbies_and_interests_list"
+PROSE = [column for column in PERSONA_COLUMNS[1:13] if column not in LISTS]
 POOL = [cast(Row, json.loads(line)) for line in DEFAULT_PATH.read_text(encoding="utf-8").splitlines()]
 
 

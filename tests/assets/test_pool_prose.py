@@ -11,7 +11,7 @@ from assets.pool.chance import Chance
 from assets.pool.deck import Deck, allowed
 from assets.pool.prose import age_phrase, fill
 from assets.pool.tables import all_hobbies, load_tables
-from tests.assets.pool_rows import LISTS, POOL, PROSE, entries_of, text_of
+from tests.assets.pool_rows import HOBBIES, POOL, PROSE, entries_of, text_of
 
 OTHER_PRONOUNS = {
     "Female": {"he", "him", "his", "himself"},
@@ -47,7 +47,7 @@ def test_a_keyword_search_finds_each_hobby_in_the_prose() -> None:
     by_label = {hobby.label: hobby for hobby in all_hobbies(load_tables()).values()}
     for row in POOL:
         text = text_of(row, "hobbies_and_interests").lower()
-        for label in entries_of(row, LISTS[1]):
+        for label in entries_of(row, HOBBIES):
             assert any(word.lower() in text for word in by_label[label].words), label
 
 
