@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator
 from typing import TypeVar
 
+from assets.kept import Kept
 from assets.ports import SnapshotRef, SnapshotStore
 from assets.records.base import StageName, UserRecord
 
@@ -18,9 +19,22 @@ def rows_of(
     positions: Collection[int] | None = None,
 ) -> dict[int, R]:
     """By position, from all these snapshots of one unit. Raises SnapshotError for one that cannot be read."""
-    found: dict[int, R] = {}
+    found = kept_of(stage, record=record, refs=refs, snapshots=snapshots, positions=positions)
+    return {position: one.record for position, one in found.items()}
+
+
+def kept_of(
+    stage: StageName,
+    *,
+    record: type[R],
+    refs: Iterable[SnapshotRef],
+    snapshots: SnapshotStore,
+    positions: Collection[int] | None = None,
+) -> dict[int, Kept[R]]:
+    """The same, each record to be decoded when it is looked into."""
+    found: dict[int, Kept[R]] = {}
     for ref in refs:
-        found.update(snapshots.read(ref, stage, record=record, positions=positions))
+        found.update(snapshots.kept(ref, stage, record=record, positions=positions))
     return found
 
 

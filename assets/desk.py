@@ -5,9 +5,10 @@ import hashlib
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from assets.flights import Work
+from assets.flights import Made, Work
+from assets.kept import Kept, kept
 from assets.metering import Meter, MeteredModel
 from assets.ports import CallLabels, EndpointError
 from assets.records.base import StageName, UserRecord
@@ -50,21 +51,21 @@ class Desk:
     recipe: Recipe
     workshop: Workshop
     meter: Meter
-    known: Mapping[StageName, Mapping[int, UserRecord]]
+    known: Mapping[StageName, Mapping[int, Made]]
     ahead: bool = False
-    made: dict[StageName, dict[int, UserRecord]] = field(default_factory=dict[StageName, dict[int, UserRecord]])
-    _running: dict[tuple[StageName, int], asyncio.Future[UserRecord]] = field(
-        default_factory=dict[tuple[StageName, int], "asyncio.Future[UserRecord]"]
+    made: dict[StageName, dict[int, Made]] = field(default_factory=dict[StageName, dict[int, Made]])
+    _running: dict[tuple[StageName, int], asyncio.Future[Made]] = field(
+        default_factory=dict[tuple[StageName, int], "asyncio.Future[Made]"]
     )
 
     def outlook(self, position: int) -> "Desk":
         """A desk for this user's stages ahead, with all that is known of the user here."""
-        known: dict[StageName, dict[int, UserRecord]] = {}
+        known: dict[StageName, dict[int, Made]] = {}
         for held in (self.known, self.made):
             known.update({name: {position: rows[position]} for name, rows in held.items() if position in rows})
         return Desk(self.recipe, self.workshop, Meter(), known, ahead=True)
 
-    async def record(self, stage: Stage[UserRecord], position: int) -> UserRecord:
+    async def record(self, stage: Stage[UserRecord], position: int) -> Made:
         """The stage's record of the user at this position. Raises GivenUp when the user cannot be finished."""
         known = self.known.get(stage.name, {}).get(position)
         if known is not None:
@@ -74,43 +75,43 @@ class Desk:
             self._running[key] = asyncio.ensure_future(self._make(stage, position))
         return await self._running[key]
 
-    async def _make(self, stage: Stage[UserRecord], position: int) -> UserRecord:
+    async def _make(self, stage: Stage[UserRecord], position: int) -> Made:
         inputs = await together(*(self.record(need, position) for need in stage.needs))
-        key = self._key(stage, inputs)
-        record = await self._in_flight(key, partial(self._fly, stage, inputs, key=key, position=position))
-        self.made.setdefault(stage.name, {})[position] = record
-        return record
+        recipe = self.recipe.for_stage(stage.name, user_id=self._user_id(position))
+        key = work_key(stage, inputs, recipe=recipe)
+        made = await self._in_flight(key, partial(self._fly, stage, inputs, key=key, position=position))
+        self.made.setdefault(stage.name, {})[position] = made
+        return made
 
-    async def _in_flight(self, key: str, work: Work) -> UserRecord:
+    async def _in_flight(self, key: str, work: Work) -> Made:
         flights = self.workshop.flights
         return await (flights.wait(key, work) if self.ahead else flights.take(key, work, meter=self.meter))
 
-    async def _fly(
-        self, stage: Stage[UserRecord], inputs: list[UserRecord], meter: Meter, *, key: str, position: int
-    ) -> UserRecord:
+    async def _fly(self, stage: Stage[UserRecord], inputs: Sequence[Made], meter: Meter, *, key: str, position: int) -> Made:
         stored = await self.workshop.work.get(key)
         if stored is not None:
             usage, _, content = stored.partition(b"\n")
             used = Usage.model_validate_json(usage)
             meter.add(used, repeated=used.calls)
-            return stage.record.model_validate_json(content)
-        record = await self._work(stage, inputs, position=position, meter=meter)
-        await self.workshop.work.put(key, f"{meter.usage.model_dump_json()}\n{record.model_dump_json()}".encode())
-        return record
+            return Kept(content.decode(), decode=stage.record.model_validate_json)
+        made = kept(await self._work(stage, inputs, position=position, meter=meter))
+        await self.workshop.work.put(key, f"{meter.usage.model_dump_json()}\n{made.text}".encode())
+        return made
 
-    async def _work(self, stage: Stage[UserRecord], inputs: list[UserRecord], *, position: int, meter: Meter) -> UserRecord:
-        user_id = inputs[0].user_id
+    async def _work(self, stage: Stage[UserRecord], inputs: Sequence[Made], *, position: int, meter: Meter) -> UserRecord:
+        user_id = self._user_id(position)
         model = MeteredModel(self.workshop.model, CallLabels(stage=stage.name, user_id=user_id), meter)
+        recipe = self.recipe.for_stage(stage.name, user_id=user_id)
         try:
-            return await stage.make(*inputs, recipe=self._recipe(stage, user_id), model=model)
+            return await stage.make(*(one.record for one in inputs), recipe=recipe, model=model)
         except UserFailed as failed:
             raise GivenUp(failed.at(stage.name, user_id=user_id, position=position)) from failed
 
-    def _recipe(self, stage: Stage[UserRecord], user_id: str) -> Recipe:
-        return self.recipe.for_stage(stage.name, user_id=user_id)
+    def _user_id(self, position: int) -> str:
+        return self.known["personas"][position].record.user_id
 
-    def _key(self, stage: Stage[UserRecord], inputs: Sequence[UserRecord]) -> str:
-        recipe = self._recipe(stage, inputs[0].user_id)
-        parts: list[Any] = [stage.name, stage.code_version, recipe.user_fingerprint]
-        parts.extend(record.sha256() for record in inputs)
-        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+def work_key(stage: Stage[UserRecord], inputs: Sequence[Made], *, recipe: Recipe) -> str:
+    """The identity of one user's work at a stage: what it is made from, and by what."""
+    parts = [stage.name, stage.code_version, recipe.user_fingerprint, *(one.sha256 for one in inputs)]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()

@@ -10,17 +10,19 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
+from assets.kept import Kept
 from assets.metering import Meter
 from assets.records.base import UserRecord
 
-Work = Callable[[Meter], Coroutine[Any, Any, UserRecord]]
+Made = Kept[UserRecord]
+Work = Callable[[Meter], Coroutine[Any, Any, Made]]
 
 
 @dataclass
 class Flight:
     """The work, and a meter of its own that passes on to whoever needs the record."""
 
-    task: asyncio.Task[UserRecord]
+    task: asyncio.Task[Made]
     meter: Meter
 
 
@@ -31,11 +33,11 @@ class Flights:
     flying: dict[str, Flight] = field(default_factory=dict[str, Flight])
     outlooks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
-    async def wait(self, key: str, work: Work) -> UserRecord:
+    async def wait(self, key: str, work: Work) -> Made:
         """The record under this key, without taking it: for work done ahead of its asset's turn."""
         return await asyncio.shield(self._find_or_start(key, work).task)
 
-    async def take(self, key: str, work: Work, *, meter: Meter) -> UserRecord:
+    async def take(self, key: str, work: Work, *, meter: Meter) -> Made:
         """The record under this key, for the asset whose turn it is; all that it used counts in this asset's meter."""
         flight = self._find_or_start(key, work)
         meter.take_over(flight.meter)

@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 
-from assets.carried import rows_of
+from assets.carried import kept_of
 from assets.collector import all_there_spared, collector_at_rest
 from assets.desk import Desk, GivenUp
+from assets.flights import Made
 from assets.look_ahead import LookAhead, ancestry
 from assets.metering import Meter
 from assets.ports import EndpointError, SnapshotRef, SnapshotWriter, StageProgress
@@ -111,7 +112,7 @@ class Line:
         snapshots, refs = self.workshop.snapshots, [ref for ref in self.upstream.values() if ref.failures.users]
         return {failure.position: failure for ref in refs for failure in snapshots.failures(ref)}
 
-    async def _batch(self, desk: Desk, positions: Sequence[int]) -> dict[StageName, list[tuple[int, UserRecord]]]:
+    async def _batch(self, desk: Desk, positions: Sequence[int]) -> dict[StageName, list[tuple[int, Made]]]:
         ahead = self._look_ahead(after=positions[-1])
         slots = asyncio.Semaphore(self.workshop.users_at_once)
         ticker = asyncio.create_task(self._tick())
@@ -159,12 +160,12 @@ class Line:
     def _desk(self, positions: Sequence[int]) -> Desk:
         return Desk(self.recipe, self.workshop, self.meter, self._known(positions))
 
-    def _known(self, positions: Sequence[int]) -> dict[StageName, dict[int, UserRecord]]:
+    def _known(self, positions: Sequence[int]) -> dict[StageName, dict[int, Made]]:
         """What the upstream snapshots hold of these users, their own rows and the carried ones."""
         refs, snapshots, stages = self.upstream.values(), self.workshop.snapshots, ancestry(self.stage)
         names: set[StageName] = {part.stage for ref in refs for part in ref.parts}
         return {
-            name: rows_of(name, record=stages[name].record, refs=refs, snapshots=snapshots, positions=positions)
+            name: kept_of(name, record=stages[name].record, refs=refs, snapshots=snapshots, positions=positions)
             for name in names
         }
 

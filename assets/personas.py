@@ -8,6 +8,7 @@ import dagster as dg
 
 from assets import surveys
 from assets.face import OWNERS, Face, definition, group
+from assets.kept import kept_rows
 from assets.line import PERSONAS, StageResult
 from assets.markdown import Row
 from assets.metering import Meter
@@ -87,5 +88,5 @@ def personas(context: dg.AssetExecutionContext, recipe: Recipe) -> dg.Materializ
 def _written(workshop: Workshop, unit: Unit, drawn: Iterator[tuple[int, Persona]]) -> SnapshotRef:
     writer = workshop.snapshots.writer("personas", unit=unit.key)
     while rows := list(islice(drawn, workshop.users_per_part)):
-        writer.add("personas", rows)
+        writer.add("personas", kept_rows(rows))
     return writer.finish([])

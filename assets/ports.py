@@ -6,6 +6,7 @@ from typing import Literal, Protocol, TypeVar
 
 from pydantic import Field
 
+from assets.kept import Kept
 from assets.records.base import Record, StageName, UserRecord
 from assets.records.failure import Failure
 from assets.records.model_policy import Transport
@@ -128,7 +129,7 @@ class SnapshotRef(Record):
 class SnapshotWriter(Protocol):
     """Takes rows part by part; nothing is visible until `finish`."""
 
-    def add(self, stage: StageName, rows: Sequence[tuple[int, UserRecord]]) -> None: ...
+    def add(self, stage: StageName, rows: Sequence[tuple[int, Kept[UserRecord]]]) -> None: ...
 
     def finish(self, failures: Sequence[Failure]) -> SnapshotRef: ...
 
@@ -151,6 +152,12 @@ class SnapshotStore(Protocol):
     def read(
         self, ref: SnapshotRef, stage: StageName, *, record: type[R], positions: Collection[int] | None = None
     ) -> dict[int, R]: ...
+
+    def kept(
+        self, ref: SnapshotRef, stage: StageName, *, record: type[R], positions: Collection[int] | None = None
+    ) -> dict[int, Kept[R]]:
+        """The same, each record to be decoded when it is looked into."""
+        ...
 
     def positions(self, ref: SnapshotRef) -> Iterator[list[int]]:
         """Of the stage's own rows, part by part."""

@@ -59,8 +59,8 @@ def first_records(store: SnapshotStore, result: StageResult, record: type[UserRe
     """The records of the snapshot's first users, in order, read back from where they are kept."""
     parts = [part for part in result.ref.parts if part.stage == result.ref.stage]
     positions = list(islice((place for part in parts for place in range(part.first, part.last + 1)), 2 * SURVEYED))
-    found = store.read(result.ref, result.ref.stage, record=record, positions=positions)
-    return [found[position] for position in sorted(found)][:SURVEYED]
+    found = store.kept(result.ref, result.ref.stage, record=record, positions=positions)
+    return [found[position].record for position in sorted(found)[:SURVEYED]]
 
 
 def _place(ref: SnapshotRef, kept_at: str) -> Told:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from assets.kept import kept_rows
 from assets.line import Line, StageResult
 from assets.ports import SnapshotRef
 from assets.recipes import units
@@ -42,7 +43,7 @@ def workshop(folder: Path, model: ScriptedModel, **changes: Any) -> Workshop:
 def sampled(shop: Workshop, recipe: Recipe) -> SnapshotRef:
     """A snapshot of personas 0, 1, ... for the recipe's users and reserve."""
     writer = shop.snapshots.writer("personas", unit=recipe.variant)
-    writer.add("personas", [(number, persona(number)) for number in range(recipe.num_users + recipe.num_reserve)])
+    writer.add("personas", kept_rows((number, persona(number)) for number in range(recipe.num_users + recipe.num_reserve)))
     return writer.finish([])
 
 

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import ValidationError
 
+from assets.kept import Kept
 from assets.ports import FailureFile, SnapshotPart, SnapshotRef
 from assets.records.base import StageName, UserRecord
 from assets.records.columnar import to_table
@@ -54,7 +55,14 @@ class ParquetSnapshots:
         self, ref: SnapshotRef, stage: StageName, *, record: type[R], positions: Collection[int] | None = None
     ) -> dict[int, R]:
         """The snapshot's rows of a stage by position, its own or carried ones. Raises SnapshotError."""
-        rows: dict[int, R] = {}
+        found = self.kept(ref, stage, record=record, positions=positions)
+        return {position: one.record for position, one in found.items()}
+
+    def kept(
+        self, ref: SnapshotRef, stage: StageName, *, record: type[R], positions: Collection[int] | None = None
+    ) -> dict[int, Kept[R]]:
+        """The same, each record to be decoded when it is looked into; that, too, raises SnapshotError."""
+        rows: dict[int, Kept[R]] = {}
         for part in ref.parts:
             if part.stage != stage:
                 continue
@@ -76,18 +84,29 @@ class ParquetSnapshots:
             texts = cast(list[str], _read(file, columns=[RECORD])[RECORD].to_pylist())
             return [Failure.model_validate_json(text) for text in texts]
 
-    def _rows(self, ref: SnapshotRef, part: SnapshotPart, *, record: type[R], wanted: list[int] | None) -> list[tuple[int, R]]:
+    def _rows(
+        self, ref: SnapshotRef, part: SnapshotPart, *, record: type[R], wanted: list[int] | None
+    ) -> Iterator[tuple[int, Kept[R]]]:
+        def decode(text: str) -> R:
+            with self._explained(ref, part.path, kind=record.__name__):
+                return record.model_validate_json(text)
+
         with self._opened(ref, part.path, kind=record.__name__) as file:
             table = _read(file, wanted, columns=["position", RECORD])
             positions, texts = (cast(list[Any], table[name].to_pylist()) for name in ("position", RECORD))
-            return [(position, record.model_validate_json(text)) for position, text in zip(positions, texts, strict=True)]
+        return ((position, Kept(text, decode=decode)) for position, text in zip(positions, texts, strict=True))
 
     @contextmanager
     def _opened(self, ref: SnapshotRef, name: str, *, kind: str) -> Generator[pa.NativeFile, None, None]:
+        with self._explained(ref, name, kind=kind), self.place.open(name) as file:
+            yield file
+
+    @contextmanager
+    def _explained(self, ref: SnapshotRef, name: str, *, kind: str) -> Generator[None, None, None]:
+        """What goes wrong with a file of the snapshot, in one sentence."""
         path, remedy = f"{self.place.address}/{name}", f"materialize {ref.stage!r} of {ref.unit!r} again"
         try:
-            with self.place.open(name) as file:
-                yield file
+            yield
         except FileNotFoundError as error:
             raise SnapshotError(f"Snapshot file {path} is missing; {remedy}.") from error
         except StoreError:
@@ -114,15 +133,14 @@ class ParquetWriter:
         self._digests = {stage: hashlib.sha256()}
         weakref.finalize(self, shutil.rmtree, self._draft, ignore_errors=True)
 
-    def add(self, stage: StageName, rows: Sequence[tuple[int, UserRecord]]) -> None:
+    def add(self, stage: StageName, rows: Sequence[tuple[int, Kept[UserRecord]]]) -> None:
         """Write the next part of a stage. Raises ValueError when positions do not ascend from part to part."""
         if not rows:
             return
         parts, positions = self._parts.setdefault(stage, []), [position for position, _ in rows]
         if any(later <= earlier for earlier, later in pairwise([*(part.last for part in parts[-1:]), *positions])):
             raise ValueError(f"Rows of {stage!r} must come in ascending order of position, not as {positions}.")
-        records = [record for _, record in rows]
-        texts = [record.model_dump_json() for record in records]
+        records, texts = [one.record for _, one in rows], [one.text for _, one in rows]
         content = "".join(f"{position}\t{text}\n" for position, text in zip(positions, texts, strict=True)).encode()
         self._digests.setdefault(stage, hashlib.sha256()).update(content)
         digest, span = hashlib.sha256(content).hexdigest(), {"first": positions[0], "last": positions[-1]}

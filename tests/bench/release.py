@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from assets.chain import STAGES
+from assets.kept import kept_rows
 from assets.ports import SnapshotRef
 from assets.recipes import load_recipe
 from assets.records.base import StageName, UserRecord
@@ -62,7 +63,7 @@ def multiply(root: Path, users: int) -> None:
         for first in range(0, users, USERS_PER_PART):
             places = range(first, min(first + USERS_PER_PART, users))
             originals = {place: known.get(finished[place % len(finished)]) for place in places}
-            writer.add(name, [(place, renamed(one, f"user-{place:05d}")) for place, one in originals.items() if one])
+            writer.add(name, kept_rows((place, renamed(one, f"user-{place:05d}")) for place, one in originals.items() if one))
         writer.finish([])
 
 

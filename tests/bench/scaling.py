@@ -24,6 +24,7 @@ import yaml
 
 from assets.chain import STAGES
 from assets.desk import Desk
+from assets.kept import kept_rows
 from assets.metering import Meter
 from assets.personas import draw_unit
 from assets.ports import SnapshotRef
@@ -123,7 +124,7 @@ async def fill(place: Home, lives: Originals) -> None:
         for unit in units(recipe):
             drawn = list(draw_unit(recipe, unit))
             for start in range(0, len(unit.users), AT_ONCE):
-                desk = Desk(recipe, shop, Meter(), {"personas": dict(drawn[start : start + AT_ONCE])})
+                desk = Desk(recipe, shop, Meter(), {"personas": dict(kept_rows(drawn[start : start + AT_ONCE]))})
                 await asyncio.gather(*(desk.record(stages[0], position) for position, _ in drawn[start : start + AT_ONCE]))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from assets.kept import kept_rows
 from assets.ports import SnapshotRef
 from assets.records.question import Question, QuestionSet
 from dataset_card.folder import ReleaseConflict
@@ -37,7 +38,7 @@ def row(position: int) -> QuestionSet:
 def snapshot(store: ParquetSnapshots, parts: Sequence[Sequence[int]]) -> SnapshotRef:
     writer = store.writer("questions", unit="demo")
     for part in parts:
-        writer.add("questions", [(position, row(position)) for position in part])
+        writer.add("questions", kept_rows((position, row(position)) for position in part))
     return writer.finish([])
 
 

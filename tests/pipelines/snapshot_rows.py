@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from assets.kept import Kept, kept, kept_rows
 from assets.ports import SnapshotRef
 from assets.records.base import UserRecord
 from assets.records.failure import Failure
@@ -24,8 +25,8 @@ def profile(position: int) -> UserProfile:
     return UserProfile.model_validate({**fields, "user_id": f"u{position}", "age": 40})
 
 
-def rows(*positions: int, text: str = "Was nun?") -> list[tuple[int, UserRecord]]:
-    return [(position, questions(position, text)) for position in positions]
+def rows(*positions: int, text: str = "Was nun?") -> list[tuple[int, Kept[UserRecord]]]:
+    return [(position, kept(questions(position, text))) for position in positions]
 
 
 def write(
@@ -34,7 +35,7 @@ def write(
     writer = store.writer("questions", unit=unit)
     for part in parts:
         writer.add("questions", rows(*part, text=text))
-    writer.add("user_profiles", [(4, profile(4))])
+    writer.add("user_profiles", kept_rows([(4, profile(4))]))
     return writer.finish([FAILURE])
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from assets.kept import kept_rows
 from pipelines.resources.explorer import views, write_explorer
 from pipelines.resources.snapshots import ParquetSnapshots
 from tests.pipelines.snapshot_rows import profile, write
@@ -29,7 +30,7 @@ def test_views_unite_the_latest_snapshots_of_all_units(tmp_path: Path) -> None:
     write(store, [[0], [2]], text="new")
     write(store, [[7]], unit="large-0001")
     profiles = store.writer("user_profiles", unit="demo")
-    profiles.add("user_profiles", [(0, profile(0)), (4, profile(4))])
+    profiles.add("user_profiles", kept_rows([(0, profile(0)), (4, profile(4))]))
     profiles.finish([])
     with duckdb.connect() as connection:
         assert views(store.place, connection=connection) == ["failures", "questions", "user_profiles"]

@@ -7,6 +7,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from assets.kept import kept_rows
 from assets.line import PERSONAS
 from assets.partitions import UNIT_PARTITIONS, VARIANT_PARTITIONS
 from assets.ports import SnapshotRef
@@ -33,7 +34,7 @@ def run_with(personas: Sequence[Persona], folder: Path) -> dg.ExecuteInProcessRe
     @dg.asset(name="personas", partitions_def=UNIT_PARTITIONS, deps=["recipe"])
     def sampled() -> SnapshotRef:
         writer = shop.snapshots.writer("personas", unit="demo")
-        writer.add("personas", list(enumerate(personas)))
+        writer.add("personas", kept_rows(enumerate(personas)))
         return writer.finish([])
 
     @dg.asset(name="next_stage", partitions_def=UNIT_PARTITIONS)

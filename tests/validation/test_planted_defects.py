@@ -8,6 +8,7 @@ from typing import Any, cast, get_args
 import pytest
 
 from assets.chain import STAGES
+from assets.kept import kept_rows
 from assets.records.base import StageName
 from assets.records.rows import TABLES, TableName
 from pipelines.resources.snapshots import ParquetSnapshots, SnapshotError
@@ -46,7 +47,7 @@ def found_by_reader(stage: StageName, rows: list[Any], folder: Path) -> dict[str
     (kind,) = [one.record for one in STAGES if one.name == stage]
     snapshots = ParquetSnapshots(folder)
     writer = snapshots.writer(stage, unit="demo")
-    writer.add(stage, list(enumerate(rows)))
+    writer.add(stage, kept_rows(enumerate(rows)))
     with pytest.raises(SnapshotError) as refused:
         snapshots.read(writer.finish([]), stage, record=kind)
     return {"reader": [str(refused.value)]}

@@ -11,6 +11,7 @@ import pytest
 
 from assets.chain import STAGES
 from assets.intervals import Sample, Tallies
+from assets.kept import Kept
 from assets.ports import SnapshotRef
 from assets.records.base import StageName, UserRecord
 from dataset_card.finished_rows import FinishedRows
@@ -41,10 +42,10 @@ class CountingSnapshots(ParquetSnapshots):
     def __post_init__(self) -> None:
         super().__init__(self.folder)
 
-    def read(
+    def kept(
         self, ref: SnapshotRef, stage: StageName, *, record: type[R], positions: Collection[int] | None = None
-    ) -> dict[int, R]:
-        rows = super().read(ref, stage, record=record, positions=positions)
+    ) -> dict[int, Kept[R]]:
+        rows = super().kept(ref, stage, record=record, positions=positions)
         assert len(rows) <= PART
         if record is not UserRecord:
             self.asked.add(stage)

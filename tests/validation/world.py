@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from assets.chain import STAGES
+from assets.kept import kept_rows
 from assets.personas import draw_unit
 from assets.ports import ModelReply, ModelRequest, SnapshotRef
 from assets.recipes import load_recipe, units
@@ -79,7 +80,7 @@ def world() -> World:
     with TemporaryDirectory() as folder:
         shop = Workshop(model=EmbeddedModel(), snapshots=ParquetSnapshots(Path(folder)), work=MemoryWork())
         writer = shop.snapshots.writer("personas", unit=unit.key)
-        writer.add("personas", list(draw_unit(recipe, unit)))
+        writer.add("personas", kept_rows(draw_unit(recipe, unit)))
         refs: dict[StageName, SnapshotRef] = {"personas": writer.finish([])}
         for stage in STAGES[1:]:
             refs[stage.name] = run(line_of(stage, shop, recipe, refs).run()).ref

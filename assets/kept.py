@@ -1,0 +1,43 @@
+"""A user's record together with the JSON that the stores hold of it."""
+
+import hashlib
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import Generic, TypeVar
+
+from assets.records.base import UserRecord
+
+R = TypeVar("R", bound=UserRecord)
+R_co = TypeVar("R_co", bound=UserRecord, covariant=True)
+
+
+class Kept(Generic[R_co]):
+    """What one stage made of one user. It is written once, when it is made, and read only where somebody looks into it.
+
+    Keys of later work and digests of snapshots are over `text`. `decode` turns that into the record, and raises what its
+    store has to say about a text that is none.
+    """
+
+    def __init__(self, text: str, *, decode: Callable[[str], R_co]) -> None:
+        self.text = text
+        self._decode = decode
+
+    @cached_property
+    def record(self) -> R_co:
+        """The record; decoded when first asked for."""
+        return self._decode(self.text)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Of the text, in hex."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def kept(record: R) -> Kept[R]:
+    """A record that was made just now."""
+    return Kept(record.model_dump_json(), decode=lambda _: record)
+
+
+def kept_rows(rows: Iterable[tuple[int, R]]) -> list[tuple[int, Kept[R]]]:
+    """Such records by position."""
+    return [(position, kept(record)) for position, record in rows]
