@@ -10,6 +10,7 @@ from pipelines.cli.annotate import app as annotate_app
 from pipelines.cli.cache import app as cache_app
 from pipelines.cli.cluster import app as cluster_app
 from pipelines.cli.diff import diff
+from pipelines.cli.ending import Ending
 from pipelines.cli.evaluation import compare, evaluate, leaderboard
 from pipelines.cli.evolve import evolve
 from pipelines.cli.ledger import app as ledger_app
@@ -184,16 +185,20 @@ def mendable() -> tuple[type[Exception], ...]:
 
 def main() -> None:
     """Entry point. A problem the user can mend ends with one sentence and exit status 1."""
+    ending = Ending()
     try:
         app()
-    except SystemExit:
-        raise  # the ordinary end of a command: nothing is looked up for it
+    except SystemExit as end:  # the ordinary end of a command: nothing is looked up for it
+        if isinstance(end.code, int):
+            ending.status = end.code
+        raise
     except mendable() as problem:
         print(f"amemgym: {problem}", file=sys.stderr)
-        sys.exit(1)
+        ending.status = 1
     except KeyboardInterrupt:
         print("\namemgym: stopped; everything finished so far is kept, run the same command to go on.", file=sys.stderr)
-        sys.exit(130)
+        ending.status = 130
+    sys.exit(ending.status)
 
 
 if __name__ == "__main__":
