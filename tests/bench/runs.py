@@ -4,7 +4,7 @@ import os
 import sqlite3
 import subprocess
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,16 +22,22 @@ Row = tuple[str, float, str]
 
 @dataclass(frozen=True)
 class Run:
-    """One `amemgym generate`: wall seconds, peak memory in MB, and the data folder it filled."""
+    """One `amemgym generate`: when it began, wall seconds, peak memory in MB, and the data folder it filled."""
 
+    began: float
     seconds: float
     megabytes: float
     folder: Path
 
+    def calls(self) -> list[tuple[float, float]]:
+        """Start and end of every call, in seconds after the run began."""
+        with sqlite3.connect(self.folder / "ledger.sqlite") as connection:
+            rows = connection.execute("SELECT at, seconds FROM calls WHERE cache_hit = 0").fetchall()
+        return [(at - seconds - self.began, at - self.began) for at, seconds in rows]
+
     def call_seconds(self) -> float:
         """The sum of all calls' latencies: what a strictly sequential run would take."""
-        with sqlite3.connect(self.folder / "ledger.sqlite") as connection:
-            return float(connection.execute("SELECT sum(seconds) FROM calls WHERE cache_hit = 0").fetchone()[0])
+        return sum(end - start for start, end in self.calls())
 
     def tokens_per_user(self) -> tuple[float, float]:
         """Input and output tokens per finished user."""
@@ -70,8 +76,25 @@ def generate(folder: Path, *words: str, url: str | None = None, in_flight: int =
     place = {"AMEMGYM_BASE_URL": url, "AMEMGYM_API_KEY": "any"} if url else {}
     environment = clean_environment(folder, AMEMGYM_MAX_IN_FLIGHT=str(in_flight), **place)
     line = [*AMEMGYM, "generate", *words, *(["--model", model_name()] if url else [])]
-    began = time.monotonic()
+    at, began = time.time(), time.monotonic()
     process = subprocess.Popen(line, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     assert os.waitstatus_to_exitcode(status) == 0, f"{' '.join(words)} did not end well"
-    return Run(time.monotonic() - began, usage.ru_maxrss / 1024, folder)
+    return Run(at, time.monotonic() - began, usage.ru_maxrss / 1024, folder)
+
+
+def least_seconds(calls: Sequence[tuple[float, float]], *, seconds: float, work: float, slots: int) -> float:
+    """What no run can stay below that has so many slots. `calls` are those of a run without limit, which took `seconds`.
+
+    Such a run starts each call as soon as its inputs are there, so by any moment nobody can have done more than it had.
+    What is left of the `work` then takes at least its share of all slots, and what follows the last call follows in every
+    run. With the moment at the beginning this is work / slots, with the moment at the end the critical path; between them
+    it knows that the stages which every user passes call by call leave slots empty.
+    """
+    changes = sorted([(start, 1) for start, _ in calls] + [(end, -1) for _, end in calls])
+    done, under_way, since, least = 0.0, 0, 0.0, 0.0
+    for moment, change in changes:
+        done += under_way * (moment - since)
+        under_way, since = under_way + change, moment
+        least = max(least, moment + max(0.0, work - done) / slots)
+    return least + seconds - since
