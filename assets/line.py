@@ -100,19 +100,17 @@ class Line:
 
     async def _part(self, batch: Sequence[int], writer: SnapshotWriter) -> None:
         """Make some users' rows and write them; when this ends, nothing of them is left for the search to look through."""
+        made = await self._batch(batch)
         with collector_at_rest():
-            desk = await asyncio.to_thread(self._desk, batch)
-        made = await self._batch(desk, batch)
-        with collector_at_rest():
-            for name, rows in made.items():
-                await asyncio.to_thread(writer.add, name, rows)
+            await asyncio.to_thread(_written, writer, made)
 
     def _failed_before(self) -> dict[int, Failure]:
         """Who was given up in the stages before, by position."""
         snapshots, refs = self.workshop.snapshots, [ref for ref in self.upstream.values() if ref.failures.users]
         return {failure.position: failure for ref in refs for failure in snapshots.failures(ref)}
 
-    async def _batch(self, desk: Desk, positions: Sequence[int]) -> dict[StageName, list[tuple[int, Made]]]:
+    async def _batch(self, positions: Sequence[int]) -> dict[StageName, list[tuple[int, Made]]]:
+        desk = await asyncio.to_thread(self._desk, positions)
         ahead = self._look_ahead(after=positions[-1])
         slots = asyncio.Semaphore(self.workshop.users_at_once)
         ticker = asyncio.create_task(self._tick())
@@ -188,3 +186,9 @@ class Line:
                     seconds=time.monotonic() - self.started,
                 )
             )
+
+
+def _written(writer: SnapshotWriter, made: dict[StageName, list[tuple[int, Made]]]) -> None:
+    """Write the rows and let go of them here, before the search for cycles wakes: it would look through all of them."""
+    while made:
+        writer.add(*made.popitem())
