@@ -5,6 +5,7 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from assets.records.base import Name, Record, Text, UserRecord, duplicates
+from assets.wording import folded
 
 
 class RequiredInfo(Record):
@@ -18,6 +19,15 @@ class RequiredInfo(Record):
         repeated = duplicates([choice.casefold() for choice in self.info_choices])
         if repeated:
             raise ValueError(f"The choices of {self.info_type!r} repeat {repeated}; every choice must differ.")
+        return self
+
+    @model_validator(mode="after")
+    def type_is_no_choice_of_its_own(self) -> Self:
+        # A query is probed for what it must not tell: naming the variable would tell the value.
+        if folded(self.info_type) in map(folded, self.info_choices):
+            raise ValueError(
+                f"{self.info_type!r} is one of its own choices; name the type after what the choices are values of."
+            )
         return self
 
 

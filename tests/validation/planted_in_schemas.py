@@ -54,6 +54,12 @@ IN_SCHEMAS: Mapping[str, tuple[Defect, ...]] = {
         Defect(
             "a choice twice", "questions_differ", at("questions", 0, "required_info", 0, info_choices=EVEN), "repeat ['tea']"
         ),
+        Defect(
+            "a type called like a choice",
+            "questions_differ",
+            at("questions", 0, "required_info", 0, info_choices=("tea", "mate", "coffee"), info_type="Tea"),
+            "is one of its own choices",
+        ),
         Defect("a question that tells a choice", "no_choice_given_away", CHOICE_TOLD, "q01 gives"),
     ),
     "stage state_schema": (
