@@ -15,6 +15,7 @@ from pipelines.cli.evaluation import compare, evaluate, leaderboard
 from pipelines.cli.evolve import evolve
 from pipelines.cli.ledger import app as ledger_app
 from pipelines.cli.plan import plan
+from pipelines.cli.problems import mendable
 from pipelines.cli.prompts import app as prompts_app
 from pipelines.cli.publish import fetch, publish
 from pipelines.cli.quality import quality
@@ -172,15 +173,6 @@ def import_recipe(
     from pipelines.cli.recipe import import_reference_config
 
     import_reference_config(path, name=name)
-
-
-def mendable() -> tuple[type[Exception], ...]:
-    """The errors whose words are for the user; asked for when one occurs, because their modules take time to import."""
-    from assets.ports import EndpointError
-    from pipelines.cli.problems import Problem
-    from pipelines.resources.databases import StoreError
-
-    return Problem, EndpointError, StoreError
 
 
 def main() -> None:

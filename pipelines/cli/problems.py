@@ -3,3 +3,11 @@
 
 class Problem(Exception):
     """One sentence: what, where, what to do."""
+
+
+def mendable() -> tuple[type[Exception], ...]:
+    """The errors whose words are for the user; asked for when one occurs, because their modules take time to import."""
+    from assets.ports import EndpointError
+    from pipelines.resources.databases import StoreError
+
+    return Problem, EndpointError, StoreError

@@ -9,7 +9,7 @@ import duckdb
 
 from assets.ports import SnapshotRef
 from pipelines.resources.places import Place
-from pipelines.resources.snapshots import FAILURES, load_ref
+from pipelines.resources.snapshot_writer import FAILURES, load_ref
 
 
 def views(place: Place, *, connection: duckdb.DuckDBPyConnection) -> list[str]:

@@ -25,7 +25,8 @@ from dataset_card.folder import write_release
 from dataset_card.release import FINISHED, release_content
 from pipelines.home import Home
 from pipelines.resources.places import Folder
-from pipelines.resources.snapshots import ParquetSnapshots, load_ref
+from pipelines.resources.snapshot_writer import load_ref
+from pipelines.resources.snapshots import ParquetSnapshots
 from pipelines.resources.values import RecordValues
 from pipelines.resources.workshop import open_workshop
 from tests.bench.runs import generate
