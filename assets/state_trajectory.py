@@ -2,6 +2,7 @@
 
 import itertools
 from datetime import date
+from functools import lru_cache
 from typing import Any
 
 from dateutil.relativedelta import relativedelta
@@ -52,10 +53,12 @@ async def _initial_state(profile: UserProfile, schema: StateSchema, *, recipe: R
 def period_dates(recipe: Recipe, index: int) -> tuple[date, date]:
     """Start and end of period `index` (1 to N_p); each starts where the one before ends."""
     months = recipe.num_months_per_period
-    return (
-        recipe.start_date + relativedelta(months=months * (index - 1)),
-        recipe.start_date + relativedelta(months=months * index),
-    )
+    return _later(recipe.start_date, months=months * (index - 1)), _later(recipe.start_date, months=months * index)
+
+
+@lru_cache(maxsize=256)  # all users have the same periods
+def _later(day: date, *, months: int) -> date:
+    return day + relativedelta(months=months)
 
 
 async def _next_period(profile: UserProfile, course: Course, *, model: LanguageModel) -> TrajectoryPeriod:

@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any
+from itertools import chain
 
 from assets.records.base import Record
+from assets.records.columnar import Columns, columns_of
 from assets.records.episode import Episode
 from assets.records.failure import Failure
 from assets.records.gate import GateRecord
@@ -129,17 +130,34 @@ def answer_choice_rows(episode: Episode) -> list[AnswerChoiceRow]:
     ]
 
 
+def gate_record_columns(
+    votes: Iterable[tuple[str, Sequence[GateRecord]]], failures: Sequence[Failure], *, released: Collection[str]
+) -> Iterator[Columns]:
+    """The votes as rows, by column because they are most of all rows: those of finished users first.
+
+    `votes` are pairs of user id and votes; a user may come again.
+    """
+    numbers: Counter[str] = Counter()
+    for user_id, seen in chain(votes, ((failure.user_id, failure.gate_records) for failure in failures)):
+        first, count = numbers[user_id], len(seen)
+        numbers[user_id] += count
+        yield {
+            "user_id": [user_id] * count,
+            "number": range(first, first + count),
+            "released": [user_id in released] * count,
+            **columns_of(seen, record_type=GateRecord),
+            "judge": [shared_model(vote.judge) for vote in seen],
+        }
+
+
 def gate_record_rows(
     records: Iterable[tuple[str, GateRecord]], failures: Sequence[Failure], *, released: Collection[str]
 ) -> Iterator[GateRecordRow]:
-    """The votes as rows, those of finished users first; `records` are pairs of user id and vote."""
-    numbers: Counter[str] = Counter()
-    carried = ((failure.user_id, record) for failure in failures for record in failure.gate_records)
-    for votes in (records, carried):
-        for user_id, record in votes:
-            fields: dict[str, Any] = {**record.__dict__, "judge": shared_model(record.judge)}
-            yield GateRecordRow(user_id=user_id, number=numbers[user_id], released=user_id in released, **fields)
-            numbers[user_id] += 1
+    """The same, one by one; `records` are pairs of user id and vote."""
+    votes = ((user_id, [record]) for user_id, record in records)
+    for columns in gate_record_columns(votes, failures, released=released):
+        for values in zip(*columns.values(), strict=True):
+            yield GateRecordRow(**dict(zip(columns, values, strict=True)))
 
 
 def failure_row(failure: Failure) -> FailureRow:

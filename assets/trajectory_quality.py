@@ -87,7 +87,7 @@ def balance(periods: Sequence[Period], choices: Mapping[str, Sequence[str]]) -> 
 
 
 def _evenness(values: Sequence[str], choices: int) -> float:
-    shares = [count / len(values) for count in Counter(values).values()]
+    shares = [values.count(value) / len(values) for value in dict.fromkeys(values)]
     return -sum(share * math.log(share) for share in shares) / math.log(choices)
 
 

@@ -14,7 +14,7 @@ from assets.records.gate import GateRecord
 from assets.records.recipe import Recipe
 from assets.records.report import QualityReport
 from assets.records.rows import TABLES, TableName
-from assets.tables import failure_row, gate_record_rows, table_rows
+from assets.tables import failure_row, gate_record_columns, table_rows
 from dataset_card.annotations import STUDIES, read_studies
 from dataset_card.card import Card
 from dataset_card.card_header import data_json_path, nested_path, table_path
@@ -25,7 +25,7 @@ from dataset_card.manifest import ManifestBody, ManifestFile, Usage
 from dataset_card.plots import plots
 from dataset_card.problems import ReleaseError
 from dataset_card.reference import ReferenceError
-from dataset_card.sinks import EPISODES_PER_GROUP, DataJsonSink, ParquetSink
+from dataset_card.sinks import EPISODES_AT_ONCE, EPISODES_PER_GROUP, DataJsonSink, ParquetSink
 from dataset_card.statements import LICENSE_ID
 from dataset_card.statistics import StatisticsCounter
 from validation.facts import FactCounter
@@ -35,7 +35,7 @@ from validation.facts import FactCounter
 class ReleaseContent:
     """Everything that a release is made from. All of it decides the bytes, so all of it has to be reproducible.
 
-    `episodes` are read once, in order, and then `gate_records`, pairs of user id and record; of those only the users with
+    `episodes` are read once, in order, and then `gate_records`, pairs of user id and votes; of those only the users with
     an episode count, and what was seen of others is what `failures` carry themselves. `prompts` maps a template's name to
     its fingerprint; `generator` is name and version of the program; `usage` None: it was not recorded; `repository` is
     "owner/name" on the Hub, for the loading instructions. `errata` are applied to the episodes on their way into the files.
@@ -46,7 +46,7 @@ class ReleaseContent:
     episodes: Iterable[Episode]
     generator: str
     prompts: Mapping[str, str] = field(default_factory=dict[str, str])
-    gate_records: Iterable[tuple[str, GateRecord]] = ()
+    gate_records: Iterable[tuple[str, Sequence[GateRecord]]] = ()
     failures: Sequence[Failure] = ()
     usage: Usage | None = None
     report: QualityReport | None = None
@@ -93,8 +93,8 @@ class _Writers:
     def __init__(self, variant: str, folder: Path, stack: ExitStack) -> None:
         self.folder = folder
         self.facts, self.statistics = FactCounter(), StatisticsCounter()
-        nested = ParquetSink(folder / nested_path(variant), Episode, rows_per_group=EPISODES_PER_GROUP)
-        self.nested = stack.enter_context(nested)
+        sizes = {"rows_per_group": EPISODES_PER_GROUP, "rows_at_once": EPISODES_AT_ONCE}
+        self.nested = stack.enter_context(ParquetSink(folder / nested_path(variant), Episode, **sizes))
         self.data_json = stack.enter_context(DataJsonSink(folder / data_json_path(variant)))
         self.tables: dict[TableName, ParquetSink] = {
             name: stack.enter_context(ParquetSink(folder / table_path(variant, name), row)) for name, row in TABLES.items()
@@ -111,7 +111,8 @@ class _Writers:
         if not released:
             raise ReleaseError("There is no finished user, so there is nothing to release; see the failures of the stages.")
         seen = (pair for pair in content.gate_records if pair[0] in released)
-        self.tables["gate_records"].add(gate_record_rows(seen, content.failures, released=released))
+        for votes in gate_record_columns(seen, content.failures, released=released):
+            self.tables["gate_records"].add_columns(votes)
         self.tables["failures"].add([failure_row(failure) for failure in content.failures])
 
     def _take_episode(self, episode: Episode) -> None:

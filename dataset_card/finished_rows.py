@@ -40,13 +40,13 @@ class FinishedRows:
         for ref, positions in self._portions():
             yield from self.snapshots.read(ref, EPISODES.name, record=Episode, positions=positions).values()
 
-    def gate_records(self) -> Iterator[tuple[str, GateRecord]]:
-        """User by user in the same order, first the votes on session queries."""
+    def gate_records(self) -> Iterator[tuple[str, tuple[GateRecord, ...]]]:
+        """The users' votes in the same order, of each user first those on session queries."""
         for ref, positions in self._portions():
             seen = [self._votes(stage, unit=ref.unit, positions=positions) for stage in (SESSION_QUERIES.name, ANSWERS.name)]
             for position in positions:
                 found = [votes[position] for votes in seen if position in votes]
-                yield from ((one.user_id, record) for one in found for record in one.gate_records)
+                yield from ((one.user_id, one.gate_records) for one in found)
 
     def failures(self) -> list[Failure]:
         """The users who were replaced, by unit."""

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
+from pydantic_core import to_json
+
 from assets.records.base import duplicates
 from assets.records.episode import Episode, EpisodePeriod, EpisodeQuestion
 from assets.records.session import Session
@@ -120,8 +122,7 @@ def data_json(episodes: Iterable[Episode]) -> bytes:
 def item_bytes(item: dict[str, Any], *, first: bool) -> bytes:
     """One item's part of the array, so that large files can be written item by item."""
     # Strings hold no raw newline in JSON, so the replacement only indents.
-    text = json.dumps(item, ensure_ascii=False, indent=2).replace("\n", "\n  ")
-    return f"{'[' if first else ','}\n  {text}".encode()
+    return (b"[" if first else b",") + (b"\n" + to_json(item, indent=2)).replace(b"\n", b"\n  ")
 
 
 def end_bytes(*, empty: bool) -> bytes:

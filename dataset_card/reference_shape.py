@@ -7,8 +7,6 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
-TIME_FORMAT = "%Y-%m-%d %H:%M:%S"
-
 
 def _day(value: str) -> str:
     if date.fromisoformat(value).isoformat() != value:
@@ -17,7 +15,7 @@ def _day(value: str) -> str:
 
 
 def _moment(value: str) -> str:
-    if datetime.strptime(value, TIME_FORMAT).isoformat(sep=" ") != value:
+    if datetime.fromisoformat(value).replace(microsecond=0, tzinfo=None).isoformat(sep=" ") != value:
         raise ValueError(f"{value!r} is not a time written as YYYY-MM-DD HH:MM:SS")
     return value
 

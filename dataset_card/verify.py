@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 from pyarrow import ArrowException
 
 from dataset_card.configurations import configuration_problems
-from dataset_card.digests import RowDigest, file_digest
+from dataset_card.digests import RowDigest, file_digest, in_order
 from dataset_card.manifest import MANIFEST, Manifest, ManifestError, ManifestFile, read_manifest
 from dataset_card.reference import written_items
 
@@ -41,13 +41,13 @@ def logical_digest(path: Path) -> str:
     """The logical digest of a Parquet or JSON data file, computed anew from its rows."""
     digest = RowDigest()
     if path.suffix == ".json":
-        digest.add(written_items(path))
+        digest.add(map(in_order, written_items(path)))
     else:
         # Its annotations are only partly known to type checkers.
         opened: Any = pq.ParquetFile(path)
         with opened as file:
             for group in range(file.num_row_groups):
-                digest.add(file.read_row_group(group).to_pylist())
+                digest.add(map(in_order, file.read_row_group(group).to_pylist()))
     return digest.hexdigest()
 
 

@@ -10,18 +10,20 @@ from itertools import islice
 from typing import Any
 
 from assets.collector import all_there_spared
+from assets.records.columnar import columns_of
 from assets.records.expectation import ColumnLine
 from assets.records.failure import Failure
 from assets.records.recipe import Recipe
-from assets.records.rows import KEYS, TABLES, TableName
+from assets.records.rows import KEYS, TABLES, GateRecordRow, TableName
+from assets.tables import gate_record_columns
 from validation.finished import FinishedUser
-from validation.gathered import Gathered, TableColumns, released_tables
+from validation.gathered import Gathered, TableColumns, released_rows
 from validation.promises import Promise
 from validation.suites import suite
 from validation.table_facts import Tables
 
-# A look takes a second, however few rows there are.
-USERS_AT_ONCE = 1000
+# A look takes more than half a second, however few rows there are.
+USERS_AT_ONCE = 2000
 SAMPLE_SIZE = 5
 CELL_LIMIT = 120
 
@@ -47,16 +49,17 @@ class ColumnLook:
         self._waiting += 1
         user_id = user.episode.user_id
         self._also_finished |= {user_id} & self._failed
-        votes, released = ((user_id, vote) for vote in user.votes), frozenset({user_id})
-        tables = released_tables([user.episode], votes=votes, failures=(), released=released)
-        self._gathered.add(tables, released=released)
+        released = frozenset({user_id})
+        votes = gate_record_columns([(user_id, user.votes)], (), released=released)
+        self._gathered.add(released_rows([user.episode], ()), votes, released=released)
 
     def lines(self, failures: Iterable[Failure] = ()) -> list[ColumnLine]:
         """What became of the promises, once all users have passed."""
         left = iter(failures)
         while more := list(islice(left, self._at_once)):
             released = frozenset(self._also_finished)
-            self._gathered.add(released_tables((), votes=(), failures=more, released=released), released=released)
+            votes = gate_record_columns((), more, released=released)
+            self._gathered.add(released_rows((), more), votes, released=released)
             if len(more) == self._at_once:
                 self._look()
         if self._gathered.rows or not self._found:
@@ -80,8 +83,9 @@ class ColumnLook:
 
 def lines_of(tables: Tables, suites: Mapping[TableName, Sequence[Promise]], *, released: frozenset[str]) -> list[ColumnLine]:
     """What became of every promise in the suites. `released`: all users of the set that the tables are a part of."""
-    gathered = Gathered()
-    gathered.add(tables, released=released)
+    gathered, rows = Gathered(), dict(tables)
+    votes = columns_of(rows.pop("gate_records"), record_type=GateRecordRow)
+    gathered.add(rows, [votes], released=released)
     return _looked_at(gathered, suites)
 
 

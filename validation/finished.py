@@ -66,10 +66,10 @@ class Finished:
         for unit, ref in sorted(self.refs[EPISODES.name].items()):
             own = cast(dict[StageName, SnapshotRef], {name: units[unit] for name, units in self.refs.items()})
             for some in portions(ref, snapshots=self.workshop.snapshots, at_once=self.users_at_once):
-                users = records_of(EPISODES, {EPISODES.name: ref}, self.workshop, some)
                 found: dict[StageName, dict[str, UserRecord]] = {
                     stage.name: records_of(stage, own, self.workshop, some) for stage in STAGES if stage.name in own
                 }
+                users = found[EPISODES.name]
                 yield {name: {user: rows[user] for user in users if user in rows} for name, rows in found.items()}
 
 

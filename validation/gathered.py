@@ -1,32 +1,25 @@
 """The tables of a release as columns, gathered user by user: quicker to look at than rows, and less to hold."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
 from assets.records.base import Record
+from assets.records.columnar import Columns
 from assets.records.episode import Episode
 from assets.records.failure import Failure
-from assets.records.gate import GateRecord
 from assets.records.rows import TABLES, TableName
-from assets.tables import failure_row, gate_record_rows, table_rows
-from validation.table_facts import FACTS, Known, Tables, known_of
+from assets.tables import failure_row, table_rows
+from validation.table_facts import FACTS, Known, Tables, known_of, vote_facts
 
 
-def released_tables(
-    episodes: Sequence[Episode],
-    *,
-    votes: Iterable[tuple[str, GateRecord]],
-    failures: Sequence[Failure],
-    released: Collection[str],
-) -> dict[TableName, list[Record]]:
-    """The rows of all tables, as a release writes them."""
-    tables: dict[TableName, list[Record]] = {name: [] for name in TABLES}
+def released_rows(episodes: Iterable[Episode], failures: Iterable[Failure]) -> dict[TableName, list[Record]]:
+    """The rows of all tables but gate_records, as a release writes them."""
+    tables: dict[TableName, list[Record]] = {name: [] for name in TABLES if name != "gate_records"}
     for episode in episodes:
         for name, rows in table_rows(episode).items():
             tables[name].extend(rows)
-    tables["gate_records"].extend(gate_record_rows(votes, failures, released=released))
     tables["failures"].extend(failure_row(failure) for failure in failures)
     return tables
 
@@ -38,14 +31,18 @@ class TableColumns:
     rows: int = 0
     columns: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]])
 
-    def add(self, values: Sequence[dict[str, Any]]) -> None:
-        """Take rows; what one lacks of the columns is None."""
-        for name in dict.fromkeys(chain(self.columns, *values)):
-            column = self.columns.get(name)
-            if column is None:
-                column = self.columns[name] = [None] * self.rows
-            column.extend([row.get(name) for row in values])
-        self.rows += len(values)
+    def add(self, columns: Columns, *, rows: int) -> None:
+        """Take so many rows; what they lack of the columns is None."""
+        for name in dict.fromkeys(chain(self.columns, columns)):
+            if name not in self.columns:
+                self.columns[name] = [None] * self.rows
+            self.columns[name].extend(_looked_at(columns.get(name) or [None] * rows))
+        self.rows += rows
+
+
+def _looked_at(values: Sequence[Any]) -> Sequence[Any]:
+    """Of mappings only that they are there, which is all that is promised of them, for they take most of the memory."""
+    return [None if one is None else True for one in values] if isinstance(next(iter(values), None), dict) else values
 
 
 @dataclass
@@ -59,11 +56,20 @@ class Gathered:
         """Of all tables."""
         return sum(columns.rows for columns in self.tables.values())
 
-    def add(self, tables: Tables, *, released: frozenset[str]) -> None:
-        """Take rows that refer to each other. `released`: all users of the set that they are a part of."""
+    def add(self, tables: Tables, votes: Iterable[Columns], *, released: frozenset[str]) -> None:
+        """Take rows that refer to each other, those of gate_records by column.
+
+        `released`: all users of the set that they are a part of.
+        """
         known = known_of(tables, released=released)
         for name, rows in tables.items():
-            self.tables[name].add([{**row.__dict__, **_facts(name, row, known)} for row in rows])
+            values = [{**row.__dict__, **_facts(name, row, known)} for row in rows]
+            names = dict.fromkeys(chain.from_iterable(values))
+            self.tables[name].add({one: [row.get(one) for row in values] for one in names}, rows=len(rows))
+        for seen in votes:
+            texts: dict[str, str] = {}  # many votes are on one text, which then is held once
+            shared = {"text": [texts.setdefault(text, text) for text in seen["text"]]}
+            self.tables["gate_records"].add({**seen, **shared, **vote_facts(seen, known)}, rows=len(seen["text"]))
 
 
 def _facts(table: TableName, row: Record, known: Known) -> dict[str, object]:

@@ -1,11 +1,11 @@
 """What the audits say of the finished items: how often judges recovered them, and what perfect memory would score."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from assets.audit_rates import DIRECTIONS, Recovery, RecoveryRate, recovery_rates
-from assets.records.audit import UserAudit
+from assets.audit_rates import DIRECTIONS
+from assets.records.audit import Judgement, Probe, Recovery, UserAudit
 from assets.records.episode import Episode, EpisodeQuestion
 from assets.records.estimate import Estimate
 from assets.records.report import RecoveryLine, WorstItem
@@ -22,16 +22,21 @@ class Direction:
     cannot_tell: int = 0
     worst: list[tuple[float, WorstItem]] = field(default_factory=list[tuple[float, WorstItem]])
 
-    def offer(self, rate: RecoveryRate, question: EpisodeQuestion, audit: UserAudit) -> None:
+    def add(self, readings: Sequence[Judgement]) -> None:
+        """Take one user's."""
+        self.recovered.add(sum(one.chosen == one.expected for one in readings), len(readings))
+        self.cannot_tell += sum(one.chosen is None for one in readings)
+
+    def offer(self, question: EpisodeQuestion, readings: Sequence[Judgement], audit: UserAudit) -> None:
         """Keep the question if it is among the worst; the earlier one of two equals stays."""
-        share = rate.recovered / rate.items
-        if rate.recovered == rate.items or (len(self.worst) == WORST_ITEMS and share >= self.worst[-1][0]):
+        share = sum(one.chosen == one.expected for one in readings) / len(readings)
+        if share == 1 or (len(self.worst) == WORST_ITEMS and share >= self.worst[-1][0]):
             return
         item = WorstItem(
-            user_id=rate.user_id,
-            question_id=rate.question_id,
+            user_id=audit.user_id,
+            question_id=question.question_id,
             query=question.query,
-            text=_first_missed(rate.probe, question, audit),
+            text=_first_missed(readings[0].probe, question, audit),
             share=round(share, 4),
         )
         self.worst = sorted([*self.worst, (share, item)], key=lambda one: one[0])[:WORST_ITEMS]
@@ -47,13 +52,15 @@ class RecoveryTally:
     def add(self, audit: UserAudit, episode: Episode) -> None:
         """Take one user."""
         questions = {one.question_id: one for one in episode.questions}
-        for rate in recovery_rates([audit]):
-            direction = self._directions[rate.probe]
-            if not rate.user_id:
-                direction.recovered.add(rate.recovered, rate.items)
-                direction.cannot_tell += rate.cannot_tell
-            elif rate.question_id in questions:
-                direction.offer(rate, questions[rate.question_id], audit)
+        for name, direction in self._directions.items():
+            readings = [one for one in audit.judgements if one.probe == name and one.sample == 0]
+            direction.add(readings)
+            asked: defaultdict[str, list[Judgement]] = defaultdict(list)
+            for one in readings:
+                asked[one.question_id].append(one)
+            for question_id, own in asked.items():
+                if question_id in questions:
+                    direction.offer(questions[question_id], own, audit)
         hits = list(_ceiling_hits(audit, episode))
         self._told.add(sum(hits), len(hits))
 
@@ -88,7 +95,7 @@ def _ceiling_hits(audit: UserAudit, episode: Episode) -> Iterator[bool]:
             yield from told.get((question.question_id, golden), []) * periods
 
 
-def _first_missed(probe: Recovery, question: EpisodeQuestion, audit: UserAudit) -> str:
+def _first_missed(probe: Probe, question: EpisodeQuestion, audit: UserAudit) -> str:
     """The first option that was meant and not recovered."""
     texts = {choice.choice_id: choice.answer for choice in question.answer_choices}
     for one in audit.judgements:

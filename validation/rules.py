@@ -137,10 +137,9 @@ def apply_rules(
     return run.outcomes()
 
 
-def expect(holds: bool, message: str) -> Iterator[str]:
-    """Yield the message unless it holds."""
-    if not holds:
-        yield message
+def expect(holds: bool, message: str) -> tuple[str, ...]:
+    """The message, unless it holds."""
+    return () if holds else (message,)
 
 
 def invariants(record: Record, *_: object) -> Iterator[str]:

@@ -40,7 +40,7 @@ class Wall:
         for question in episode.questions:
             asked, options = Asked(episode, question), len(question.answer_choices)
             self._places.extend(Measured(place(index)) for index in range(len(self._places), options))
-            shares = asked.golden_shares()
+            shares = asked.golden_shares
             for measured in (*self._places[:options], *self._cues.values()):
                 if (weights := measured.cue.take(asked)) is not None:
                     measured.add(Pick(asked, weights, shares), user=number)

@@ -4,7 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, cached_property, lru_cache
+from itertools import chain
 
 from assets.records.episode import Episode, EpisodeQuestion
 
@@ -15,20 +16,32 @@ Weights = tuple[float, ...]
 
 @dataclass(frozen=True)
 class Asked:
-    """One question of one user, with the answers' words at hand."""
+    """One question of one user, with the answers' words at hand, which one cue after the other looks at."""
 
     episode: Episode
     question: EpisodeQuestion
 
-    @property
+    @cached_property
     def answers(self) -> list[str]:
         """The options' texts as shown."""
         return [choice.answer for choice in self.question.answer_choices]
 
+    @cached_property
+    def words(self) -> list[frozenset[str]]:
+        """The options' words."""
+        return [words(answer) for answer in self.answers]
+
+    @cached_property
+    def likeness(self) -> list[float]:
+        """How many words each option shares with the others, on average over the words it has."""
+        uses = Counter(chain.from_iterable(self.words))
+        return [(sum(map(uses.__getitem__, one)) - len(one)) / max(1, len(one)) for one in self.words]
+
+    @cached_property
     def golden_shares(self) -> Weights:
         """Each option's share of the periods in which it is right."""
-        counts = Counter(self.question.golden)
-        return tuple(counts[choice.choice_id] / len(self.question.golden) for choice in self.question.answer_choices)
+        golden = self.question.golden
+        return tuple(golden.count(choice.choice_id) / len(golden) for choice in self.question.answer_choices)
 
 
 @dataclass(frozen=True)
@@ -45,10 +58,10 @@ def most(scores: Sequence[float]) -> Weights:
     highest = max(scores)
     best = [score == highest for score in scores]
     count = sum(best)
-    return tuple(one / count for one in best)
+    return tuple([one / count for one in best])
 
 
-@lru_cache(maxsize=256)  # one cue after the other looks at the same texts
+@lru_cache(maxsize=256)  # a user's questions are held against the same profile
 def words(text: str) -> frozenset[str]:
     """The different words of a text, in lower case."""
     return frozenset(WORD.findall(text.casefold()))
@@ -65,24 +78,17 @@ def _shortest(asked: Asked) -> Weights:
 def _overlap(text: Callable[[Asked], str]) -> Callable[[Asked], Weights]:
     def take(asked: Asked) -> Weights:
         known = words(text(asked))
-        return most([len(words(answer) & known) for answer in asked.answers])
+        return most([len(answer & known) for answer in asked.words])
 
     return take
 
 
-def _likeness_to_others(asked: Asked) -> list[float]:
-    """How many words each option shares with the others, on average over the words it has."""
-    found = [words(answer) for answer in asked.answers]
-    uses = Counter(word for one in found for word in one)
-    return [sum(uses[word] - 1 for word in one) / max(1, len(one)) for one in found]
-
-
 def _common(asked: Asked) -> Weights:
-    return most(_likeness_to_others(asked))
+    return most(asked.likeness)
 
 
 def _odd(asked: Asked) -> Weights:
-    return most([-likeness for likeness in _likeness_to_others(asked)])
+    return most([-likeness for likeness in asked.likeness])
 
 
 def _lived(asked: Asked) -> Weights:
@@ -90,7 +96,7 @@ def _lived(asked: Asked) -> Weights:
 
 
 def _best_fixed(asked: Asked) -> Weights:
-    return most(asked.golden_shares())
+    return most(asked.golden_shares)
 
 
 def stale(asked: Asked) -> Weights:
@@ -98,10 +104,15 @@ def stale(asked: Asked) -> Weights:
     return most([choice.choice_id == asked.question.golden[0] for choice in asked.question.answer_choices])
 
 
+@cache
+def _one_of(count: int, place: int) -> Weights:
+    return most([index == place for index in range(count)])
+
+
 def _at(place: int) -> Callable[[Asked], Weights | None]:
     def take(asked: Asked) -> Weights | None:
         count = len(asked.question.answer_choices)
-        return most([index == place for index in range(count)]) if place < count else None
+        return _one_of(count, place) if place < count else None
 
     return take
 

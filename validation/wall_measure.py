@@ -7,6 +7,8 @@ nothing takes each with equal chance.
 
 from array import array
 from dataclasses import dataclass, field
+from functools import lru_cache
+from operator import mul
 from typing import NamedTuple
 
 from validation.wall_cues import Asked, Cue, Weights
@@ -30,14 +32,18 @@ class Pick(NamedTuple):
     @property
     def gain(self) -> float:
         """The share of periods got right, less what a guess gets."""
-        return sum(w * s for w, s in zip(self.weights, self.shares, strict=True)) - 1 / len(self.shares)
+        return sum(map(mul, self.weights, self.shares)) - 1 / len(self.shares)
 
     @property
     def variance(self) -> float:
         """Of the gain, if the options were dealt to their places at random."""
         count = len(self.shares)
-        spread = [sum((one - 1 / count) ** 2 for one in some) for some in (self.weights, self.shares)]
-        return spread[0] * spread[1] / (count - 1) if count > 1 else 0.0
+        return _spread(self.weights) * _spread(self.shares) / (count - 1) if count > 1 else 0.0
+
+
+@lru_cache(maxsize=1024)  # most cues take one option whole
+def _spread(some: Weights) -> float:
+    return sum((one - 1 / len(some)) ** 2 for one in some)
 
 
 def _numbers() -> "array[float]":

@@ -5,11 +5,12 @@ would give every row the keys of all rows, and forget their order.
 """
 
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cache
 from itertools import accumulate, chain
+from operator import attrgetter
 from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 import pyarrow as pa
@@ -17,6 +18,8 @@ import pyarrow as pa
 from assets.records.base import Record
 
 R = TypeVar("R", bound=Record)
+# Rows by field: as many values in each column.
+Columns = Mapping[str, Sequence[Any]]
 # Arrow's arrays, which are typed in part only.
 arrow: Any = pa
 PLAIN: dict[Any, pa.DataType] = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
@@ -33,32 +36,44 @@ class Column:
     type: pa.DataType
     encode: Callable[[Any], Any] = _same
     decode: Callable[[Any], Any] = _same
-    columns: Callable[[list[Any]], Any] | None = None
+    columns: Callable[[Sequence[Any]], Any] | None = None
 
-    def array(self, values: list[Any]) -> Any:
+    def array(self, values: Sequence[Any]) -> Any:
         """All values at once: lists and structs by their parts, which takes a fraction of the time of row by row."""
-        if self.columns is not None:
-            return self.columns(values)
-        encoded = values if self.encode is _same else [self.encode(value) for value in values]
-        return arrow.array(encoded, self.type)
+        return self.columns(values) if self.columns is not None else arrow.array(self.encoded(values), self.type)
+
+    def encoded(self, values: Sequence[Any]) -> Sequence[Any]:
+        """Each value as it goes in."""
+        return values if self.encode is _same else [self.encode(value) for value in values]
 
 
+@cache
 def arrow_schema(record_type: type[Record]) -> pa.Schema:
     """One column for each field, in order. Raises TypeError for an annotation that has no lossless column."""
     return pa.schema([(name, column.type) for name, column in _columns(record_type).items()])
 
 
+def columns_of(records: Sequence[R], *, record_type: type[R]) -> Columns:
+    """The records' values by field."""
+    return {name: list(map(attrgetter(name), records)) for name in record_type.model_fields}
+
+
 def to_table(records: Sequence[R], *, record_type: type[R]) -> pa.Table:
     """One row for each record."""
-    columns = _columns(record_type).items()
-    arrays = [column.array([getattr(record, name) for record in records]) for name, column in columns]
+    return table_of(columns_of(records, record_type=record_type), record_type=record_type)
+
+
+def table_of(columns: Columns, *, record_type: type[Record]) -> pa.Table:
+    """The table of records with these values."""
+    arrays = [column.array(columns[name]) for name, column in _columns(record_type).items()]
     return pa.Table.from_arrays(arrays, schema=arrow_schema(record_type))
 
 
-def to_rows(records: Sequence[R], *, record_type: type[R]) -> list[dict[str, Any]]:
-    """What reading the table back gives: one dict for each record, keys in any order."""
-    row = _record(record_type)
-    return [row.encode(record) for record in records]
+def rows_of(columns: Columns, *, record_type: type[Record]) -> list[dict[str, Any]]:
+    """What reading that table back gives: one dict for each row, with keys in alphabetical order at every depth."""
+    known = sorted(_columns(record_type).items())
+    names, values = [name for name, _ in known], [column.encoded(columns[name]) for name, column in known]
+    return [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
 
 
 def from_table(table: pa.Table, *, record_type: type[R]) -> list[R]:
@@ -95,6 +110,8 @@ def _column(annotation: Any) -> Column:
 
 
 def _optional(inner: Column) -> Column:
+    if inner == Column(inner.type):
+        return inner  # Arrow's own null
     return Column(
         inner.type,
         encode=lambda value: None if value is None else inner.encode(value),
@@ -111,7 +128,7 @@ def _many(item: Column) -> Column:
     )
 
 
-def _lists(lists: list[Any], items: Any) -> Any:
+def _lists(lists: Sequence[Any], items: Any) -> Any:
     """Lists of which all items are there already, one list after the other."""
     ends = arrow.array([0, *accumulate(map(len, lists))], pa.int32())
     return arrow.ListArray.from_arrays(ends, items)
@@ -120,7 +137,7 @@ def _lists(lists: list[Any], items: Any) -> Any:
 def _mapping(value: Column) -> Column:
     pair = pa.struct([("key", pa.string()), ("value", value.type)])
 
-    def columns(mappings: list[Any]) -> Any:
+    def columns(mappings: Sequence[Any]) -> Any:
         keys = arrow.array(list(chain.from_iterable(mappings)), pa.string())
         values = value.array([item for one in mappings for item in one.values()])
         return _lists(mappings, arrow.StructArray.from_arrays([keys, values], fields=list(pair)))
@@ -136,18 +153,19 @@ def _mapping(value: Column) -> Column:
 def _record(record_type: type[Record]) -> Column:
     columns = _columns(record_type)
     # Most columns go in as they are; a call for each of them would take most of the time.
+    names = sorted(columns)
     encoders = {name: column.encode for name, column in columns.items() if column.encode is not _same}
     decoders = {name: column.decode for name, column in columns.items() if column.decode is not _same}
     struct = pa.struct([(name, column.type) for name, column in columns.items()])
 
-    def arrays(records: list[Any]) -> Any:
-        parts = [column.array([getattr(record, name) for record in records]) for name, column in columns.items()]
+    def arrays(records: Sequence[Any]) -> Any:
+        parts = [column.array(list(map(attrgetter(name), records))) for name, column in columns.items()]
         return arrow.StructArray.from_arrays(parts, fields=list(struct))
 
     return Column(
         struct,
         encode=lambda record: {
-            **{name: getattr(record, name) for name in columns},
+            **{name: getattr(record, name) for name in names},
             **{name: encode(getattr(record, name)) for name, encode in encoders.items()},
         },
         decode=lambda values: {

@@ -1,6 +1,7 @@
 """Records survive Arrow and Parquet exactly."""
 
 import importlib
+import json
 import math
 import pkgutil
 from datetime import date, datetime
@@ -15,7 +16,7 @@ from pydantic import ValidationError
 
 from assets import records
 from assets.records.base import Name, Record
-from assets.records.columnar import arrow_schema, from_table, to_table
+from assets.records.columnar import arrow_schema, columns_of, from_table, rows_of, to_table
 from assets.records.failure import Failure
 from assets.records.gate import GateRecord
 from assets.records.question import Question, QuestionSet, RequiredInfo
@@ -129,6 +130,13 @@ def test_what_goes_into_a_table_comes_out_of_it(rows: list[Awkward]) -> None:
     back = from_table(through_parquet(to_table(rows, record_type=Awkward)), record_type=Awkward)
     assert [row.model_dump_json() for row in back] == [row.model_dump_json() for row in rows]
     assert back == rows
+
+
+@given(st.lists(AWKWARD, max_size=4))
+def test_rows_are_what_reading_the_table_gives_with_their_keys_in_order(records: list[Awkward]) -> None:
+    rows = rows_of(columns_of(records, record_type=Awkward), record_type=Awkward)
+    assert rows == to_table(records, record_type=Awkward).to_pylist()
+    assert json.dumps(rows) == json.dumps(rows, sort_keys=True)
 
 
 def test_rows_with_different_keys_keep_their_own_keys_in_their_own_order() -> None:

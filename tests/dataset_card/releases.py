@@ -32,7 +32,7 @@ def content(**changes: Any) -> ReleaseContent:
         "episodes": [first, second],
         "generator": "amemgym-synth 0.1.0",
         "prompts": {"questions/draft": "b" * 12, "answers/write": "a" * 12},
-        "gate_records": [(first.user_id, record) for record in gated.gate_records()],
+        "gate_records": [(first.user_id, gated.gate_records())],
         "failures": [gated.failure()],
         "usage": Usage(calls=12, input_tokens=3456, output_tokens=789),
     }

@@ -1,12 +1,15 @@
 """The manifest: its digest, and what it refuses."""
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from dataset_card.digests import RowDigest, canonical
+from dataset_card.digests import RowDigest, canonical, in_order
 from dataset_card.manifest import MANIFEST, Manifest, ManifestBody, ManifestError, ManifestFile, Usage, read_manifest
 
 
@@ -77,6 +80,25 @@ def test_a_missing_manifest_is_told(tmp_path: Path) -> None:
 
 def test_canonical_json_forgets_key_order_and_keeps_letters() -> None:
     assert canonical({"b": "é", "a": [1, None]}) == '{"a":[1,null],"b":"é"}'.encode()
+
+
+WORDS = st.text(st.characters(exclude_categories=["Cs"])) | st.text(st.characters(max_codepoint=0x9F))
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=4),
+)
+
+
+@given(st.lists(JSON_VALUES, max_size=3))
+def test_a_row_digest_is_over_the_canonical_json_of_the_rows(rows: list[Any]) -> None:
+    found = RowDigest()
+    found.add(map(in_order, rows))
+    assert found.hexdigest() == hashlib.sha256(b"".join(canonical(row) + b"\n" for row in rows)).hexdigest()
+
+
+def test_a_float_is_no_part_of_a_row() -> None:
+    with pytest.raises(ValueError, match=r"holds 1e-05"):
+        in_order({"deep": [{"share": 1e-05}]})
 
 
 def test_row_digests_depend_on_rows_and_order_and_not_on_portions() -> None:

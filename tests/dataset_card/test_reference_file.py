@@ -60,6 +60,7 @@ def test_items_are_read_one_by_one_as_they_were_written(items: list[dict[str, An
         path = Path(folder) / "data.json"
         path.write_bytes(b"".join([*parts, end_bytes(empty=not items)]))
         assert list(written_items(path)) == items
+        assert path.read_bytes().decode() == json.dumps(items, ensure_ascii=False, indent=2) + "\n"
 
 
 @pytest.mark.parametrize(

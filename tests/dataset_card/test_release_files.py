@@ -7,9 +7,11 @@ import pandas as pd
 import pyarrow.parquet as pq
 import yaml
 
+from assets.records.base import Record
 from assets.records.columnar import from_table
 from assets.records.episode import Episode
 from assets.records.recipe import Recipe
+from assets.records.rows import TABLES
 from dataset_card.card_recipe import shared_recipe
 from dataset_card.folder import Release
 from dataset_card.manifest import read_manifest
@@ -97,6 +99,18 @@ def test_parquet_bytes_do_not_depend_on_how_rows_arrive(tmp_path: Path) -> None:
         assert [file.metadata.row_group(index).num_rows for index in range(file.num_row_groups)] == [2, 2, 1]
         assert file.metadata.row_group(0).column(0).compression == "ZSTD"
         assert file.metadata.row_group(0).column(0).has_column_index
+
+
+def test_all_rows_of_a_release_have_a_digest_and_rows_with_floats_have_none(release: Release, tmp_path: Path) -> None:
+    assert all((file.rows is None) == (file.logical_digest is None) for file in release.manifest.files)
+    assert len([file for file in release.manifest.files if file.logical_digest]) == len(TABLES) + 2
+
+    class Share(Record):
+        shares: dict[str, tuple[float, ...]]
+
+    with ParquetSink(tmp_path / "shares.parquet", Share) as sink:
+        sink.add([Share(shares={"a": (0.5,)})])
+        assert sink.close(root=tmp_path).logical_digest is None
 
 
 def test_the_folder_is_readable_by_others(release: Release) -> None:

@@ -17,6 +17,7 @@ from assets.records.failure import Failure
 from assets.records.gate import GateRecord
 from assets.records.recipe import Recipe
 from assets.records.rows import TableName
+from assets.tables import gate_record_rows
 from assets.workshop import Workshop
 from pipelines.embedded.program import answer
 from pipelines.embedded.task import recognise
@@ -25,7 +26,7 @@ from tests.coroutines import run
 from tests.scripted import reply
 from tests.workshops import MemoryWork, line_of
 from validation.checks import records_of
-from validation.gathered import released_tables
+from validation.gathered import released_rows
 
 
 class EmbeddedModel:
@@ -63,7 +64,8 @@ class World:
 
     def tables(self) -> dict[TableName, list[Record]]:
         """The rows that a release of these users would have."""
-        return released_tables(self.rows("episodes"), votes=self.votes(), failures=self.failures, released=self.released)
+        votes = gate_record_rows(self.votes(), self.failures, released=self.released)
+        return {**released_rows(self.rows("episodes"), self.failures), "gate_records": list(votes)}
 
 
 def small_world_recipe() -> Recipe:
