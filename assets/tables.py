@@ -12,7 +12,6 @@ from assets.records.gate import GateRecord
 from assets.records.rows import (
     AnswerChoiceRow,
     FailureRow,
-    GateRecordRow,
     PeriodRow,
     QuestionRow,
     SessionRow,
@@ -148,16 +147,6 @@ def gate_record_columns(
             **columns_of(seen, record_type=GateRecord),
             "judge": [shared_model(vote.judge) for vote in seen],
         }
-
-
-def gate_record_rows(
-    records: Iterable[tuple[str, GateRecord]], failures: Sequence[Failure], *, released: Collection[str]
-) -> Iterator[GateRecordRow]:
-    """The same, one by one; `records` are pairs of user id and vote."""
-    votes = ((user_id, [record]) for user_id, record in records)
-    for columns in gate_record_columns(votes, failures, released=released):
-        for values in zip(*columns.values(), strict=True):
-            yield GateRecordRow(**dict(zip(columns, values, strict=True)))
 
 
 def failure_row(failure: Failure) -> FailureRow:

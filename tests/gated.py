@@ -1,9 +1,12 @@
 """The worked example at the gates: the votes on one draft, and a user who was given up after such a vote."""
 
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from assets.records.failure import Failure
 from assets.records.gate import GateRecord
+from assets.records.rows import GateRecordRow
+from assets.tables import gate_record_columns
 from tests.scenario import CHOICES, DIET, GOAL
 
 
@@ -25,6 +28,17 @@ def gate_records() -> tuple[GateRecord, ...]:
         )
         for number, (reading, accepted) in enumerate(votes)
     )
+
+
+def vote_rows(
+    votes: Sequence[tuple[str, Sequence[GateRecord]]], failures: Sequence[Failure], *, released: Collection[str]
+) -> list[GateRecordRow]:
+    """The rows that a release has of these votes, one by one."""
+    return [
+        GateRecordRow(**dict(zip(columns, values, strict=True)))
+        for columns in gate_record_columns(votes, failures, released=released)
+        for values in zip(*columns.values(), strict=True)
+    ]
 
 
 def failure(**changes: Any) -> Failure:

@@ -5,7 +5,6 @@ import pytest
 from assets.recipe import resolve, stand_in
 from assets.records.recipe import Recipe
 from assets.shared_names import file_name, shared_model
-from assets.tables import gate_record_rows
 from dataset_card.card_recipe import model_names, shared_recipe
 from tests import gated, scenario
 from tests.scenario import varied
@@ -35,7 +34,7 @@ def test_a_model_that_is_a_local_file_shows_the_files_name_only(model: str, show
 
 def test_a_vote_in_a_release_names_its_judge_without_the_path() -> None:
     vote = varied(gated.gate_records()[0], judge="/home/zoë/models/two.gguf")
-    (row,) = gate_record_rows([("u", vote)], [], released={"u"})
+    (row,) = gated.vote_rows([("u", [vote])], [], released={"u"})
     assert row.judge == "two.gguf"
 
 

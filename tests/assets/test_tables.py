@@ -9,16 +9,15 @@ import pytest
 from assets.records.base import Record
 from assets.records.columnar import arrow_schema, from_table, to_table
 from assets.records.rows import KEYS, TABLES, SessionRow, TableName
-from assets.tables import failure_row, gate_record_rows, table_rows
+from assets.tables import failure_row, table_rows
 from tests import gated, scenario
 
 
 def rows() -> dict[TableName, Sequence[Record]]:
-    votes = [(scenario.USER_ID, record) for record in gated.gate_records()]
     failures = [gated.failure()]
     return {
         **table_rows(scenario.episode()),
-        "gate_records": list(gate_record_rows(votes, failures, released={scenario.USER_ID})),
+        "gate_records": gated.vote_rows([(scenario.USER_ID, gated.gate_records())], failures, released={scenario.USER_ID}),
         "failures": [failure_row(failure) for failure in failures],
     }
 

@@ -46,7 +46,8 @@ def test_a_set_in_parts_is_looked_at_row_by_row_and_nothing_is_broken() -> None:
     episodes = [one for one in clean.rows("episodes") if one.user_id in users]
     look = ColumnLook(clean.recipe, users_at_once=1)
     for episode in episodes:
-        look.add(FinishedUser(episode, votes=tuple(vote for user, vote in clean.votes() if user == episode.user_id)))
+        own = [vote for user, votes in clean.votes() if user == episode.user_id for vote in votes]
+        look.add(FinishedUser(episode, votes=tuple(own)))
     lines = look.lines()
     assert [line for line in lines if not line.ok] == []
     for table, rows in clean.tables().items():

@@ -17,12 +17,12 @@ from assets.records.failure import Failure
 from assets.records.gate import GateRecord
 from assets.records.recipe import Recipe
 from assets.records.rows import TableName
-from assets.tables import gate_record_rows
 from assets.workshop import Workshop
 from pipelines.embedded.program import answer
 from pipelines.embedded.task import recognise
 from pipelines.resources.snapshots import ParquetSnapshots
 from tests.coroutines import run
+from tests.gated import vote_rows
 from tests.scripted import reply
 from tests.workshops import MemoryWork, line_of
 from validation.checks import records_of
@@ -57,15 +57,14 @@ class World:
         """The users."""
         return frozenset(self.records["episodes"])
 
-    def votes(self) -> list[tuple[str, GateRecord]]:
-        """User and gate record."""
-        gated = [*self.rows("session_queries"), *self.rows("answers")]
-        return [(one.user_id, vote) for one in gated for vote in one.gate_records]
+    def votes(self) -> list[tuple[str, Sequence[GateRecord]]]:
+        """User and gate records."""
+        return [(one.user_id, one.gate_records) for one in (*self.rows("session_queries"), *self.rows("answers"))]
 
     def tables(self) -> dict[TableName, list[Record]]:
         """The rows that a release of these users would have."""
-        votes = gate_record_rows(self.votes(), self.failures, released=self.released)
-        return {**released_rows(self.rows("episodes"), self.failures), "gate_records": list(votes)}
+        votes = vote_rows(self.votes(), self.failures, released=self.released)
+        return {**released_rows(self.rows("episodes"), self.failures), "gate_records": [*votes]}
 
 
 def small_world_recipe() -> Recipe:
