@@ -23,7 +23,7 @@ from validation.suites import suite
 from validation.table_facts import Tables
 
 # A look takes more than half a second, however few rows there are.
-USERS_AT_ONCE = 2000
+USERS_AT_ONCE = 800
 SAMPLE_SIZE = 5
 CELL_LIMIT = 120
 
@@ -90,10 +90,11 @@ def lines_of(tables: Tables, suites: Mapping[TableName, Sequence[Promise]], *, r
 
 
 def _looked_at(gathered: Gathered, suites: Mapping[TableName, Sequence[Promise]]) -> list[ColumnLine]:
+    """Looks at one table after the other and lets go of each, for a look copies it."""
     lines: list[ColumnLine] = []
     with _context() as context:
         for table, promises in suites.items():
-            found = gathered.tables[table]
+            found = gathered.tables.pop(table)
             if found.rows:
                 lines.extend(_validated(_batch(context, table, found), table, promises, rows=found.rows))
             else:
