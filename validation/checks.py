@@ -19,7 +19,7 @@ from validation.rules import Beside, Outcome, RuleRun
 from validation.stage_rules import RULES
 
 SAMPLE_SIZE = 10
-USERS_AT_ONCE = 100
+USERS_AT_ONCE = 200
 
 
 def stage_checks(stage: Stage[Any]) -> dg.AssetChecksDefinition:

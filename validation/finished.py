@@ -26,7 +26,7 @@ from validation.checks import records_of
 from validation.rules import Beside
 
 Refs = Mapping[str, Mapping[str, SnapshotRef]]
-USERS_AT_ONCE = 100
+USERS_AT_ONCE = 200
 
 
 @dataclass(frozen=True)
