@@ -138,7 +138,7 @@ def apply_rules(
 
 
 def expect(holds: bool, message: str) -> tuple[str, ...]:
-    """The message, unless it holds."""
+    """The message, unless it holds. Rules that ask about every value use a plain `if`, which makes no message in vain."""
     return () if holds else (message,)
 
 

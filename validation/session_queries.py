@@ -10,7 +10,7 @@ from assets.records.session import Session, SessionSet
 from assets.records.trajectory import StateTrajectory
 from assets.session_times import WEEKS_BEFORE_START
 from assets.state_trajectory import period_dates
-from assets.wording import alike, folded, spells
+from assets.wording import alike, spells
 from validation.rules import Rule, expect, invariants
 from validation.votes import accepting_votes
 
@@ -73,11 +73,10 @@ def queries_passed_their_gate(record: SessionSet, recipe: Recipe) -> Iterator[st
 
 def values_are_not_copied_into_queries(record: SessionSet, schema: StateSchema, _: Recipe) -> Iterator[str]:
     """A query hints at the values that it exposes and spells none, neither its own nor another variable's."""
-    marked = [(name, one, folded(one)) for name, values in schema.choices.items() for one in values if "_" in one]
+    marked = [(name, value) for name, values in schema.choices.items() for value in values if "_" in value]
     for session in _sessions(record):
-        query = folded(session.query)
-        for name, value, words in marked:
-            if words in query and spells(session.query, value):
+        for name, value in marked:
+            if spells(session.query, value):
                 yield f"{session.query[:60]!r} spells {value!r} of {name!r}"
 
 
