@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from functools import cache
 
 import yaml
+from assets.recipe.asset.recipe import Recipe
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from assets.amemgym.records.rows import TableName
 from assets.records.annotation import StudyResult
 from assets.records.erratum import SettledErratum
 from assets.records.estimate import shown
-from assets.records.recipe import Recipe
 from assets.records.report import QualityReport
-from assets.records.rows import TableName
 from dataset_card import card_text, statements
 from dataset_card.card_header import card_header, data_json_path, nested_path, table_path, title
 from dataset_card.card_recipe import embedded_model, model_names, pool_terms, recipe_rows, shared_recipe

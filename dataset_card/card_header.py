@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from assets.records.recipe import Recipe
-from assets.records.rows import TableName
+from assets.recipe.asset.recipe import Recipe
+
+from assets.amemgym.records.rows import TableName
 from dataset_card.statements import LICENSE_ID, TAGS
 from validation.facts import Facts
 

@@ -5,16 +5,17 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from assets.collector import collector_at_rest
+from assets.recipe.asset.recipe import Recipe
+
+from assets.amemgym.records.episode import Episode
+from assets.amemgym.records.rows import TABLES, TableName
+from assets.amemgym.tables import failure_row, gate_record_columns, table_rows
+from assets.engine.gc_control import collector_at_rest
 from assets.records.annotation import StudyResult
-from assets.records.episode import Episode
 from assets.records.erratum import Erratum, SettledErratum
 from assets.records.failure import Failure
 from assets.records.gate import GateRecord
-from assets.records.recipe import Recipe
 from assets.records.report import QualityReport
-from assets.records.rows import TABLES, TableName
-from assets.tables import failure_row, gate_record_columns, table_rows
 from dataset_card.annotations import STUDIES, read_studies
 from dataset_card.card import Card
 from dataset_card.card_header import data_json_path, nested_path, table_path

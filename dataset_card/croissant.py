@@ -12,10 +12,10 @@ from os.path import relpath
 from typing import Any
 
 import pyarrow as pa
+from assets.recipe.asset.recipe import Recipe
 
+from assets.amemgym.records.rows import TABLES, TableName
 from assets.records.columnar import arrow_schema
-from assets.records.recipe import Recipe
-from assets.records.rows import TABLES, TableName
 from dataset_card import statements
 from dataset_card.card_header import table_path, title
 from dataset_card.card_recipe import model_names, pool_terms, shared_recipe

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import yaml
 
-from assets.records.rows import KEYS
+from assets.amemgym.records.rows import KEYS
 from dataset_card.annotations import told_errata
 from dataset_card.changes import without_changes
 from dataset_card.diff_figures import drifts, report_figures, statistics

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from assets.records.rows import KEYS, TableName
+from assets.amemgym.records.rows import KEYS, TableName
 from dataset_card.diff_records import CellChange, ChangeKind, Reason, RowChange, TableChange
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import Any
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from assets.records.episode import Episode, EpisodeQuestion
+from assets.amemgym.records.episode import Episode, EpisodeQuestion
+from assets.amemgym.records.schema import StateSchema
+from assets.amemgym.records.session import Session
 from assets.records.erratum import Erratum, SettledErratum
-from assets.records.schema import StateSchema
-from assets.records.session import Session
 from dataset_card.errata_exclude import without_question
 
 ERRATA = "errata.yaml"

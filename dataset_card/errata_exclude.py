@@ -3,9 +3,9 @@
 from collections.abc import Collection, Mapping
 from typing import TypeVar
 
-from assets.records.episode import Episode, EpisodePeriod
-from assets.records.schema import StateSchema
-from assets.records.session import Session
+from assets.amemgym.records.episode import Episode, EpisodePeriod
+from assets.amemgym.records.schema import StateSchema
+from assets.amemgym.records.session import Session
 
 V = TypeVar("V")
 

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 from pydantic import ConfigDict
 
-from assets.answers import ANSWERS
-from assets.carried import portions, rows_of
-from assets.episodes import EPISODES
-from assets.ports import SnapshotRef, SnapshotStore
+from assets.amemgym.answers.stage import ANSWERS
+from assets.amemgym.episodes import EPISODES
+from assets.amemgym.records.episode import Episode
+from assets.amemgym.session_queries.stage import SESSION_QUERIES
+from assets.engine.snapshot_rows import portions, rows_of
+from assets.llm.ports import SnapshotRef, SnapshotStore
 from assets.records.base import StageName, UserRecord
-from assets.records.episode import Episode
 from assets.records.failure import Failure
 from assets.records.gate import GateRecord
-from assets.session_queries import SESSION_QUERIES
 
 
 class Votes(UserRecord):

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
+from assets.recipe.asset.partitions import VARIANT_PARTITIONS
 
-from assets.face import OWNERS, definition, group
-from assets.partitions import VARIANT_PARTITIONS
-from assets.progress import Steps, heartbeat
-from assets.records.episode import Episode
-from assets.stage import disk_problem
+from assets.amemgym.records.episode import Episode
+from assets.engine.progress import Steps, heartbeat
+from assets.engine.stage_asset import disk_problem
+from assets.reporting.asset_description import OWNERS, definition, group
 from dataset_card.hub import HubError, Visibility
 from dataset_card.hub_plan import Order
 from dataset_card.hub_publish import Published, Publisher

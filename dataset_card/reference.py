@@ -8,9 +8,9 @@ from typing import Any, cast
 
 from pydantic_core import to_json
 
+from assets.amemgym.records.episode import Episode, EpisodePeriod, EpisodeQuestion
+from assets.amemgym.records.session import Session
 from assets.records.base import duplicates
-from assets.records.episode import Episode, EpisodePeriod, EpisodeQuestion
-from assets.records.session import Session
 from dataset_card.reference_read import episode_of
 from dataset_card.reference_shape import ItemShape, Misplaced, join, placed
 

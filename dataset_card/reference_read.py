@@ -3,12 +3,12 @@
 from datetime import date, datetime
 from typing import cast
 
-from assets.records.answer import AnswerChoice
-from assets.records.episode import Episode, EpisodePeriod, EpisodeQuestion
-from assets.records.profile import UserProfile
-from assets.records.schema import SchemaQuestion, StateSchema, StateVariable
-from assets.records.session import ChatMessage, Session
-from assets.records.trajectory import StateUpdate
+from assets.amemgym.records.answer import AnswerChoice
+from assets.amemgym.records.episode import Episode, EpisodePeriod, EpisodeQuestion
+from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.schema import SchemaQuestion, StateSchema, StateVariable
+from assets.amemgym.records.session import ChatMessage, Session
+from assets.amemgym.records.trajectory import StateUpdate
 from dataset_card.reference_shape import ItemShape, Misplaced, PeriodShape, QuestionShape, SessionShape, placed
 
 

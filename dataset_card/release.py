@@ -7,15 +7,15 @@ from operator import add
 from typing import Any
 
 import dagster as dg
+from assets.recipe.asset.partitions import VARIANT_PARTITIONS, by_unit
+from assets.recipe.asset.recipe import Recipe
 
-from assets.face import OWNERS, definition, group
-from assets.partitions import VARIANT_PARTITIONS, by_unit
-from assets.progress import Steps, heartbeat
-from assets.records.episode import Episode
-from assets.records.recipe import Recipe
+from assets.amemgym.records.episode import Episode
+from assets.engine.progress import Steps, heartbeat
+from assets.engine.stage_asset import disk_problem
 from assets.records.report import QualityReport
 from assets.records.usage import Usage as StageUsage
-from assets.stage import disk_problem
+from assets.reporting.asset_description import OWNERS, definition, group
 from dataset_card.card import render_card
 from dataset_card.contents import ReleaseContent, write_contents
 from dataset_card.finished_rows import FinishedRows

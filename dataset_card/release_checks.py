@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
+from assets.recipe.asset.partitions import VARIANT_PARTITIONS, which_partition
 
-from assets.markdown import markdown_table
-from assets.partitions import VARIANT_PARTITIONS, which_partition
-from assets.progress import Steps, heartbeat
+from assets.engine.progress import Steps, heartbeat
+from assets.reporting.markdown import markdown_table
 from dataset_card.configurations import configurations_of, header_problems
 from dataset_card.hub import HubError
 from dataset_card.hub_card import CardError, split_card

@@ -4,7 +4,7 @@ from typing import Any
 
 import dagster as dg
 
-from assets.markdown import Row, markdown_table
+from assets.reporting.markdown import Row, markdown_table
 from dataset_card.documents import REPORT_PAGE
 from dataset_card.folder import Release
 from dataset_card.manifest import CARD

@@ -10,9 +10,9 @@ from typing import Any, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from assets.amemgym.records.episode import Episode
 from assets.records.base import Record
 from assets.records.columnar import Columns, arrow_schema, columns_of, rows_of, table_of
-from assets.records.episode import Episode
 from dataset_card.digests import RowDigest, file_digest, in_order
 from dataset_card.manifest import ManifestFile
 from dataset_card.reference import end_bytes, item_bytes, to_reference

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from assets.records.rows import TableName
+from assets.amemgym.records.rows import TableName
 
 FOLDER = Path(__file__).parent
 LICENSE_ID = "CC-BY-4.0"

@@ -3,8 +3,8 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from assets.records.episode import Episode
-from assets.tokens import count_tokens
+from assets.amemgym.records.episode import Episode
+from assets.llm.tokens import count_tokens
 
 Numbers = tuple[float, ...]
 # How many texts there are of each length in tokens, from the shortest.

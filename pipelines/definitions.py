@@ -1,19 +1,19 @@
 """The one assembly point: reading it tells everything that Dagster knows of this project."""
 
 import dagster as dg
+from assets.recipe.asset.asset import recipe
 
-from assets.answers import answers
-from assets.audits import audits
-from assets.chain import STAGES
-from assets.episodes import episodes
-from assets.events import events
-from assets.personas import personas
-from assets.questions import questions
-from assets.recipe import recipe
-from assets.session_queries import session_queries
-from assets.state_schema import state_schema
-from assets.state_trajectory import state_trajectory
-from assets.user_profiles import user_profiles
+from assets.amemgym.answers.stage import answers
+from assets.amemgym.audits.stage import audits
+from assets.amemgym.episodes import episodes
+from assets.amemgym.events import events
+from assets.amemgym.personas.stage import personas
+from assets.amemgym.pipeline import STAGES
+from assets.amemgym.questions import questions
+from assets.amemgym.session_queries.stage import session_queries
+from assets.amemgym.state_schema import state_schema
+from assets.amemgym.state_trajectory.stage import state_trajectory
+from assets.amemgym.user_profiles import user_profiles
 from dataset_card.hub_release import hub_release
 from dataset_card.release import release_folder
 from dataset_card.release_checks import RELEASE_CHECKS

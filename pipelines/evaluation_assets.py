@@ -4,15 +4,15 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Optional
 
 import dagster as dg
+from assets.recipe.asset.partitions import VARIANT_PARTITIONS
+from assets.recipe.asset.pools import MODEL_POOL
 from pydantic import Field
 
-from assets.face import OWNERS, column_schema, definition, group
-from assets.interruption import stopping_with_the_run
-from assets.partitions import VARIANT_PARTITIONS
-from assets.pools import MODEL_POOL
-from assets.ports import EndpointError
-from assets.progress import Steps, heartbeat
-from assets.stage import disk_problem
+from assets.engine.cancellation import stopping_with_the_run
+from assets.engine.progress import Steps, heartbeat
+from assets.engine.stage_asset import disk_problem
+from assets.llm.ports import EndpointError
+from assets.reporting.asset_description import OWNERS, column_schema, definition, group
 from dataset_card.digests import canonical_digest
 from dataset_card.release_checks import last_materialized
 from pipelines.home import home

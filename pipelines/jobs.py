@@ -3,8 +3,7 @@
 from typing import Any
 
 import dagster as dg
-
-from assets.partitions import SHARDED, UNIT_PARTITIONS, VARIANT_PARTITIONS
+from assets.recipe.asset.partitions import SHARDED, UNIT_PARTITIONS, VARIANT_PARTITIONS
 
 SAMPLING = ("recipe",)
 GENERATION = (

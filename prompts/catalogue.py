@@ -34,22 +34,31 @@ def load_prompt(name: str) -> Prompt:
 
 @cache
 def _shipped(name: str) -> Prompt:
-    path = FOLDER / f"{name}.md"
     if name not in prompt_names():
         raise PromptError(f"There is no prompt {name!r}; there are {', '.join(prompt_names())}.")
-    return parse_prompt(name, path.read_text(encoding="utf-8"))
+    return parse_prompt(name, prompt_path(name).read_text(encoding="utf-8"))
+
+
+def prompt_names() -> tuple[str, ...]:
+    """Names of all templates, sorted."""
+    return tuple(sorted(_paths()))
+
+
+def prompt_path(name: str) -> Path:
+    """The file of a template. A stage's templates lie below the folder of its benchmark, which is no part of their names."""
+    return _paths()[name]
 
 
 @cache
-def prompt_names() -> tuple[str, ...]:
-    """Names of all templates, sorted."""
-    return tuple(sorted(str(path.relative_to(FOLDER).with_suffix("")) for path in FOLDER.glob("*/*.md")))
+def _paths() -> dict[str, Path]:
+    paths = [*FOLDER.glob("*/*.md"), *FOLDER.glob("*/*/*.md")]
+    return {f"{path.parent.name}/{path.stem}": path for path in paths}
 
 
 def catalogue_page() -> str:
     """The Markdown page that lists every prompt with its contract."""
     rows = [
-        f"| [`{prompt.name}`]({prompt.name}.md) | {prompt.purpose} | {prompt.role}, {prompt.warmth} "
+        f"| [`{prompt.name}`]({prompt_path(prompt.name).relative_to(FOLDER)}) | {prompt.purpose} | {prompt.role}, {prompt.warmth} "
         f"| {', '.join(f'`{name}`' for name in sorted(prompt.variables))} | {prompt.version} | {prompt.paper} |"
         for prompt in map(load_prompt, prompt_names())
     ]

@@ -3,10 +3,10 @@
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from assets.amemgym.records.rows import GateRecordRow
+from assets.amemgym.tables import gate_record_columns
 from assets.records.failure import Failure
 from assets.records.gate import GateRecord
-from assets.records.rows import GateRecordRow
-from assets.tables import gate_record_columns
 from tests.scenario import CHOICES, DIET, GOAL
 
 

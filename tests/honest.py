@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from assets.ports import ModelRequest
+from assets.llm.ports import ModelRequest
 from pipelines.embedded.task import OBJECTION
 
 Answer = Callable[[ModelRequest], object]

@@ -8,14 +8,15 @@ braces, pipes, line breaks and letters from several alphabets, and one option no
 from datetime import date, datetime
 from typing import Any, TypeVar
 
-from assets.records.answer import AnswerChoice, QuestionAnswers
+from assets.recipe.asset.recipe import PoolSpec, Recipe
+
+from assets.amemgym.records.answer import AnswerChoice, QuestionAnswers
+from assets.amemgym.records.episode import Episode, join_periods, join_questions
+from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.schema import SchemaQuestion, StateSchema, StateVariable
+from assets.amemgym.records.session import Session
+from assets.amemgym.records.trajectory import StateTrajectory, StateUpdate, TrajectoryPeriod
 from assets.records.base import Record
-from assets.records.episode import Episode, join_periods, join_questions
-from assets.records.profile import UserProfile
-from assets.records.recipe import PoolSpec, Recipe
-from assets.records.schema import SchemaQuestion, StateSchema, StateVariable
-from assets.records.session import Session
-from assets.records.trajectory import StateTrajectory, StateUpdate, TrajectoryPeriod
 
 R = TypeVar("R", bound=Record)
 

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from assets.asking import Ask
-from assets.ports import FinishReason, ModelReply, ModelRequest
+from assets.llm.ports import FinishReason, ModelReply, ModelRequest
+from assets.llm.structured_output import Ask
 from prompts.template import Message, RenderedPrompt
 from tests.honest import Answer, honest
 

@@ -5,10 +5,11 @@ from datetime import date
 from itertools import pairwise
 from typing import Any
 
-from assets.records.persona import Persona
-from assets.records.recipe import Recipe
-from assets.records.schema import SchemaQuestion, StateSchema, StateVariable
-from assets.records.trajectory import StateTrajectory, StateUpdate, TrajectoryPeriod
+from assets.recipe.asset.recipe import Recipe
+
+from assets.amemgym.records.persona import Persona
+from assets.amemgym.records.schema import SchemaQuestion, StateSchema, StateVariable
+from assets.amemgym.records.trajectory import StateTrajectory, StateUpdate, TrajectoryPeriod
 
 START = date(2020, 10, 1)
 # One vote, no probes, and little patience: each test adds the part of the gates that it is about.

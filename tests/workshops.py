@@ -5,14 +5,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from assets.kept import kept_rows
-from assets.line import Line, StageResult
-from assets.ports import SnapshotRef
-from assets.recipes import units
+from assets.recipe.asset.loading import units
+from assets.recipe.asset.recipe import Recipe
+
+from assets.engine.run_context import Workshop
+from assets.engine.serialized_record import kept_rows
+from assets.engine.stage import Stage
+from assets.engine.stage_runner import Line, StageResult
+from assets.llm.ports import SnapshotRef
 from assets.records.base import StageName
-from assets.records.recipe import Recipe
-from assets.stage_kind import Stage
-from assets.workshop import Workshop
 from pipelines.resources.snapshots import ParquetSnapshots
 from tests.coroutines import run
 from tests.scripted import ScriptedModel

@@ -6,13 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assets.records.answer import AnswerSet, QuestionAnswers
+from assets.recipe.asset.recipe import Recipe
+
+from assets.amemgym.answers.variants import lived
+from assets.amemgym.records.answer import AnswerSet, QuestionAnswers
+from assets.amemgym.records.schema import SchemaQuestion, StateSchema
+from assets.amemgym.records.trajectory import StateTrajectory
+from assets.llm.text_matching import spells
 from assets.records.gate import GateName
-from assets.records.recipe import Recipe
-from assets.records.schema import SchemaQuestion, StateSchema
-from assets.records.trajectory import StateTrajectory
-from assets.variants import lived
-from assets.wording import spells
 from validation.rules import Rule, SetRule, Violation, expect, invariants
 from validation.votes import accepting_votes
 

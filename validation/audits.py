@@ -3,10 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from assets.probes import GUESSES
-from assets.records.answer import AnswerSet
-from assets.records.audit import Probe, UserAudit
-from assets.records.recipe import Recipe
+from assets.recipe.asset.recipe import Recipe
+
+from assets.amemgym.audits.probes import GUESSES
+from assets.amemgym.records.answer import AnswerSet
+from assets.amemgym.records.audit import Probe, UserAudit
 from validation.rules import Rule, expect
 
 

@@ -4,9 +4,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from assets.records.episode import Episode
+from assets.amemgym.records.episode import Episode
+from assets.amemgym.state_trajectory.quality import balance, change_counts, golden_changes, ping_pongs, unvisited
 from assets.records.report import Motion, PlaceLine
-from assets.trajectory_quality import balance, change_counts, golden_changes, ping_pongs, unvisited
 
 DIGITS = 4
 

@@ -4,17 +4,17 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, cast
 
 import dagster as dg
+from assets.recipe.asset.partitions import UNIT_PARTITIONS, by_variant, variant_of
+from assets.recipe.asset.recipe import Recipe
 
-from assets.carried import portions, rows_of
-from assets.chain import STAGES
-from assets.collector import collector_at_rest
-from assets.markdown import Row, markdown_table
-from assets.partitions import UNIT_PARTITIONS, by_variant, variant_of
-from assets.ports import SnapshotRef
+from assets.amemgym.pipeline import STAGES
+from assets.engine.gc_control import collector_at_rest
+from assets.engine.run_context import Workshop
+from assets.engine.snapshot_rows import portions, rows_of
+from assets.engine.stage import Stage
+from assets.llm.ports import SnapshotRef
 from assets.records.base import StageName, UserRecord
-from assets.records.recipe import Recipe
-from assets.stage_kind import Stage
-from assets.workshop import Workshop
+from assets.reporting.markdown import Row, markdown_table
 from validation.rules import Beside, Outcome, RuleRun
 from validation.stage_rules import RULES
 

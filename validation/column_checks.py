@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 import dagster as dg
+from assets.recipe.asset.partitions import VARIANT_PARTITIONS
 
-from assets.markdown import Row, markdown_table
-from assets.partitions import VARIANT_PARTITIONS
+from assets.amemgym.records.rows import TABLES, TableName
 from assets.records.expectation import ColumnLine
 from assets.records.report import QualityReport
-from assets.records.rows import TABLES, TableName
+from assets.reporting.markdown import Row, markdown_table
 
 
 @dg.multi_asset_check(

@@ -9,13 +9,14 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
-from assets.collector import all_there_spared
+from assets.recipe.asset.recipe import Recipe
+
+from assets.amemgym.records.rows import KEYS, TABLES, GateRecordRow, TableName
+from assets.amemgym.tables import gate_record_columns
+from assets.engine.gc_control import all_there_spared
 from assets.records.columnar import columns_of
 from assets.records.expectation import ColumnLine
 from assets.records.failure import Failure
-from assets.records.recipe import Recipe
-from assets.records.rows import KEYS, TABLES, GateRecordRow, TableName
-from assets.tables import gate_record_columns
 from validation.finished import FinishedUser
 from validation.gathered import Gathered, TableColumns, released_rows
 from validation.promises import Promise

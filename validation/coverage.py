@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from assets.records.persona import Persona
+from assets.amemgym.records.persona import Persona
 from assets.records.variety import CoverageLine, GroupShare
 
 COLUMNS = ("age", "sex", "education_level", "occupation", "marital_status")

@@ -4,14 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from assets.chance import Chance
-from assets.ports import BudgetReached, Embedder, EndpointError, Vector
-from assets.records.episode import Episode
-from assets.records.recipe import Recipe
+from assets.recipe.asset.recipe import Recipe
+
+from assets.amemgym.records.episode import Episode
+from assets.engine.seeded_random import Chance
+from assets.llm.ports import BudgetReached, Embedder, EndpointError, Vector
 from assets.records.variety import Diversity, Twins
 
 if TYPE_CHECKING:
-    from assets.intervals import Array
+    from assets.reporting.intervals import Array
 
 MOST_COMPARED = 1000  # questions; every pair of them is compared
 MOST_TWINS = 8

@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from assets.records.episode import Episode
-from assets.records.recipe import Recipe
+from assets.recipe.asset.recipe import Recipe
+
+from assets.amemgym.records.episode import Episode
 from validation.rules import Rule, SetRule, expect, invariants
 from validation.sets import OneRowPerUser
 

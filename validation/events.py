@@ -4,10 +4,11 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator
 
-from assets.records.event import EventSet
-from assets.records.recipe import Recipe
-from assets.records.trajectory import StateTrajectory
-from assets.wording import alike
+from assets.recipe.asset.recipe import Recipe
+
+from assets.amemgym.records.event import EventSet
+from assets.amemgym.records.trajectory import StateTrajectory
+from assets.llm.text_matching import alike
 from validation.rules import Rule, expect
 
 

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from assets.records.episode import Episode
+from assets.amemgym.records.episode import Episode
+from assets.llm.tokens import count_tokens
 from assets.records.failure import Failure
 from assets.records.report import Spread
-from assets.tokens import count_tokens
 
 # The paper's Table 4 (base, extra), then App. C.1, which gives one figure for both.
 PAPER_COUNTS: dict[str, tuple[float, float]] = {

@@ -4,24 +4,25 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from assets.answers import ANSWERS
-from assets.audits import AUDITS
-from assets.carried import portions
-from assets.chain import STAGES
-from assets.episodes import EPISODES
-from assets.line import PERSONAS
-from assets.ports import SnapshotRef
-from assets.records.answer import AnswerSet
-from assets.records.audit import UserAudit
+from assets.recipe.asset.recipe import Recipe
+
+from assets.amemgym.answers.stage import ANSWERS
+from assets.amemgym.audits.stage import AUDITS
+from assets.amemgym.episodes import EPISODES
+from assets.amemgym.pipeline import STAGES
+from assets.amemgym.records.answer import AnswerSet
+from assets.amemgym.records.audit import UserAudit
+from assets.amemgym.records.episode import Episode
+from assets.amemgym.records.persona import Persona
+from assets.amemgym.records.session import SessionSet
+from assets.amemgym.session_queries.stage import SESSION_QUERIES
+from assets.engine.run_context import Workshop
+from assets.engine.snapshot_rows import portions
+from assets.engine.stage_runner import PERSONAS
+from assets.llm.ports import SnapshotRef
 from assets.records.base import StageName, UserRecord
-from assets.records.episode import Episode
 from assets.records.failure import Failure
 from assets.records.gate import GateRecord
-from assets.records.persona import Persona
-from assets.records.recipe import Recipe
-from assets.records.session import SessionSet
-from assets.session_queries import SESSION_QUERIES
-from assets.workshop import Workshop
 from validation.checks import records_of
 from validation.rules import Beside
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
+from assets.amemgym.records.episode import Episode
+from assets.amemgym.records.rows import TABLES, TableName
+from assets.amemgym.tables import failure_row, table_rows
 from assets.records.base import Record
 from assets.records.columnar import Columns
-from assets.records.episode import Episode
 from assets.records.failure import Failure
-from assets.records.rows import TABLES, TableName
-from assets.tables import failure_row, table_rows
 from validation.table_facts import FACTS, Known, Tables, known_of, vote_facts
 
 

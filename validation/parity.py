@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from assets.records.episode import Episode
+from assets.amemgym.records.episode import Episode
 from assets.records.report import ParityLine
 from validation.facts import Facts, length_rows, parity_rows
 

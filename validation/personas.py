@@ -3,10 +3,11 @@
 import hashlib
 from collections.abc import Iterator
 
-from assets.records.persona import Persona
-from assets.records.recipe import Recipe
-from assets.user_profiles import complementary_info
-from assets.wording import folded
+from assets.recipe.asset.recipe import Recipe
+
+from assets.amemgym.records.persona import Persona
+from assets.amemgym.user_profiles import complementary_info
+from assets.llm.text_matching import folded
 from validation.rules import Rule, SetRule, Violation, expect
 from validation.sets import OneRowPerUser
 

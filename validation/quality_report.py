@@ -4,20 +4,20 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
+from assets.recipe.asset.loading import RecipeError
+from assets.recipe.asset.partitions import VARIANT_PARTITIONS, by_unit
+from assets.recipe.asset.recipe import Recipe
 
-from assets.chain import STAGES
-from assets.collector import collector_at_rest
-from assets.face import OWNERS, definition, group
-from assets.interruption import stopping_with_the_run
-from assets.partitions import VARIANT_PARTITIONS, by_unit
-from assets.ports import BudgetReached
-from assets.progress import Steps, heartbeat
-from assets.recipes import RecipeError
-from assets.records.recipe import Recipe
+from assets.amemgym.personas.sampling import pool_counts, pool_files
+from assets.amemgym.pipeline import STAGES
+from assets.engine.cancellation import stopping_with_the_run
+from assets.engine.gc_control import collector_at_rest
+from assets.engine.progress import Steps, heartbeat
+from assets.engine.run_context import Workshop
+from assets.engine.stage_asset import disk_problem
+from assets.llm.ports import BudgetReached
 from assets.records.report import QualityReport
-from assets.sampling import pool_counts, pool_files
-from assets.stage import disk_problem
-from assets.workshop import Workshop
+from assets.reporting.asset_description import OWNERS, definition, group
 from validation.columns import ColumnLook
 from validation.coverage import COLUMNS
 from validation.finished import Finished, users_of

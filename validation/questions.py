@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from assets.records.question import QuestionSet
-from assets.records.recipe import Recipe
-from assets.wording import spells
+from assets.recipe.asset.recipe import Recipe
+
+from assets.amemgym.records.question import QuestionSet
+from assets.llm.text_matching import spells
 from validation.rules import Rule, expect, invariants
 
 

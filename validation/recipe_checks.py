@@ -1,11 +1,11 @@
 """Checks of a resolved recipe: what it was resolved with is still there, and it can be followed."""
 
 import dagster as dg
+from assets.recipe.asset.loading import RecipeError
+from assets.recipe.asset.partitions import VARIANT_PARTITIONS
+from assets.recipe.asset.recipe import Recipe
 
-from assets.partitions import VARIANT_PARTITIONS
-from assets.recipes import RecipeError
-from assets.records.recipe import Recipe
-from assets.sampling import pool_digest, pool_files
+from assets.amemgym.personas.sampling import pool_digest, pool_files
 
 
 @dg.asset_check(

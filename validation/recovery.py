@@ -4,12 +4,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from assets.audit_rates import DIRECTIONS
-from assets.records.audit import Judgement, Probe, Recovery, UserAudit
-from assets.records.episode import Episode, EpisodeQuestion
+from assets.amemgym.audits.rates import DIRECTIONS
+from assets.amemgym.records.audit import Judgement, Probe, Recovery, UserAudit
+from assets.amemgym.records.episode import Episode, EpisodeQuestion
 from assets.records.estimate import Estimate
 from assets.records.report import RecoveryLine, WorstItem
-from assets.user_share import UserShare
+from assets.reporting.user_share import UserShare
 
 WORST_ITEMS = 5
 

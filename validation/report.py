@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from assets.audit_rates import GateCalls, GateErrors
-from assets.records.episode import Episode
+from assets.recipe.asset.recipe import Recipe
+
+from assets.amemgym.audits.rates import GateCalls, GateErrors
+from assets.amemgym.records.episode import Episode
 from assets.records.expectation import ColumnLine
 from assets.records.failure import Failure
-from assets.records.recipe import Recipe
 from assets.records.report import QualityReport, RuleLine
-from assets.rewriting import Gates
+from assets.reporting.gate_summary import Gates
 from validation.balance import Movement, Places
 from validation.coverage import Coverage
 from validation.diversity import Compared, Meanings, QuestionSample, diversity, shared_name

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import dagster as dg
+from assets.recipe.asset.partitions import VARIANT_PARTITIONS
 
-from assets.markdown import Row, markdown_table
-from assets.partitions import VARIANT_PARTITIONS
 from assets.records.estimate import shown
 from assets.records.report import QualityReport, WallLine
+from assets.reporting.markdown import Row, markdown_table
 
 MOST_CROSSED = 3
 

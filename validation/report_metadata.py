@@ -5,10 +5,10 @@ from typing import Any
 
 import dagster as dg
 
-from assets.audit_rates import GateErrorRate
-from assets.markdown import Row, markdown_table
+from assets.amemgym.audits.rates import GateErrorRate
 from assets.records.estimate import shown
 from assets.records.report import GateLine, QualityReport, WallLine
+from assets.reporting.markdown import Row, markdown_table
 from validation.report_page import problems
 
 

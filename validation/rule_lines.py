@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+from assets.recipe.asset.recipe import Recipe
+
 from assets.records.base import StageName
-from assets.records.recipe import Recipe
 from assets.records.report import RuleLine
 from validation.rules import Beside, RuleRun
 from validation.stage_rules import RULES

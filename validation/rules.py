@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from assets.recipe.asset.recipe import Recipe
 from pydantic import ValidationError
 
 from assets.records.base import Record, StageName, UserRecord
-from assets.records.recipe import Recipe
 
 Beside = Mapping[StageName, Mapping[str, UserRecord]]
 MOST_KEPT = 100

@@ -3,14 +3,15 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
-from assets.records.event import EventSet
-from assets.records.recipe import Recipe
-from assets.records.schema import StateSchema
-from assets.records.session import Session, SessionSet
-from assets.records.trajectory import StateTrajectory
-from assets.session_times import WEEKS_BEFORE_START
-from assets.state_trajectory import period_dates
-from assets.wording import alike, spells
+from assets.recipe.asset.recipe import Recipe
+
+from assets.amemgym.records.event import EventSet
+from assets.amemgym.records.schema import StateSchema
+from assets.amemgym.records.session import Session, SessionSet
+from assets.amemgym.records.trajectory import StateTrajectory
+from assets.amemgym.session_queries.times import WEEKS_BEFORE_START
+from assets.amemgym.state_trajectory.stage import period_dates
+from assets.llm.text_matching import alike, spells
 from validation.rules import Rule, expect, invariants
 from validation.votes import accepting_votes
 

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from datetime import date, datetime
 from typing import Any, Literal, Union, get_args, get_origin
 
-from assets.records.recipe import Recipe
-from assets.records.rows import KEYS, TABLES, TableName
-from assets.user_profiles import PROFILE_WORD_LIMIT
+from assets.recipe.asset.recipe import Recipe
+
+from assets.amemgym.records.rows import KEYS, TABLES, TableName
+from assets.amemgym.user_profiles import PROFILE_WORD_LIMIT
 from validation.promises import (
     Promise,
     among,

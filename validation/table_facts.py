@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from operator import eq
 from typing import Any
 
+from assets.amemgym.records.rows import TableName
 from assets.records.base import Record
 from assets.records.columnar import Columns
-from assets.records.rows import TableName
 
 Tables = Mapping[TableName, Sequence[Record]]
 Facts = dict[str, object]

@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterator
 
-from assets.records.persona import Persona
-from assets.records.profile import UserProfile
-from assets.records.recipe import Recipe
-from assets.user_profiles import PROFILE_WORD_LIMIT, complementary_info, occurs
+from assets.recipe.asset.recipe import Recipe
+
+from assets.amemgym.records.persona import Persona
+from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.user_profiles import PROFILE_WORD_LIMIT, complementary_info, occurs
 from validation.rules import Rule, expect
 
 EMPTY_FIELD = re.compile(r"\(\s*\)|^[^:\n]*:[ \t]*(?:None|nan|null)?[ \t]*$", re.MULTILINE)

@@ -3,10 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from assets.records.audit import Judgement, Probe
-from assets.records.episode import Episode
+from assets.recipe.asset.recipe import Recipe
+
+from assets.amemgym.records.audit import Judgement, Probe
+from assets.amemgym.records.episode import Episode
 from assets.records.estimate import Estimate
-from assets.records.recipe import Recipe
 from assets.records.report import Verdict, WallLine, WorstItem
 from validation.wall_cues import LAST, STALE, TEXT_CUES, TOLD, Asked, Cue, Weights, place
 from validation.wall_measure import Measured, Pick
@@ -64,7 +65,7 @@ class Wall:
         """Accuracy by cue, with intervals from the same resampled users."""
         import numpy as np
 
-        from assets.intervals import Sample, Tallies, share
+        from assets.reporting.intervals import Sample, Tallies, share
 
         # The draw goes by the order of ids, whatever the order in which users came.
         order = sorted(range(len(self._users)), key=self._users.__getitem__)

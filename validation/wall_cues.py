@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import chain
 
-from assets.records.episode import Episode, EpisodeQuestion
+from assets.amemgym.records.episode import Episode, EpisodeQuestion
 
 # Scripts without spaces are compared by character.
 WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]+")

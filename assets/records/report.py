@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from assets.audit_rates import GateErrorRate
+from assets.amemgym.audits.rates import GateErrorRate
 from assets.records.base import Record
 from assets.records.estimate import Estimate
 from assets.records.expectation import ColumnLine

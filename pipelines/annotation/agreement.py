@@ -1,6 +1,6 @@
 """Agreement of annotators: raw, Gwet's AC1 and Krippendorff's alpha, for any number of annotators and missing labels.
 
-Each is a function of sums over items, so that `assets.intervals` can resample users. Items that fewer than two rated say
+Each is a function of sums over items, so that `assets.reporting.intervals` can resample users. Items that fewer than two rated say
 nothing about agreement, but those that one rated count for AC1's shares of the categories, as in Gwet (2014).
 """
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assets.intervals import Array, Metric, Sums, Tallies, divided
 from assets.records.annotation import Level
+from assets.reporting.intervals import Array, Metric, Sums, Tallies, divided
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from assets.recipe.asset.recipe import Recipe
 from pydantic import BaseModel
 
-from assets.asking import Ask, ask
-from assets.metering import Meter, MeteredModel
-from assets.ports import CallLabels, LanguageModel
+from assets.llm.ports import CallLabels, LanguageModel
+from assets.llm.structured_output import Ask, ask
+from assets.llm.usage_meter import Meter, MeteredModel
 from assets.records.failure import UserFailed
-from assets.records.recipe import Recipe
 from pipelines.annotation.records import Answer, AnswerSheet, Study, Task
 from pipelines.annotation.study import dealt
 from pipelines.annotation.units import NONE, VALUE, VARIABLE

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assets.intervals import Metric, Sample, Tallies, share
 from assets.records.annotation import AnnotatorLine, Level, StudyKind, StudyResult
 from assets.records.estimate import Estimate
+from assets.reporting.intervals import Metric, Sample, Tallies, share
 from pipelines.annotation.agreement import Rated, ac1, alpha, raw_agreement, tallied
 from pipelines.annotation.problems import AnnotationError
 from pipelines.annotation.records import AnswerSheet, Key, Study

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from assets.chance import Chance
+from assets.engine.seeded_random import Chance
 
 T = TypeVar("T")
 Z = 1.959964  # the normal quantile of a two-sided 95 % interval

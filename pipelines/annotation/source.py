@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from assets.amemgym.records.episode import Episode
 from assets.records.columnar import from_table
-from assets.records.episode import Episode
 from dataset_card.manifest import read_manifest
 from pipelines.annotation.problems import AnnotationError
 from pipelines.evaluation.folder import FinishedRun

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from assets.chance import Chance
+from assets.engine.seeded_random import Chance
 from assets.records.annotation import StudyKind
 from pipelines.annotation.problems import AnnotationError
 from pipelines.annotation.records import STUDY_NAME, AnswerSheet, Key, Study, Task

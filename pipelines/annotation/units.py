@@ -8,9 +8,9 @@ from typing import Any
 
 import yaml
 
-from assets.chance import Chance
+from assets.amemgym.records.episode import Episode, EpisodeQuestion
+from assets.engine.seeded_random import Chance
 from assets.records.annotation import StudyKind
-from assets.records.episode import Episode, EpisodeQuestion
 from pipelines.annotation.records import Fact, Label, Passage
 from pipelines.annotation.source import Dialogue, Source
 from pipelines.evaluation.simulator import state_at

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from assets.ports import BudgetReached, EndpointError
+from assets.llm.ports import BudgetReached, EndpointError
 from pipelines.cli.evaluation import Choices
 from pipelines.cli.problems import Problem
 from pipelines.evaluation.boards import all_boards, write_board

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 if TYPE_CHECKING:
+    from assets.recipe.asset.recipe import Recipe
     from rich.table import Table
 
-    from assets.records.recipe import Recipe
     from pipelines.planning.defaults import Margin
     from pipelines.planning.forecast import Forecast, Range
     from pipelines.resources.ledger_reports import Line
@@ -109,7 +109,8 @@ def _thousands(tokens: float) -> str:
 
 
 def _sentences(recipe: "Recipe", whole: "Forecast") -> Iterator[str]:
-    from assets.recipes import load_recipe
+    from assets.recipe.asset.loading import load_recipe
+
     from pipelines.planning.shape import Shape
     from pipelines.resources.ledger_reports import dollars
 

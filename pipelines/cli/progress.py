@@ -6,8 +6,8 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from assets.ports import StageProgress
-from assets.progress import progress_line
+from assets.engine.progress import progress_line
+from assets.llm.ports import StageProgress
 from pipelines.resources.batch_settings import BatchProgress, batch_line
 
 

@@ -9,7 +9,8 @@ import typer
 from pipelines.cli.problems import Problem
 
 if TYPE_CHECKING:
-    from assets.records.recipe import Recipe
+    from assets.recipe.asset.recipe import Recipe
+
     from pipelines.trials.judging import Verdict
     from pipelines.trials.trial import Side, Trial
     from prompts.template import Prompt

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable
 
+from assets.recipe.asset.loading import variants
 from rich.console import Console
 from rich.panel import Panel
 from rich.table import Table
 
-from assets.episodes import EPISODES
-from assets.ports import SnapshotRef
-from assets.recipes import variants
-from assets.records.episode import Episode, EpisodePeriod, EpisodeQuestion
+from assets.amemgym.episodes import EPISODES
+from assets.amemgym.records.episode import Episode, EpisodePeriod, EpisodeQuestion
+from assets.llm.ports import SnapshotRef
 from pipelines.cli.problems import Problem
 from pipelines.home import home
 from pipelines.resources.snapshots import ParquetSnapshots
@@ -18,7 +18,7 @@ from pipelines.resources.values import RecordValues
 
 def finished_episodes(variant: str) -> list[Episode]:
     """The episodes of a variant's latest snapshots, in order. Raises Problem when there are none."""
-    from assets.partitions import UNITS
+    from assets.recipe.asset.partitions import UNITS
 
     if variant not in UNITS:
         raise Problem(f"There is no variant {variant!r}; there are {', '.join(variants())}.")

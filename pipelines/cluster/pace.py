@@ -4,7 +4,7 @@ import weakref
 from functools import partial
 from pathlib import Path
 
-from assets.ports import ModelReply, ModelRequest
+from assets.llm.ports import ModelReply, ModelRequest
 from pipelines.resources.databases import Connection, database_of
 from pipelines.resources.endpoint_settings import EndpointSettings
 from pipelines.resources.keyed_store import KeyedStore

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable
 from contextlib import suppress
 
-from assets.ports import EndpointError
+from assets.llm.ports import EndpointError
 from pipelines.cluster.claims import Claim, Report, open_claim
 from pipelines.cluster.pace import LIMITS
 from pipelines.resources.databases import database_of

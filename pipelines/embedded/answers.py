@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from assets.chance import Chance
+from assets.engine.seeded_random import Chance
 from pipelines.embedded.bank import Topic, Variable, load_bank
 from pipelines.embedded.closings import closings
 from pipelines.embedded.lines import Meaning, never_mended

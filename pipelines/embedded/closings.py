@@ -1,6 +1,6 @@
 """Closing sentences for answers: they suit any situation, by the kind of topic, and say nothing about anybody's."""
 
-from assets.chance import Chance
+from assets.engine.seeded_random import Chance
 from pipelines.embedded.bank import Topic
 from pipelines.embedded.wording import word_set
 

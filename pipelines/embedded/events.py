@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assets.chance import Chance
+from assets.engine.seeded_random import Chance
 from pipelines.embedded.bank import Topic, load_bank
 from pipelines.embedded.lines import Meaning, best_line
 from pipelines.embedded.state_trajectory import related

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assets.chance import Chance
+from assets.engine.seeded_random import Chance
 from pipelines.embedded.reader import read
 
 NEVER_MENDED = 0.0005

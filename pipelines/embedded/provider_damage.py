@@ -4,7 +4,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
-from assets.chance import Chance
+from assets.engine.seeded_random import Chance
 from pipelines.embedded.provider_exchange import identity
 from pipelines.embedded.provider_weather import Log, Weather
 from pipelines.embedded.task import OBJECTION, Task, recognise

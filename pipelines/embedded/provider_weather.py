@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from assets.chance import Chance
+from assets.engine.seeded_random import Chance
 
 Fault = Literal["errors", "hangs", "drops", "cut_off", "refusals", "wrong_judgements", "expired"]
 

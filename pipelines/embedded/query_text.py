@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assets.chance import Chance
+from assets.engine.seeded_random import Chance
 from pipelines.embedded.bank import Topic, Variable, load_bank
 from pipelines.embedded.reader import stems
 from pipelines.embedded.wording import OPENERS, about, cue_query, told_query

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from assets.chance import Chance
+from assets.engine.seeded_random import Chance
 from pipelines.embedded.bank import Topic, Variable
 from pipelines.embedded.persona import ranked_topics
 from pipelines.embedded.task import Task

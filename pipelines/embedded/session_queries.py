@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from assets.chance import Chance
+from assets.engine.seeded_random import Chance
 from pipelines.embedded.bank import Topic, Variable, load_bank
 from pipelines.embedded.events import topics_of
 from pipelines.embedded.lines import Meaning, best_line, never_mended

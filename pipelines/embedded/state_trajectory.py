@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assets.chance import Chance
+from assets.engine.seeded_random import Chance
 from pipelines.embedded.bank import load_bank
 from pipelines.embedded.task import Task
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from assets.chance import Chance
+from assets.engine.seeded_random import Chance
 from prompts.catalogue import load_prompt, prompt_names
 
 PLAIN_CHAT = "chat"

@@ -4,7 +4,7 @@ import itertools
 import re
 from collections.abc import Sequence
 
-from assets.chance import Chance
+from assets.engine.seeded_random import Chance
 
 # How events stand side by side in a list, and the same told in the first person.
 EVENT_JOINTS = {"; around the same time, ": ". Around the same time I ", "; a little later, ": ". A little later I "}

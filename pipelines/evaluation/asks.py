@@ -6,11 +6,11 @@ from typing import Annotated, Generic, Literal, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from assets.asking import extract_json
-from assets.chance import Chance
-from assets.records.answer import AnswerChoice
-from assets.records.episode import EpisodeQuestion
-from assets.shapes import Shape, one_of_each
+from assets.amemgym.records.answer import AnswerChoice
+from assets.amemgym.records.episode import EpisodeQuestion
+from assets.engine.seeded_random import Chance
+from assets.llm.reply_schema import Shape, one_of_each
+from assets.llm.structured_output import extract_json
 from pipelines.evaluation.assistant import Question
 from pipelines.evaluation.dataset import UNKNOWN
 from pipelines.evaluation.spending import Spending, counting

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
-from assets.ports import CallLabels, Embedder, LanguageModel, ModelReply, ModelRequest
+from assets.llm.ports import CallLabels, Embedder, LanguageModel, ModelReply, ModelRequest
 from assets.records.usage import Usage
 from prompts.catalogue import load_prompt
 from prompts.template import Message

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from assets.records.episode import Episode, EpisodeQuestion
+from assets.amemgym.records.episode import Episode, EpisodeQuestion
 from pipelines.evaluation.asks import Outcome, View, choice_ask, put, shuffled_options
 from pipelines.evaluation.assistant import Assistant
 from pipelines.evaluation.interview import Seen, choice_answer, together

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from assets.records.recipe import Budget
+from assets.recipe.asset.recipe import Budget
+
 from pipelines.evaluation.assistants.registry import find_spec
 from pipelines.evaluation.dataset import Dataset, load_dataset
 from pipelines.evaluation.folder import FinishedRun, RunFolder, read_run

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from assets.intervals import Tallies
+from assets.reporting.intervals import Tallies
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.intervals import Paired, paired
 from pipelines.evaluation.labels import labels

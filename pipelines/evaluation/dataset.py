@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from assets.recipe.asset.loading import RecipeError, build_recipe
+from assets.recipe.asset.recipe import LANGUAGES, Recipe
 
-from assets.recipes import RecipeError, build_recipe
-from assets.records.episode import Episode
-from assets.records.recipe import LANGUAGES, Recipe
+from assets.amemgym.records.episode import Episode
 from dataset_card.digests import file_digest
 from dataset_card.manifest import MANIFEST, read_manifest
 from dataset_card.problems import ReleaseError

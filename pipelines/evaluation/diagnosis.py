@@ -9,7 +9,7 @@ shares may be negative or above 1; their means estimate the rates without luck, 
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from assets.records.episode import Episode
+from assets.amemgym.records.episode import Episode
 from pipelines.evaluation.interview import last_written
 from pipelines.evaluation.records import Answer, AskKind, Failure
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from assets.records.session import Session
+from assets.amemgym.records.session import Session
 from pipelines.evaluation.assistant import Assistant, Observer
 from pipelines.evaluation.dataset import Rounds
 from pipelines.evaluation.problems import EvaluationError

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from assets.records.episode import Episode
-from assets.tokens import count_tokens
+from assets.amemgym.records.episode import Episode
+from assets.llm.tokens import count_tokens
 from pipelines.evaluation.assistants.registry import EMBEDDING_KINDS
 from pipelines.evaluation.dataset import Dataset
 from pipelines.evaluation.plan import Options

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from assets.records.recipe import Budget
+from assets.recipe.asset.recipe import Budget
+
 from pipelines.evaluation.dataset import Dataset
 from pipelines.evaluation.extent import Extent, Part, Size, extent_of
 from pipelines.evaluation.plan import Options, Roles

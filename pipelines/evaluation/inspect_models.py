@@ -11,7 +11,7 @@ from inspect_ai.model import (
     get_model,
 )
 
-from assets.ports import Embedder, FinishReason, ModelReply, ModelRequest
+from assets.llm.ports import Embedder, FinishReason, ModelReply, ModelRequest
 from pipelines.embedded.bank import model_name
 from pipelines.evaluation.plan import PAPER_MODELS, Roles
 from pipelines.resources.embedded import embedded_settings

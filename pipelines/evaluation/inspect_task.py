@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from assets.recipe.asset.recipe import Budget
 from inspect_ai import Task, task
 from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.dataset import MemoryDataset, Sample
@@ -16,9 +17,8 @@ from inspect_ai.model import ModelOutput, get_model
 from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, accuracy, grouped, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from assets.records.answer import AnswerChoice
-from assets.records.episode import Episode, EpisodeQuestion
-from assets.records.recipe import Budget
+from assets.amemgym.records.answer import AnswerChoice
+from assets.amemgym.records.episode import Episode, EpisodeQuestion
 from pipelines.evaluation.asks import Ask, choice_ask, put, shuffled_options
 from pipelines.evaluation.assistant import Assistant, Tools
 from pipelines.evaluation.assistants.registry import find_spec, make_assistant

@@ -5,9 +5,9 @@ from itertools import product
 
 import numpy as np
 
-from assets.intervals import CONFIDENCE, RESAMPLES, Array, Metric, Sample, Sums, Tallies, rounded, student
 from assets.records.base import Record
 from assets.records.estimate import Estimate
+from assets.reporting.intervals import CONFIDENCE, RESAMPLES, Array, Metric, Sample, Sums, Tallies, rounded, student
 
 EXACT_USERS = 12
 POWER = 0.8

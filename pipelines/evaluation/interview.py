@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from assets.chance import Chance
-from assets.records.answer import AnswerChoice
-from assets.records.episode import Episode, EpisodeQuestion
+from assets.amemgym.records.answer import AnswerChoice
+from assets.amemgym.records.episode import Episode, EpisodeQuestion
+from assets.engine.seeded_random import Chance
 from pipelines.evaluation.asks import Outcome, choice_ask, put, shuffled_options, states_ask
 from pipelines.evaluation.assistant import Assistant
 from pipelines.evaluation.dataset import UNKNOWN

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from assets.intervals import Sample, Tallies, rounded, share
 from assets.records.base import Record
 from assets.records.estimate import Estimate
+from assets.reporting.intervals import Sample, Tallies, rounded, share
 
 
 class Latency(Record):

@@ -5,7 +5,7 @@ A metric whose denominator is zero is nan: it does not exist, which is neither 0
 
 import numpy as np
 
-from assets.intervals import Array, Metric, Sums, divided, share
+from assets.reporting.intervals import Array, Metric, Sums, divided, share
 from pipelines.evaluation.spending import NANO
 
 

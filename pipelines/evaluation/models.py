@@ -4,8 +4,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from assets.ports import LanguageModel
-from assets.records.recipe import Recipe
+from assets.recipe.asset.recipe import Recipe
+
+from assets.llm.ports import LanguageModel
 from pipelines.embedded.bank import model_name
 from pipelines.home import Home
 from pipelines.resources.accounts import Accounts

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from assets.amemgym.records.episode import Episode
 from assets.records.base import Record
-from assets.records.episode import Episode
 from pipelines.evaluation.compare import Comparison
 from pipelines.evaluation.dataset import Dataset
 from pipelines.evaluation.folder import FinishedRun

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from importlib.metadata import version as installed_version
 from typing import Any
 
-from assets.records.recipe import Budget, Recipe
+from assets.recipe.asset.recipe import Budget, Recipe
+
 from dataset_card.digests import canonical_digest
 from pipelines.evaluation.assistants.registry import BUILT_IN, EMBEDDING_KINDS, kind_version
 from pipelines.evaluation.dataset import Dataset
@@ -56,7 +57,7 @@ class Roles:
         return cls(**{role: name or embedded or PAPER_MODELS[role] for role, name in chosen.items()})
 
     def recipe(self, manifest: RunManifest, *, budget: Budget) -> Recipe:
-        """The simulator's and its judge's models as a recipe: for `assets.asking.ask`, and for the ledger.
+        """The simulator's and its judge's models as a recipe: for `assets.llm.structured_output.ask`, and for the ledger.
 
         The run's id is its variant, so that it has a budget and lines in the ledger of its own.
         """

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from assets.intervals import CONFIDENCE, Array, Sample, Tallies
 from assets.records.base import Record
 from assets.records.estimate import Estimate
+from assets.reporting.intervals import CONFIDENCE, Array, Sample, Tallies
 from dataset_card.digests import canonical_digest
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.intervals import gap, merged, of_part

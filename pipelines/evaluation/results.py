@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from assets.intervals import Sample, Tallies
 from assets.records.base import Record
 from assets.records.estimate import Estimate
+from assets.reporting.intervals import Sample, Tallies
 from pipelines.evaluation.metrics import BASELINES, COSTS, METRICS, SERIES
 from pipelines.evaluation.records import Answer, RunManifest, Turn
 from pipelines.evaluation.spending import Spending, Toll

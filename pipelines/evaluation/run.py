@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
+from assets.amemgym.records.episode import Episode
 from assets.records.base import Record
-from assets.records.episode import Episode
 from pipelines.evaluation.baselines import ask_baselines
 from pipelines.evaluation.diagnosis import diagnosed
 from pipelines.evaluation.dialogue import live_period, replay_period

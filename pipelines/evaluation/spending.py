@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from assets.ports import LanguageModel, ModelReply, ModelRequest
+from assets.llm.ports import LanguageModel, ModelReply, ModelRequest
 from assets.records.base import Record
 from assets.records.usage import Usage
 from pipelines.resources.prices import Prices, Tokens

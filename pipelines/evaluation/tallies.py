@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from assets.intervals import Sums, Tallies
+from assets.reporting.intervals import Sums, Tallies
 from pipelines.evaluation.records import Answer
 
 SCORED = ("right", "wrong", "unknown")

@@ -10,7 +10,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from assets.ports import Vector
+from assets.llm.ports import Vector
 from pipelines.resources.embeddings import packed, unpacked
 
 

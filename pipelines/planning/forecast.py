@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from assets.recipe.asset.recipe import Recipe
 from numpy.typing import NDArray
 
-from assets.ports import BATCH_SHARE
-from assets.records.recipe import Recipe
+from assets.llm.ports import BATCH_SHARE
 from pipelines.planning.defaults import Margin, Pace
 from pipelines.planning.observed import Use, UserUse
 from pipelines.planning.shape import HABITS, STAGES, stage_of

@@ -7,8 +7,8 @@ import asyncio
 from collections.abc import Sequence
 
 import yaml
+from assets.recipe.asset.loading import load_recipe
 
-from assets.recipes import load_recipe
 from pipelines.embedded.bank import model_name
 from pipelines.home import home
 from pipelines.planning.defaults import FILE, Defaults, Margin, Measurement, Pace, PromptMean

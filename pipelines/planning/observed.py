@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from assets.recipe.asset.model_policy import Models
+from assets.recipe.asset.recipe import Recipe
 from pydantic import ValidationError
 
-from assets.records.model_policy import Models
-from assets.records.recipe import Recipe
 from pipelines.planning.shape import ALWAYS, Shape, fingerprints
 from pipelines.resources.databases import Connection
 from pipelines.resources.ledger import RECIPES, TABLE, Ledger

@@ -4,8 +4,9 @@ import asyncio
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
-from assets.ports import LanguageModel
-from assets.records.recipe import Budget, Recipe
+from assets.recipe.asset.recipe import Budget, Recipe
+
+from assets.llm.ports import LanguageModel
 from pipelines.resources.batch_settings import MOST_LINES
 from pipelines.resources.budget import BudgetedModel, Purse, till_for
 from pipelines.resources.call_cache import CachedModel, CacheMode

@@ -3,7 +3,7 @@
 import asyncio
 from weakref import WeakKeyDictionary
 
-from assets.ports import ModelReply, ModelRequest
+from assets.llm.ports import ModelReply, ModelRequest
 from pipelines.resources.batch_hall import BatchPlan, Hall
 from pipelines.resources.call_cache import ReplyStore
 from pipelines.resources.lane import Lanes

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from assets.ports import ModelReply
+from assets.llm.ports import ModelReply
 from pipelines.home import Home
 from pipelines.resources.call_cache import REPLY, ReplyStore
 from pipelines.resources.databases import Connection, database_of

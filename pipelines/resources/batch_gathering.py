@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from assets.ports import EndpointError, ModelReply, ModelRequest
+from assets.llm.ports import EndpointError, ModelReply, ModelRequest
 from pipelines.resources.batch_settings import BatchSettings
 from pipelines.resources.dialect import Dialect
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from assets.ports import EndpointError, ModelReply, ModelRequest
+from assets.llm.ports import EndpointError, ModelReply, ModelRequest
 from pipelines.resources.batch_book import BatchBook, Known
 from pipelines.resources.batch_gathering import Caller, Gathering
 from pipelines.resources.batch_lines import LOST, chunks, input_line

@@ -9,7 +9,7 @@ import httpx2
 import openai
 from pydantic import BaseModel, ValidationError
 
-from assets.ports import BATCH_SHARE, ModelReply, ModelRequest
+from assets.llm.ports import BATCH_SHARE, ModelReply, ModelRequest
 from pipelines.resources.dialect import Dialect
 from pipelines.resources.errors import Diagnosis, Trouble
 from pipelines.resources.reply import read_reply

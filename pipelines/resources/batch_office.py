@@ -8,7 +8,7 @@ from typing import TypeVar
 import openai
 from openai.types import Batch
 
-from assets.ports import EndpointError, ModelRequest
+from assets.llm.ports import EndpointError, ModelRequest
 from pipelines.resources.batch_lines import URL
 from pipelines.resources.effort import LONGEST_BACKOFF, MOST_TRIES
 from pipelines.resources.endpoint_settings import EndpointSettings

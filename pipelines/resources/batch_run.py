@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from openai.types import Batch
 
-from assets.ports import EndpointError, ModelReply
+from assets.llm.ports import EndpointError, ModelReply
 from pipelines.resources.batch_book import BatchBook
 from pipelines.resources.batch_lines import Result, read_results
 from pipelines.resources.batch_office import BatchOffice, Missing

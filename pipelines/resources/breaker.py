@@ -5,7 +5,7 @@ import logging
 import time
 from collections import deque
 
-from assets.ports import EndpointError
+from assets.llm.ports import EndpointError
 
 WINDOW = 20
 LOG = logging.getLogger(__name__)

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from assets.ports import BudgetReached, EndpointError, LanguageModel, ModelReply, ModelRequest
-from assets.records.recipe import Budget
+from assets.recipe.asset.recipe import Budget
+
+from assets.llm.ports import BudgetReached, EndpointError, LanguageModel, ModelReply, ModelRequest
 from pipelines.resources.ledger import Ledger, Spent
 from pipelines.resources.prices import Prices, Tokens
 from pipelines.resources.sqlite_file import SqliteFile

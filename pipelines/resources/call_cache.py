@@ -13,8 +13,8 @@ from weakref import WeakValueDictionary
 
 from pydantic import TypeAdapter
 
-from assets.landing import landing
-from assets.ports import CallLabels, EndpointError, LanguageModel, ModelReply, ModelRequest
+from assets.engine.shielded_calls import landing
+from assets.llm.ports import CallLabels, EndpointError, LanguageModel, ModelReply, ModelRequest
 from pipelines.resources.databases import database_of
 from pipelines.resources.keyed_store import KeyedStore, SqlValue
 

@@ -13,7 +13,7 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from assets.ports import ModelReply
+from assets.llm.ports import ModelReply
 from pipelines.resources.call_cache import ABOUT_THE_CALL, COLUMNS, REPLY, TABLE
 from pipelines.resources.databases import Connection, Table
 from pipelines.resources.keyed_store import KeyedStore

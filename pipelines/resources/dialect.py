@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
-from assets.ports import ModelRequest
+from assets.llm.ports import ModelRequest
 from prompts.template import Message
 
 Structure = Literal["strict", "schema", "object", "text"]

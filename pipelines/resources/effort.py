@@ -1,7 +1,7 @@
 """How often and how long one request is tried."""
 
-from assets.chance import Chance
-from assets.ports import ModelRequest
+from assets.engine.seeded_random import Chance
+from assets.llm.ports import ModelRequest
 from pipelines.resources.errors import Trouble
 
 MOST_TRIES = 8

@@ -13,7 +13,7 @@ import httpx2
 import openai
 from pydantic import BaseModel, ValidationError
 
-from assets.ports import CallLabels, LanguageModel, ModelReply, ModelRequest, Vector
+from assets.llm.ports import CallLabels, LanguageModel, ModelReply, ModelRequest, Vector
 from pipelines.resources.dialect import Dialect
 from pipelines.resources.endpoint import Endpoint
 from pipelines.resources.endpoint_settings import EndpointSettings

@@ -7,7 +7,7 @@ from dataclasses import replace
 import httpx2
 import openai
 
-from assets.ports import ModelReply, ModelRequest
+from assets.llm.ports import ModelReply, ModelRequest
 from pipelines.resources.dialect import Dialect, Dialects
 from pipelines.resources.effort import Effort
 from pipelines.resources.endpoint_settings import EndpointSettings

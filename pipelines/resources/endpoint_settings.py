@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import httpx2
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
-from assets.ports import EndpointError
+from assets.llm.ports import EndpointError
 
 OPENAI_URL = "https://api.openai.com/v1"
 # Pairs of address and key. They are never mixed: a key goes to the address it was given for, and to no other.

@@ -9,7 +9,7 @@ from typing import Literal, cast
 import httpx2
 import openai
 
-from assets.ports import ModelRequest
+from assets.llm.ports import ModelRequest
 from pipelines.resources.dialect import Objection
 from pipelines.resources.endpoint_settings import EndpointSettings
 from pipelines.resources.redaction import Redactor

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-from assets.ports import SnapshotRef
+from assets.llm.ports import SnapshotRef
 from pipelines.resources.places import Place
 from pipelines.resources.snapshot_writer import FAILURES, load_ref
 

@@ -5,7 +5,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Literal
 
-from assets.records.recipe import Recipe
+from assets.recipe.asset.recipe import Recipe
+
 from pipelines.home import Home
 from pipelines.resources.databases import Connection, database_of
 from pipelines.resources.keyed_store import KeyedStore

@@ -4,8 +4,9 @@ import time
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from assets.ports import EndpointError, LanguageModel, ModelReply, ModelRequest
-from assets.records.recipe import Recipe
+from assets.recipe.asset.recipe import Recipe
+
+from assets.llm.ports import EndpointError, LanguageModel, ModelReply, ModelRequest
 from pipelines.resources.call_cache import request_key
 from pipelines.resources.ledger import Ledger, LedgerRow, Outcome
 from pipelines.resources.prices import Price, Prices, Tokens

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from assets.ports import ModelReply, ModelRequest
+from assets.llm.ports import ModelReply, ModelRequest
 from pipelines.resources.databases import shared_database
 from pipelines.resources.endpoint_settings import EndpointSettings
 

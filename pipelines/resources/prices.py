@@ -9,7 +9,7 @@ from typing import Literal, cast
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from assets.ports import EndpointError
+from assets.llm.ports import EndpointError
 from pipelines.embedded.bank import MODEL_FAMILY
 
 SHIPPED = Path(__file__).parent.parent / "prices.yaml"

@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel, ValidationError
 
-from assets.ports import FinishReason, ModelReply
+from assets.llm.ports import FinishReason, ModelReply
 
 
 class _Part(BaseModel):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import dagster as dg
 
-from assets.workshop import Workshop
+from assets.engine.run_context import Workshop
 from dataset_card.shelf import Shelf
 from pipelines.home import home
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import ValidationError
 
-from assets.kept import Kept
-from assets.ports import FailureFile, SnapshotPart, SnapshotRef
+from assets.engine.serialized_record import Kept
+from assets.llm.ports import FailureFile, SnapshotPart, SnapshotRef
 from assets.records.base import StageName, UserRecord
 from assets.records.columnar import to_table
 from assets.records.failure import Failure

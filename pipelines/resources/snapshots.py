@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import ValidationError
 
-from assets.kept import Kept
-from assets.ports import SnapshotPart, SnapshotRef
+from assets.engine.serialized_record import Kept
+from assets.llm.ports import SnapshotPart, SnapshotRef
 from assets.records.base import StageName, UserRecord
 from assets.records.failure import Failure
 from pipelines.resources.databases import StoreError

@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
+from assets.recipe.asset.recipe import Recipe
 from pydantic import ValidationError
 
-from assets.ports import SnapshotRef
+from assets.engine.stage_asset import disk_problem
+from assets.llm.ports import SnapshotRef
 from assets.records.base import Record
-from assets.records.recipe import Recipe
 from assets.records.report import QualityReport
-from assets.stage import disk_problem
 from pipelines.resources.databases import StoreError
 from pipelines.resources.places import Place, placed
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from assets.chain import STAGES
-from assets.ports import StageProgress
-from assets.workshop import Workshop
+from assets.amemgym.pipeline import STAGES
+from assets.engine.run_context import Workshop
+from assets.llm.ports import StageProgress
 from pipelines.embedded.bank import model_name
 from pipelines.home import Home
 from pipelines.planning.shape import calls_per_user

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
-from assets.carried import rows_of
-from assets.chain import STAGES
-from assets.partitions import UNITS
-from assets.ports import SnapshotRef
+from assets.recipe.asset.partitions import UNITS
+from assets.recipe.asset.recipe import Recipe
+
+from assets.amemgym.pipeline import STAGES
+from assets.engine.snapshot_rows import rows_of
+from assets.engine.stage import Stage
+from assets.llm.ports import SnapshotRef
 from assets.records.base import UserRecord
-from assets.records.recipe import Recipe
-from assets.stage_kind import Stage
 from pipelines.home import Home
 from pipelines.resources.snapshots import ParquetSnapshots
 from pipelines.resources.values import RecordValues

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
+from assets.recipe.asset.recipe import Recipe
 
-from assets.answer_gates import Sheet, recover_variant
-from assets.exposure import Scene, read_exposure
-from assets.gate import Trial
-from assets.metering import Meter, MeteredModel
-from assets.ports import CallLabels, LanguageModel
+from assets.amemgym.answers.gates import Sheet, recover_variant
+from assets.amemgym.answers.variants import Variant
+from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.schema import SchemaQuestion, StateSchema, StateVariable
+from assets.amemgym.session_queries.exposure_gate import Scene, read_exposure
+from assets.llm.gate import Trial
+from assets.llm.ports import CallLabels, LanguageModel
+from assets.llm.usage_meter import Meter, MeteredModel
 from assets.records.base import Record
 from assets.records.failure import UserFailed
-from assets.records.profile import UserProfile
-from assets.records.recipe import Recipe
-from assets.records.schema import SchemaQuestion, StateSchema, StateVariable
-from assets.variants import Variant
 
 CASES = Path(__file__).with_name("cases.yaml")
 NOBODY = "nobody"

@@ -4,13 +4,14 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from assets.metering import Meter, MeteredModel
-from assets.ports import CallLabels, LanguageModel, ModelReply, ModelRequest
+from assets.recipe.asset.recipe import Recipe
+
+from assets.engine.stage import Stage
+from assets.llm.ports import CallLabels, LanguageModel, ModelReply, ModelRequest
+from assets.llm.usage_meter import Meter, MeteredModel
 from assets.records.base import UserRecord
 from assets.records.failure import UserFailed
 from assets.records.gate import GateRecord
-from assets.records.recipe import Recipe
-from assets.stage_kind import Stage
 from prompts.catalogue import on_trial
 from prompts.template import Prompt
 

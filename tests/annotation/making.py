@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from assets.amemgym.records.episode import Episode
 from assets.records.annotation import StudyKind
-from assets.records.episode import Episode
 from pipelines.annotation.folder import StudyFolder
 from pipelines.annotation.records import Answer, Key, Study
 from pipelines.annotation.results import Collected, collected

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.intervals import Sample, Sums
 from assets.records.annotation import Level
+from assets.reporting.intervals import Sample, Sums
 from pipelines.annotation.agreement import Rated, ac1, alpha, raw_agreement, tallied
 
 EXACT = 1e-9

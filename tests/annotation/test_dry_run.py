@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assets.ports import ModelRequest
+from assets.llm.ports import ModelRequest
 from assets.records.annotation import StudyKind
 from pipelines.annotation.dry_run import fill_in
 from pipelines.annotation.records import AnswerSheet

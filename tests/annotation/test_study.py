@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.chance import Chance
+from assets.engine.seeded_random import Chance
 from assets.records.annotation import StudyKind
 from pipelines.annotation.page import annotation_page
 from pipelines.annotation.problems import AnnotationError

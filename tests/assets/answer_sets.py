@@ -1,9 +1,10 @@
 """The example's answers, as a scripted model makes them."""
 
-from assets.answers import write_answers
-from assets.ports import ModelRequest
-from assets.records.answer import AnswerSet
-from assets.records.gate_policy import GatePolicy
+from assets.recipe.asset.gate_policy import GatePolicy
+
+from assets.amemgym.answers.stage import write_answers
+from assets.amemgym.records.answer import AnswerSet
+from assets.llm.ports import ModelRequest
 from tests import scenario
 from tests.coroutines import run
 from tests.honest import Answer, honest, material

@@ -4,12 +4,13 @@ import json
 from functools import cache
 from typing import Any
 
-from assets.answers import write_answers
-from assets.audits import audit_user
-from assets.records.answer import AnswerSet
-from assets.records.audit import UserAudit
-from assets.records.recipe import Recipe
-from assets.records.session import PeriodSessions, SessionSet
+from assets.recipe.asset.recipe import Recipe
+
+from assets.amemgym.answers.stage import write_answers
+from assets.amemgym.audits.stage import audit_user
+from assets.amemgym.records.answer import AnswerSet
+from assets.amemgym.records.audit import UserAudit
+from assets.amemgym.records.session import PeriodSessions, SessionSet
 from tests import scenario
 from tests.coroutines import run
 from tests.scripted import Script, ScriptedModel

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from assets.records.recipe import Recipe
-from assets.records.schema import StateSchema
-from assets.records.trajectory import StateTrajectory
-from assets.state_trajectory import evolve_state
+from assets.recipe.asset.recipe import Recipe
+
+from assets.amemgym.records.schema import StateSchema
+from assets.amemgym.records.trajectory import StateTrajectory
+from assets.amemgym.state_trajectory.stage import evolve_state
 from tests import scenario
 from tests.coroutines import run
 from tests.scenario import DIET, EVENINGS, GOAL

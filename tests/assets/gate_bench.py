@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from assets.gate import Attempt, Gate, Trial, pass_gate
+from assets.recipe.asset.gate_policy import GatePolicy
+
+from assets.llm.gate import Attempt, Gate, Trial, pass_gate
 from assets.records.gate import GateRecord
-from assets.records.gate_policy import GatePolicy
 from tests.coroutines import run
 from tests.small import small_recipe
 

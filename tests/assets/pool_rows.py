@@ -6,8 +6,8 @@ import ast
 import json
 from typing import cast
 
-from assets.pool.generate import DEFAULT_PATH, Row
-from assets.records.persona import LIST_COLUMNS, PERSONA_COLUMNS
+from assets.amemgym.records.persona import LIST_COLUMNS, PERSONA_COLUMNS
+from tests.support.persona_pool.generate import DEFAULT_PATH, Row
 
 LISTS, HOBBIES = sorted(LIST_COLUMNS), "hobbies_and_interests_list"
 PROSE = [column for column in PERSONA_COLUMNS[1:13] if column not in LISTS]

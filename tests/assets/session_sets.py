@@ -3,12 +3,13 @@
 import json
 from typing import Any
 
-from assets.ports import ModelRequest
-from assets.records.event import Event, EventSet, PeriodEvents
-from assets.records.gate_policy import GatePolicy
-from assets.records.recipe import MAX_STATES_PER_QUERY
-from assets.records.session import SessionSet
-from assets.session_queries import write_sessions
+from assets.recipe.asset.gate_policy import GatePolicy
+from assets.recipe.asset.recipe import MAX_STATES_PER_QUERY
+
+from assets.amemgym.records.event import Event, EventSet, PeriodEvents
+from assets.amemgym.records.session import SessionSet
+from assets.amemgym.session_queries.stage import write_sessions
+from assets.llm.ports import ModelRequest
 from tests import scenario
 from tests.coroutines import run
 from tests.honest import Answer, honest, material

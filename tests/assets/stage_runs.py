@@ -4,12 +4,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-from assets.line import StageResult
-from assets.ports import ModelRequest
+from assets.engine.run_context import Workshop
+from assets.engine.stage import Stage
+from assets.engine.stage_runner import StageResult
+from assets.llm.ports import ModelRequest
 from assets.records.base import StageName
 from assets.records.failure import Failure
-from assets.stage_kind import Stage
-from assets.workshop import Workshop
 from tests.honest import Answer, honest
 from tests.scripted import Script, ScriptedModel, reply
 from tests.small import small_recipe

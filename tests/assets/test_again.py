@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from assets.recipe.asset.recipe import Recipe
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.line import StageResult
-from assets.questions import QUESTIONS
+from assets.amemgym.questions import QUESTIONS
+from assets.amemgym.state_schema import STATE_SCHEMA
+from assets.amemgym.user_profiles import USER_PROFILES
+from assets.engine.stage_runner import StageResult
 from assets.records.base import StageName, UserRecord
-from assets.records.recipe import Recipe
-from assets.state_schema import STATE_SCHEMA
-from assets.user_profiles import USER_PROFILES
 from tests.scripted import ScriptedModel
 from tests.small import persona, small_recipe
 from tests.workshops import MemoryWork, materialized, workshop

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from assets.ports import ModelRequest
+from assets.llm.ports import ModelRequest
 from assets.records.failure import UserFailed
 from tests import scenario
 from tests.assets.answer_sets import CHECK, CHOOSE, DRAFT, REFINE, of_first, written

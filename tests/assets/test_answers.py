@@ -8,8 +8,8 @@ from dateutil.relativedelta import relativedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.answers import write_answers
-from assets.variants import lived, variants_of
+from assets.amemgym.answers.stage import write_answers
+from assets.amemgym.answers.variants import lived, variants_of
 from tests import scenario
 from tests.assets.answer_sets import DRAFT, FIRST_QUESTION, REFINE, of_first, written
 from tests.coroutines import run

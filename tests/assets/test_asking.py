@@ -4,17 +4,17 @@ import json
 from dataclasses import replace
 
 import pytest
+from assets.recipe.asset.recipe import GatePolicy
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from assets.asking import Unusable, ask, extract_json
-from assets.metering import Meter, MeteredModel
-from assets.ports import CallLabels, ModelReply
+from assets.llm.ports import CallLabels, ModelReply
+from assets.llm.reply_schema import shape_of
+from assets.llm.structured_output import Unusable, ask, extract_json
+from assets.llm.usage_meter import Meter, MeteredModel
 from assets.records.base import Text
 from assets.records.failure import UserFailed
-from assets.records.recipe import GatePolicy
-from assets.shapes import shape_of
 from tests.coroutines import run
 from tests.scripted import Reply, ScriptedModel, asking, reply
 from tests.small import small_recipe

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.audit_rates import GateCalls, gate_error_rates, recovery_rates
-from assets.records.audit import Decoy, Judgement, UserAudit
+from assets.amemgym.audits.rates import GateCalls, gate_error_rates, recovery_rates
+from assets.amemgym.records.audit import Decoy, Judgement, UserAudit
 from assets.records.gate import GateName, GateRecord
-from assets.user_share import Outcome, share_by_user
+from assets.reporting.user_share import Outcome, share_by_user
 
 
 def decoy(kind: str, *, right: bool, accepted: bool, gate: GateName = "exposure", readings: int = 1) -> Decoy:

@@ -4,10 +4,10 @@ from collections import Counter
 
 import pytest
 
-from assets.answers import write_answers
-from assets.audits import audit_user
-from assets.ports import ModelRequest
-from assets.records.audit import Judgement, UserAudit
+from assets.amemgym.answers.stage import write_answers
+from assets.amemgym.audits.stage import audit_user
+from assets.amemgym.records.audit import Judgement, UserAudit
+from assets.llm.ports import ModelRequest
 from assets.records.failure import UserFailed
 from tests import scenario
 from tests.assets.audited import CHOOSE, answered, audited, recipe, sessions

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.chance import Chance
+from assets.engine.seeded_random import Chance
 
 
 def test_draws_never_change_from_version_to_version() -> None:

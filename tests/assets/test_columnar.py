@@ -10,19 +10,19 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from assets.recipe.asset.recipe import Recipe
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from assets import records
+from assets.amemgym.records.question import Question, QuestionSet, RequiredInfo
+from assets.amemgym.records.session import ChatMessage, Session
+from assets.amemgym.records.trajectory import StateTrajectory, StateUpdate, TrajectoryPeriod
 from assets.records.base import Name, Record
 from assets.records.columnar import arrow_schema, columns_of, from_table, rows_of, to_table
 from assets.records.failure import Failure
 from assets.records.gate import GateRecord
-from assets.records.question import Question, QuestionSet, RequiredInfo
-from assets.records.recipe import Recipe
-from assets.records.session import ChatMessage, Session
-from assets.records.trajectory import StateTrajectory, StateUpdate, TrajectoryPeriod
 
 
 def all_records() -> list[type[Record]]:

@@ -6,13 +6,13 @@ from collections import Counter
 from functools import partial
 
 import pytest
+from assets.recipe.asset.gate_policy import GatePolicy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from assets.ports import ModelRequest
-from assets.records.gate_policy import GatePolicy
-from assets.trajectory_quality import golden_change_share
+from assets.amemgym.state_trajectory.quality import golden_change_share
+from assets.llm.ports import ModelRequest
 from tests import scenario
 from tests.assets.evolved_states import FIRST, INITIAL, SECOND, STORY, UPDATE, evolved, moved
 from tests.honest import material, update

@@ -3,9 +3,9 @@
 import json
 from collections import Counter
 
-from assets.answers import write_answers
-from assets.audits import audit_user
-from assets.ports import ModelRequest
+from assets.amemgym.answers.stage import write_answers
+from assets.amemgym.audits.stage import audit_user
+from assets.llm.ports import ModelRequest
 from tests import scenario
 from tests.assets.audited import CHECK, CHOOSE, EXPOSURE, answered, audited, recipe, sessions
 from tests.coroutines import run

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from assets.records.episode import Episode
-from assets.records.trajectory import StateTrajectory, StateUpdate
+from assets.amemgym.records.episode import Episode
+from assets.amemgym.records.trajectory import StateTrajectory, StateUpdate
 from tests import scenario
 from tests.assets.defects import Defect
 from tests.scenario import CHOICES, DIET, EVENINGS, GOAL, varied

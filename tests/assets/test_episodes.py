@@ -2,12 +2,12 @@
 
 import pytest
 
-from assets.episodes import join_episode
-from assets.records.answer import AnswerSet
-from assets.records.audit import UserAudit
-from assets.records.episode import Episode
+from assets.amemgym.episodes import join_episode
+from assets.amemgym.records.answer import AnswerSet
+from assets.amemgym.records.audit import UserAudit
+from assets.amemgym.records.episode import Episode
+from assets.amemgym.records.session import PeriodSessions, SessionSet
 from assets.records.failure import UserFailed
-from assets.records.session import PeriodSessions, SessionSet
 from tests import scenario
 from tests.coroutines import run
 from tests.scripted import ScriptedModel

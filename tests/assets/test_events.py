@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from assets.events import elaborate_events
-from assets.ports import ModelRequest
-from assets.records.event import Event, EventSet
+from assets.amemgym.events import elaborate_events
+from assets.amemgym.records.event import Event, EventSet
+from assets.llm.ports import ModelRequest
 from assets.records.failure import UserFailed
 from tests import scenario
 from tests.coroutines import run

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from assets.ports import ModelRequest
+from assets.llm.ports import ModelRequest
 from assets.records.failure import UserFailed
 from tests import scenario
 from tests.assets.session_sets import CHECK, FIRST, INITIAL, REFINE, UPDATE, of_period, part, queries, written

@@ -6,9 +6,9 @@ from typing import get_args
 import dagster as dg
 import pytest
 
-from assets.chain import STAGES
-from assets.face import MOST_COLUMNS, POSITION, GroupName, column_schema, group
+from assets.amemgym.pipeline import STAGES
 from assets.records.base import Record
+from assets.reporting.asset_description import MOST_COLUMNS, POSITION, GroupName, column_schema, group
 from pipelines.definitions import defs
 from pipelines.evaluation.records import Answer
 

@@ -1,11 +1,11 @@
 """A text passes when a reading recovers its target, else it is refined or written anew; what was tried is kept."""
 
 import pytest
+from assets.recipe.asset.gate_policy import GatePolicy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.records.failure import UserFailed
-from assets.records.gate_policy import GatePolicy
 from tests.assets.gate_bench import RIGHT, UNSURE, WRONG, Bench, passed, through
 
 

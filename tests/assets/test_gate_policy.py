@@ -1,8 +1,7 @@
 """A gate's policy is the paper's or one's own, and none that contradicts itself."""
 
 import pytest
-
-from assets.records.gate_policy import PAPER, GatePolicy
+from assets.recipe.asset.gate_policy import PAPER, GatePolicy
 
 
 def test_the_papers_policy_settles_what_makes_it_one_forced_choice() -> None:

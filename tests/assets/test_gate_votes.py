@@ -5,13 +5,13 @@ import math
 from dataclasses import dataclass
 
 import pytest
+from assets.recipe.asset.gate_policy import GatePolicy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.chance import Chance
-from assets.gate import Attempt, Gate, Trial, passes
+from assets.engine.seeded_random import Chance
+from assets.llm.gate import Attempt, Gate, Trial, passes
 from assets.records.failure import UserFailed
-from assets.records.gate_policy import GatePolicy
 from tests.assets.gate_bench import RIGHT, WRONG, Bench, passed, through
 from tests.coroutines import run
 from tests.small import small_recipe

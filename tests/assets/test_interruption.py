@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 import dagster as dg
 import pytest
 
-from assets.interruption import LANDING_SECONDS, stopping_with_the_run
-from assets.landing import landing
+from assets.engine.cancellation import LANDING_SECONDS, stopping_with_the_run
+from assets.engine.shielded_calls import landing
 from tests.coroutines import run
 
 

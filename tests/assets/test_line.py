@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from assets.ports import EndpointError, ModelRequest, StageProgress
-from assets.questions import QUESTIONS
-from assets.records.question import QuestionSet
-from assets.stage_kind import Stage
-from assets.user_profiles import USER_PROFILES
+from assets.amemgym.questions import QUESTIONS
+from assets.amemgym.records.question import QuestionSet
+from assets.amemgym.user_profiles import USER_PROFILES
+from assets.engine.stage import Stage
+from assets.llm.ports import EndpointError, ModelRequest, StageProgress
 from tests.assets.stage_runs import PROFILE, QUESTION, about, passed, positions, refusing
 from tests.coroutines import run
 from tests.honest import Answer

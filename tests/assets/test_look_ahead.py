@@ -3,9 +3,9 @@
 import asyncio
 from pathlib import Path
 
-from assets.questions import QUESTIONS
-from assets.user_profiles import USER_PROFILES
-from assets.workshop import Workshop
+from assets.amemgym.questions import QUESTIONS
+from assets.amemgym.user_profiles import USER_PROFILES
+from assets.engine.run_context import Workshop
 from tests.assets.stage_runs import PROFILE, QUESTION, refusing
 from tests.coroutines import run
 from tests.scripted import Script, ScriptedModel

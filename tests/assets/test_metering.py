@@ -1,7 +1,7 @@
 """Who took what: counts of one user's calls reach the asset that needs them, whenever it takes the work over."""
 
-from assets.metering import Meter, MeteredModel, UserWork
-from assets.ports import CallLabels, ModelReply, ModelRequest
+from assets.llm.ports import CallLabels, ModelReply, ModelRequest
+from assets.llm.usage_meter import Meter, MeteredModel, UserWork
 from assets.records.usage import Usage
 from prompts.template import Message
 from tests.coroutines import run

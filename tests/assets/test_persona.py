@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from assets.records.persona import PERSONA_COLUMNS, parse_list
+from assets.amemgym.records.persona import PERSONA_COLUMNS, parse_list
 from tests.small import persona, persona_row
 
 

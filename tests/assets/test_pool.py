@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from assets.pool.generate import DEFAULT_PATH, Row, generate_pool, write_pool
-from assets.pool.tables import DEGREES, all_hobbies, load_tables
-from assets.records.persona import PERSONA_COLUMNS
+from assets.amemgym.records.persona import PERSONA_COLUMNS
 from tests.assets.pool_rows import HOBBIES, LISTS, POOL, PROSE, age_of, entries_of, text_of
+from tests.support.persona_pool.generate import DEFAULT_PATH, Row, generate_pool, write_pool
+from tests.support.persona_pool.tables import DEGREES, all_hobbies, load_tables
 
 MARITAL = {"never_married", "married_present", "separated", "widowed", "divorced"}
 FIELDS = {"arts_humanities", "business", "education", "stem", "stem_related"}

@@ -7,11 +7,11 @@ from collections import Counter
 
 import pytest
 
-from assets.pool.chance import Chance
-from assets.pool.deck import Deck, allowed
-from assets.pool.prose import age_phrase, fill
-from assets.pool.tables import all_hobbies, load_tables
 from tests.assets.pool_rows import HOBBIES, POOL, PROSE, entries_of, text_of
+from tests.support.persona_pool.chance import Chance
+from tests.support.persona_pool.deck import Deck, allowed
+from tests.support.persona_pool.prose import age_phrase, fill
+from tests.support.persona_pool.tables import all_hobbies, load_tables
 
 OTHER_PRONOUNS = {
     "Female": {"he", "him", "his", "himself"},

@@ -3,9 +3,9 @@
 import threading
 from dataclasses import replace
 
-from assets.metering import Meter, UserWork
-from assets.ports import StageProgress
-from assets.progress import StageWatch, Steps, heartbeat, progress_line
+from assets.engine.progress import StageWatch, Steps, heartbeat, progress_line
+from assets.llm.ports import StageProgress
+from assets.llm.usage_meter import Meter, UserWork
 from assets.records.usage import Usage
 
 PROGRESS = StageProgress(stage="answers", unit="base", done=5, total=20, failed=1, calls=300, repeated=100, seconds=10.0)

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from assets.questions import draft_questions
+from assets.amemgym.questions import draft_questions
+from assets.amemgym.records.question import QuestionSet
 from assets.records.failure import UserFailed
-from assets.records.question import QuestionSet
 from tests import scenario
 from tests.coroutines import run
 from tests.scripted import Reply, ScriptedModel

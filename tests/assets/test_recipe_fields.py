@@ -5,11 +5,11 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from assets.recipe.asset.asset import check_again, flatten, recipe
+from assets.recipe.asset.config_schema import NOT_FOR_PEOPLE, RecipeField, recipe_fields
+from assets.recipe.asset.loading import RecipeError
+from assets.recipe.asset.recipe import Recipe
 
-from assets.recipe import check_again, flatten, recipe
-from assets.recipe_fields import NOT_FOR_PEOPLE, RecipeField, recipe_fields
-from assets.recipes import RecipeError
-from assets.records.recipe import Recipe
 from tests.small import small_recipe
 
 FIELDS = recipe_fields()

@@ -5,11 +5,11 @@ from datetime import date
 from typing import Any
 
 import pytest
+from assets.recipe.asset.loading import RecipeError, build_recipe, load_recipe, units, variants
+from assets.recipe.asset.recipe import Recipe
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.recipes import RecipeError, build_recipe, load_recipe, units, variants
-from assets.records.recipe import Recipe
 from tests.small import small_recipe
 
 

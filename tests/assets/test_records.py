@@ -5,11 +5,11 @@ from datetime import date
 import pytest
 from pydantic import ValidationError
 
-from assets.records.answer import AnswerChoice, QuestionAnswers
-from assets.records.question import Question, QuestionSet, RequiredInfo
-from assets.records.schema import SchemaQuestion, StateSchema, StateVariable
-from assets.records.session import PeriodSessions, Session
-from assets.records.trajectory import StateUpdate
+from assets.amemgym.records.answer import AnswerChoice, QuestionAnswers
+from assets.amemgym.records.question import Question, QuestionSet, RequiredInfo
+from assets.amemgym.records.schema import SchemaQuestion, StateSchema, StateVariable
+from assets.amemgym.records.session import PeriodSessions, Session
+from assets.amemgym.records.trajectory import StateUpdate
 from tests import scenario
 from tests.assets.defects import Defect
 from tests.scenario import DIET, varied

@@ -4,19 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from assets.answers import ANSWERS
-from assets.audits import AUDITS
-from assets.episodes import EPISODES
-from assets.events import EVENTS
-from assets.ports import ModelRequest
-from assets.questions import QUESTIONS
-from assets.records.episode import Episode
-from assets.records.profile import UserProfile
-from assets.records.question import QuestionSet
-from assets.session_queries import SESSION_QUERIES
-from assets.state_schema import STATE_SCHEMA
-from assets.state_trajectory import STATE_TRAJECTORY
-from assets.user_profiles import USER_PROFILES
+from assets.amemgym.answers.stage import ANSWERS
+from assets.amemgym.audits.stage import AUDITS
+from assets.amemgym.episodes import EPISODES
+from assets.amemgym.events import EVENTS
+from assets.amemgym.questions import QUESTIONS
+from assets.amemgym.records.episode import Episode
+from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.question import QuestionSet
+from assets.amemgym.session_queries.stage import SESSION_QUERIES
+from assets.amemgym.state_schema import STATE_SCHEMA
+from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
+from assets.amemgym.user_profiles import USER_PROFILES
+from assets.llm.ports import ModelRequest
 from tests.assets.stage_runs import PROFILE, QUESTION, failures, passed, positions, refusing
 from tests.honest import Answer, honest
 from tests.scripted import Script, reply

@@ -1,8 +1,8 @@
 """What it took to pass the gates, told by gate and by user."""
 
-from assets.records.answer import AnswerSet
+from assets.amemgym.records.answer import AnswerSet
 from assets.records.gate import GateRecord
-from assets.rewriting import Rewriting, gate_rows, rewritings
+from assets.reporting.gate_summary import Rewriting, gate_rows, rewritings
 from tests import gated, scenario
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from assets.recipe.asset.loading import RecipeError
+from assets.recipe.asset.recipe import PoolSpec
 
-from assets.recipes import RecipeError
-from assets.records.recipe import PoolSpec
-from assets.sampling import OWN_POOL, pool_digest, pool_files, sample_personas
+from assets.amemgym.personas.sampling import OWN_POOL, pool_digest, pool_files, sample_personas
 from tests.small import persona, persona_row, small_recipe
 
 Rows = Sequence[dict[str, object]]

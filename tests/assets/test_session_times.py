@@ -5,9 +5,9 @@ from datetime import date, time, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assets.records.trajectory import TrajectoryPeriod
-from assets.session_times import session_times
-from assets.state_trajectory import period_dates
+from assets.amemgym.records.trajectory import TrajectoryPeriod
+from assets.amemgym.session_queries.times import session_times
+from assets.amemgym.state_trajectory.stage import period_dates
 from tests.small import small_recipe
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
-from assets.shapes import NAME, TEXT, Part, Shape, among, keyed, many, number, one_of_each, shape_of, told_of
+from assets.llm.reply_schema import NAME, TEXT, Part, Shape, among, keyed, many, number, one_of_each, shape_of, told_of
 
 ODD = ["model_config", "a b", "变量", "class", "_x", "__init__", "given", "{a}", "f0", 'q"uote', ""]
 CHOICES = {name: ["low", "high"] for name in ODD}

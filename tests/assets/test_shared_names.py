@@ -1,10 +1,10 @@
 """What is shared names models and files, and tells nothing of where they lie."""
 
 import pytest
+from assets.recipe.asset.asset import resolve, stand_in
+from assets.recipe.asset.public_names import file_name, shared_model
+from assets.recipe.asset.recipe import Recipe
 
-from assets.recipe import resolve, stand_in
-from assets.records.recipe import Recipe
-from assets.shared_names import file_name, shared_model
 from dataset_card.card_recipe import model_names, shared_recipe
 from tests import gated, scenario
 from tests.scenario import varied

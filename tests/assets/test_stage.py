@@ -6,9 +6,9 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from assets.ports import EndpointError, ModelRequest
-from assets.stage import shortfall, told_in_one_sentence
-from assets.user_profiles import USER_PROFILES
+from assets.amemgym.user_profiles import USER_PROFILES
+from assets.engine.stage_asset import shortfall, told_in_one_sentence
+from assets.llm.ports import EndpointError, ModelRequest
 from tests.coroutines import run
 from tests.scripted import ScriptedModel, reply
 from tests.small import small_recipe

@@ -3,19 +3,19 @@
 from pathlib import Path
 from typing import Any
 
-from assets.events import EVENTS
-from assets.face import Face
-from assets.line import StageResult
-from assets.markdown import IN_PLACE
-from assets.metering import UserWork
-from assets.questions import QUESTIONS
+from assets.amemgym.events import EVENTS
+from assets.amemgym.questions import QUESTIONS
+from assets.amemgym.session_queries.stage import SESSION_QUERIES
+from assets.amemgym.state_schema import STATE_SCHEMA
+from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
+from assets.amemgym.user_profiles import USER_PROFILES
+from assets.engine.stage import Stage
+from assets.engine.stage_runner import StageResult
+from assets.llm.usage_meter import UserWork
 from assets.records.base import UserRecord
-from assets.session_queries import SESSION_QUERIES
-from assets.stage_kind import Stage
-from assets.stage_metadata import SURVEYED, first_records, stage_metadata
-from assets.state_schema import STATE_SCHEMA
-from assets.state_trajectory import STATE_TRAJECTORY
-from assets.user_profiles import USER_PROFILES
+from assets.reporting.asset_description import Face
+from assets.reporting.markdown import IN_PLACE
+from assets.reporting.materialization import SURVEYED, first_records, stage_metadata
 from tests.scripted import ScriptedModel, reply
 from tests.small import persona, small_recipe
 from tests.workshops import materialized, workshop

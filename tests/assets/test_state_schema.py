@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
+from assets.recipe.asset.recipe import Recipe
 
+from assets.amemgym.records.question import Question, QuestionSet, RequiredInfo
+from assets.amemgym.records.schema import StateSchema
+from assets.amemgym.state_schema import refine_schema
 from assets.records.failure import UserFailed
-from assets.records.question import Question, QuestionSet, RequiredInfo
-from assets.records.recipe import Recipe
-from assets.records.schema import StateSchema
-from assets.state_schema import refine_schema
 from tests import scenario
 from tests.coroutines import run
 from tests.honest import honest, material

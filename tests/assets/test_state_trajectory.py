@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assets.amemgym.state_trajectory.stage import period_dates
 from assets.records.failure import UserFailed
-from assets.state_trajectory import period_dates
 from tests import scenario
 from tests.assets.evolved_states import FIRST, INITIAL, SECOND, STORY, UPDATE, evolved, moved
 from tests.honest import material

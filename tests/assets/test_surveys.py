@@ -4,28 +4,28 @@ import base64
 import re
 import xml.etree.ElementTree as ElementTree
 
-from assets import surveys
-from assets.pictures import Stretch, life, stretches
-from assets.records.session import PeriodSessions, SessionSet
+from assets.amemgym import stage_summaries
+from assets.amemgym.records.session import PeriodSessions, SessionSet
+from assets.amemgym.trajectory_svg import Stretch, life, stretches
 from tests import scenario
 from tests.scenario import DIET, EVENINGS, GOAL
 
 
 def test_a_histogram_shows_ends_shape_and_mean() -> None:
-    assert surveys.histogram([1, 1, 1, 1, 3], unit="words") == "1 █\N{FIGURE SPACE}▂ 3 words, mean 1.4"
-    assert surveys.histogram(range(1000), unit="words").count("█") == 12
-    assert surveys.histogram([], unit="words") == "none"
+    assert stage_summaries.histogram([1, 1, 1, 1, 3], unit="words") == "1 █\N{FIGURE SPACE}▂ 3 words, mean 1.4"
+    assert stage_summaries.histogram(range(1000), unit="words").count("█") == 12
+    assert stage_summaries.histogram([], unit="words") == "none"
 
 
 def test_sessions_are_counted_with_the_values_that_they_tell() -> None:
     periods = tuple(PeriodSessions(index=index, sessions=own) for index, own in enumerate(scenario.sessions()))
-    told = surveys.of_sessions([SessionSet(user_id="u", periods=periods, gate_records=())])
+    told = stage_summaries.of_sessions([SessionSet(user_id="u", periods=periods, gate_records=())])
     assert (told["sessions"], told["values_per_session"]) == (4, 1.5)
 
 
 def test_the_motion_of_states_and_the_balance_of_values_are_told() -> None:
-    moving = surveys.of_trajectories([scenario.trajectory()])
-    whole = surveys.of_episodes([scenario.episode()])
+    moving = stage_summaries.of_trajectories([scenario.trajectory()])
+    whole = stage_summaries.of_episodes([scenario.episode()])
     assert (moving["updates"], moving["updates_per_period"], moving["unmoved_variables"], moving["returns"]) == (3, 1.5, 0, 0)
     assert (whole["sessions"], whole["questions"], whole["golden_changes"]) == (4, 2, 0.75)
     balance = str(getattr(whole["value_balance"], "md_str", ""))
@@ -33,7 +33,12 @@ def test_the_motion_of_states_and_the_balance_of_values_are_told() -> None:
 
 
 def test_nobody_is_nothing_and_no_error() -> None:
-    for survey in (surveys.of_personas, surveys.of_trajectories, surveys.of_episodes, surveys.of_audits):
+    for survey in (
+        stage_summaries.of_personas,
+        stage_summaries.of_trajectories,
+        stage_summaries.of_episodes,
+        stage_summaries.of_audits,
+    ):
         assert survey([]) is not None
 
 

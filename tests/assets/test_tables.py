@@ -6,10 +6,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from assets.amemgym.records.rows import KEYS, TABLES, SessionRow, TableName
+from assets.amemgym.tables import failure_row, table_rows
 from assets.records.base import Record
 from assets.records.columnar import arrow_schema, from_table, to_table
-from assets.records.rows import KEYS, TABLES, SessionRow, TableName
-from assets.tables import failure_row, table_rows
 from tests import gated, scenario
 
 

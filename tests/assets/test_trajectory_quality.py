@@ -7,8 +7,8 @@ from dateutil.relativedelta import relativedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.records.trajectory import TrajectoryPeriod
-from assets.trajectory_quality import (
+from assets.amemgym.records.trajectory import TrajectoryPeriod
+from assets.amemgym.state_trajectory.quality import (
     PingPong,
     all_can_move,
     balance,

@@ -2,10 +2,10 @@
 
 import pytest
 
+from assets.amemgym.records.persona import Persona
+from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.user_profiles import complete_profile
 from assets.records.failure import UserFailed
-from assets.records.persona import Persona
-from assets.records.profile import UserProfile
-from assets.user_profiles import complete_profile
 from tests.coroutines import run
 from tests.honest import material
 from tests.scripted import Reply, ScriptedModel

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assets.voice import Voice
+from assets.amemgym.session_queries.style import Voice
 
 CHOICES = {"diet": ["eats_everything", "vegan"], "goal": ["first 5 km"]}
 

@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from rich.console import Console
 from rich.table import Table
 
-from assets.ports import ModelRequest
+from assets.llm.ports import ModelRequest
 from pipelines.embedded.bank import model_name
 from pipelines.home import home
 from pipelines.resources.call_cache import CachedModel, open_replies

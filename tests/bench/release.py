@@ -14,10 +14,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from assets.chain import STAGES
-from assets.kept import kept_rows
-from assets.ports import SnapshotRef
-from assets.recipes import load_recipe
+from assets.recipe.asset.loading import load_recipe
+
+from assets.amemgym.pipeline import STAGES
+from assets.engine.serialized_record import kept_rows
+from assets.llm.ports import SnapshotRef
 from assets.records.base import StageName, UserRecord
 from assets.records.report import QualityReport
 from dataset_card.finished_rows import FinishedRows

@@ -21,18 +21,18 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
+from assets.recipe.asset.asset import resolve
+from assets.recipe.asset.loading import load_recipe, units
 
-from assets.chain import STAGES
-from assets.desk import Desk
-from assets.kept import kept_rows
-from assets.metering import Meter
-from assets.personas import draw_unit
-from assets.ports import SnapshotRef
-from assets.recipe import resolve
-from assets.recipes import load_recipe, units
+from assets.amemgym.personas.stage import draw_unit
+from assets.amemgym.pipeline import STAGES
+from assets.amemgym.records.persona import PERSONA_COLUMNS, Persona
+from assets.engine.item_tasks import Desk
+from assets.engine.serialized_record import kept_rows
+from assets.engine.stage import Stage
+from assets.llm.ports import SnapshotRef
+from assets.llm.usage_meter import Meter
 from assets.records.base import StageName, UserRecord
-from assets.records.persona import PERSONA_COLUMNS, Persona
-from assets.stage_kind import Stage
 from pipelines.home import Home, home
 from pipelines.resources.snapshots import ParquetSnapshots
 from pipelines.resources.values import RecordValues

@@ -11,8 +11,8 @@ import pytest
 import uvicorn
 from playwright.sync_api import Browser, Page, expect
 
-from assets.records.answer import AnswerChoice
-from assets.records.episode import Episode
+from assets.amemgym.records.answer import AnswerChoice
+from assets.amemgym.records.episode import Episode
 from pipelines.annotation.folder import StudyFolder
 from pipelines.annotation.intake import take_in
 from pipelines.annotation.page import annotation_page

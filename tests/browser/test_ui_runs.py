@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from assets.sampling import OWN_POOL
+from assets.amemgym.personas.sampling import OWN_POOL
 from pipelines.embedded.provider_weather import Weather
 from tests.browser.lab import FAIR, Lab
 from tests.browser.pages import Visit, metadata, opened_markdown, outcome, start

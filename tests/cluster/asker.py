@@ -3,7 +3,7 @@
 import asyncio
 import sys
 
-from assets.ports import ModelReply
+from assets.llm.ports import ModelReply
 from pipelines.evaluation.models import open_models
 from pipelines.home import home
 from tests.pipelines.booked import call

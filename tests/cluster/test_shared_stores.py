@@ -10,7 +10,7 @@ from typing import Any
 import psycopg2
 import pytest
 
-from assets.ports import ModelReply
+from assets.llm.ports import ModelReply
 from pipelines.cluster.layout import Cluster
 from pipelines.cluster.postgres import open_postgres
 from pipelines.cluster.shares import fair_shares

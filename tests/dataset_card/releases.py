@@ -5,7 +5,7 @@ from typing import Any
 
 import duckdb
 
-from assets.audit_rates import GateErrorRate
+from assets.amemgym.audits.rates import GateErrorRate
 from assets.records.estimate import Estimate
 from assets.records.report import (
     CoverageLine,

@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
+from assets.recipe.asset.model_policy import Models, ModelSpec
 
-from assets.records.model_policy import Models, ModelSpec
-from assets.tokens import count_tokens
+from assets.llm.tokens import count_tokens
 from dataset_card.card_recipe import EMBEDDED_FAMILY
 from dataset_card.manifest import Usage
 from tests import gated, scenario

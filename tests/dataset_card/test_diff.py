@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.records.episode import Episode
+from assets.amemgym.records.episode import Episode
 from dataset_card.changes import changes_section, with_changes, without_changes
 from dataset_card.diff import DiffError, compare, read_side
 from dataset_card.diff_figures import drifts, report_figures

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from assets.amemgym.records.episode import Episode
 from assets.records.annotation import AnnotatorLine, StudyResult
-from assets.records.episode import Episode
 from assets.records.erratum import Erratum, Vote
 from assets.records.estimate import Estimate
 from dataset_card.annotations import STUDIES, studies_bytes

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from assets.chain import STAGES
-from assets.ports import SnapshotRef
-from assets.workshop import Workshop
+from assets.amemgym.pipeline import STAGES
+from assets.engine.run_context import Workshop
+from assets.llm.ports import SnapshotRef
 from dataset_card.finished_rows import FinishedRows
 from dataset_card.release import FINISHED
 from tests.scripted import Script, ScriptedModel, reply

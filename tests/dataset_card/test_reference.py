@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.records.episode import Episode
+from assets.amemgym.records.episode import Episode
 from dataset_card.reference import ReferenceError, from_reference, to_reference
 from tests import scenario
 from tests.dataset_card.expected import EXPECTED, put

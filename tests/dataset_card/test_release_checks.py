@@ -6,8 +6,8 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from assets.recipe.asset.partitions import VARIANT_PARTITIONS
 
-from assets.partitions import VARIANT_PARTITIONS
 from dataset_card.folder import Release, write_release
 from dataset_card.release_checks import card_problems, files_match_manifest, links_and_configurations_resolve
 from dataset_card.release_metadata import card_metadata, release_metadata

@@ -6,12 +6,12 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.parquet as pq
 import yaml
+from assets.recipe.asset.recipe import Recipe
 
+from assets.amemgym.records.episode import Episode
+from assets.amemgym.records.rows import TABLES
 from assets.records.base import Record
 from assets.records.columnar import from_table
-from assets.records.episode import Episode
-from assets.records.recipe import Recipe
-from assets.records.rows import TABLES
 from dataset_card.card_recipe import shared_recipe
 from dataset_card.folder import Release
 from dataset_card.manifest import read_manifest

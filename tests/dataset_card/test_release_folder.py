@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from assets.records.episode import Episode
-from assets.records.rows import TABLES
+from assets.amemgym.records.episode import Episode
+from assets.amemgym.records.rows import TABLES
 from dataset_card.folder import Release, ReleaseConflict, write_release
 from dataset_card.manifest import MANIFEST
 from dataset_card.problems import ReleaseError

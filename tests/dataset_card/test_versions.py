@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.records.episode import Episode
+from assets.amemgym.records.episode import Episode
 from dataset_card.changes import SECTION
 from dataset_card.folder import ReleaseConflict, write_release
 from dataset_card.problems import ReleaseError

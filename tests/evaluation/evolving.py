@@ -6,8 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from assets.ports import LanguageModel, ModelRequest
-from assets.records.recipe import Budget
+from assets.recipe.asset.recipe import Budget
+
+from assets.llm.ports import LanguageModel, ModelRequest
 from pipelines.evaluation.evolution.command import carry_on
 from pipelines.evaluation.evolution.lives import Evolution
 from pipelines.evaluation.evolution.plan import EvolutionPlan, evolution_manifest

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from assets.ports import EndpointError, LanguageModel, ModelReply, ModelRequest, Vector
-from assets.records.episode import Episode
-from assets.records.recipe import Budget
+from assets.recipe.asset.recipe import Budget
+
+from assets.amemgym.records.episode import Episode
+from assets.llm.ports import EndpointError, LanguageModel, ModelReply, ModelRequest, Vector
 from pipelines.evaluation.assistant import Tools
 from pipelines.evaluation.dataset import UNKNOWN, Dataset, Rounds
 from pipelines.evaluation.folder import FinishedRun, RunFolder

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from assets.ports import ModelRequest
+from assets.llm.ports import ModelRequest
 from pipelines.evaluation.assistant import Assistant, Observer, Question
 from pipelines.evaluation.assistants.chat import fit
 from pipelines.evaluation.assistants.registry import configurations, make_assistant

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from assets.ports import EndpointError
+from assets.llm.ports import EndpointError
 from pipelines.embedded.bank import model_name
 from pipelines.embedded.embeddings import embedding
 from pipelines.resources.embedded import embedded_settings

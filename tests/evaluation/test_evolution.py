@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assets.ports import EndpointError, ModelRequest
+from assets.llm.ports import EndpointError, ModelRequest
 from pipelines.evaluation.evolution.feedback import letter
 from pipelines.evaluation.evolution.records import PolicyStep
 from pipelines.evaluation.evolution.results import FinishedEvolution

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assets.intervals import Sample, Tallies, share
+from assets.reporting.intervals import Sample, Tallies, share
 from pipelines.evaluation.intervals import Paired, paired
 
 OVERALL = share("right", "scored")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assets.ports import EndpointError
+from assets.llm.ports import EndpointError
 from pipelines.evaluation.folder import LATENCY, read_run
 from pipelines.evaluation.problems import EvaluationError
 from pipelines.evaluation.records import AssistantSpec

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assets.ports import EndpointError, ModelReply, ModelRequest
+from assets.llm.ports import EndpointError, ModelReply, ModelRequest
 from pipelines.evaluation.assistants import registry
 from pipelines.evaluation.assistants.native import NativeAssistant
 from pipelines.evaluation.forecast import forecast

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 import pytest
+from assets.recipe.asset.recipe import Recipe
 
-from assets.ports import ModelRequest
-from assets.records.recipe import Recipe
+from assets.llm.ports import ModelRequest
 from pipelines.evaluation.results import fidelity_of
 from pipelines.evaluation.simulator import Scene, Spoken, breach, next_message
 from prompts.template import Message

@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from assets.recipe.asset.recipe import Budget
 
-from assets.ports import BudgetReached, ModelReply, ModelRequest
-from assets.records.recipe import Budget
+from assets.llm.ports import BudgetReached, ModelReply, ModelRequest
 from assets.records.usage import Usage
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.forecast import forecast

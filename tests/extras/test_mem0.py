@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from assets.ports import EndpointError, ModelRequest
+from assets.llm.ports import EndpointError, ModelRequest
 from pipelines.cli.main import app
 from pipelines.embedded.bank import model_name
 from pipelines.evaluation.assistant import Assistant, Observer, Question

@@ -8,8 +8,8 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from assets.amemgym.records.episode import Episode
 from assets.records.columnar import arrow_schema, from_table
-from assets.records.episode import Episode
 from dataset_card.hub import Hub
 from dataset_card.hub_read import Reader
 from dataset_card.hub_record import ReleaseRecords

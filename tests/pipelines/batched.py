@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+from assets.recipe.asset.model_policy import Transport
+from assets.recipe.asset.recipe import Recipe
 
-from assets.chain import STAGES
-from assets.ports import ModelRequest, SnapshotRef
+from assets.amemgym.pipeline import STAGES
+from assets.engine.run_context import Workshop
+from assets.llm.ports import ModelRequest, SnapshotRef
 from assets.records.base import StageName
-from assets.records.model_policy import Transport
-from assets.records.recipe import Recipe
-from assets.workshop import Workshop
 from pipelines.embedded.bank import model_name
 from pipelines.resources.batch import BatchedModel
 from pipelines.resources.batch_book import BatchBook

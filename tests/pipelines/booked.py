@@ -6,8 +6,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from assets.ports import CallLabels, EndpointError, LanguageModel, ModelReply, ModelRequest
-from assets.records.recipe import Budget, Recipe
+from assets.recipe.asset.recipe import Budget, Recipe
+
+from assets.llm.ports import CallLabels, EndpointError, LanguageModel, ModelReply, ModelRequest
 from pipelines.resources.budget import BudgetedModel, Purse, till_for
 from pipelines.resources.call_cache import CachedModel, open_replies
 from pipelines.resources.ledger import Ledger

@@ -8,9 +8,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from assets.kept import kept_rows
-from assets.ports import SnapshotRef
-from assets.records.question import Question, QuestionSet
+from assets.amemgym.records.question import Question, QuestionSet
+from assets.engine.serialized_record import kept_rows
+from assets.llm.ports import SnapshotRef
 from dataset_card.folder import ReleaseConflict
 from dataset_card.problems import ReleaseError
 from dataset_card.shelf import FolderShelf, Shelf, find_release

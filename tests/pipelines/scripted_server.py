@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from assets.ports import CallLabels, ModelRequest
+from assets.llm.ports import CallLabels, ModelRequest
 from pipelines.resources.endpoint_settings import EndpointSettings
 from prompts.template import Message
 

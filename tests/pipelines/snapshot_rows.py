@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from assets.kept import Kept, kept, kept_rows
-from assets.ports import SnapshotRef
+from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.question import Question, QuestionSet, RequiredInfo
+from assets.engine.serialized_record import Kept, kept, kept_rows
+from assets.llm.ports import SnapshotRef
 from assets.records.base import UserRecord
 from assets.records.failure import Failure
-from assets.records.profile import UserProfile
-from assets.records.question import Question, QuestionSet, RequiredInfo
 from pipelines.resources.places import Folder
 from pipelines.resources.snapshots import ParquetSnapshots
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import openai
 import pytest
+from assets.recipe.asset.model_policy import Models, ModelSpec
+from assets.recipe.asset.recipe import Recipe
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from assets.ports import EndpointError, ModelReply
-from assets.records.model_policy import Models, ModelSpec
-from assets.records.recipe import Recipe
+from assets.llm.ports import EndpointError, ModelReply
 from pipelines.embedded.app import create_app
 from pipelines.embedded.provider import simulate
 from pipelines.embedded.provider_exchange import ask, drop, error_answer, read, tell

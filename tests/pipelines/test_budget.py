@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from assets.recipe.asset.loading import RecipeError, build_recipe
+from assets.recipe.asset.recipe import Budget
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assets.ports import BudgetReached, EndpointError, ModelReply
-from assets.recipes import RecipeError, build_recipe
-from assets.records.recipe import Budget
+from assets.llm.ports import BudgetReached, EndpointError, ModelReply
 from pipelines.resources.budget import exhausted
 from pipelines.resources.databases import StoreError
 from pipelines.resources.ledger import Spent

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assets.ports import CallLabels, EndpointError, ModelReply, ModelRequest
+from assets.llm.ports import CallLabels, EndpointError, ModelReply, ModelRequest
 from pipelines.resources.call_cache import CachedModel, CacheMode, open_replies, request_key
 from pipelines.resources.keyed_store import KeyedStore
 from prompts.template import Message

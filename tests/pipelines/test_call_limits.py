@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.ports import ModelReply
+from assets.llm.ports import ModelReply
 from pipelines.resources.breaker import WINDOW, Breaker, Halt
 from pipelines.resources.dialect import can_be_strict
 from pipelines.resources.limits import AdaptiveLimit

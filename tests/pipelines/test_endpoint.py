@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from assets.ports import CallLabels, EndpointError, ModelReply
+from assets.llm.ports import CallLabels, EndpointError, ModelReply
 from pipelines.resources.endpoint import Endpoint
 from pipelines.resources.endpoint_settings import EndpointSettings
 from tests.pipelines.scripted_server import (

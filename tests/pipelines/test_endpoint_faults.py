@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from assets.ports import EndpointError, ModelReply
+from assets.llm.ports import EndpointError, ModelReply
 from pipelines.resources.endpoint import Endpoint
 from pipelines.resources.endpoint_settings import EndpointSettings
 from tests.pipelines.scripted_server import (

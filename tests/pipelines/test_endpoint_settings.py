@@ -2,7 +2,7 @@
 
 import pytest
 
-from assets.ports import EndpointError
+from assets.llm.ports import EndpointError
 from pipelines.resources.endpoint_settings import EndpointSettings
 
 

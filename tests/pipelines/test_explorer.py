@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from assets.kept import kept_rows
+from assets.engine.serialized_record import kept_rows
 from pipelines.resources.explorer import views, write_explorer
 from pipelines.resources.snapshots import ParquetSnapshots
 from tests.pipelines.snapshot_rows import profile, write

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from assets.sampling import OWN_POOL
+from assets.amemgym.personas.sampling import OWN_POOL
 from dataset_card.reference import read_data_json
 from dataset_card.verify import verify_release
 from tests.commands import amemgym, finish

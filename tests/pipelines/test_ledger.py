@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import BaseModel
 
-from assets.asking import ask
-from assets.metering import Meter, MeteredModel
-from assets.ports import CallLabels, ModelReply
+from assets.llm.ports import CallLabels, ModelReply
+from assets.llm.structured_output import ask
+from assets.llm.usage_meter import Meter, MeteredModel
 from pipelines.resources.ledger import COLUMNS, Ledger
 from pipelines.resources.ledger_reports import Grouping, Line, dollars, export, summary
 from pipelines.resources.reply import read_reply

@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Sequence
 
 import pytest
+from assets.recipe.asset.loading import load_recipe
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assets.chain import STAGES as CHAIN
-from assets.recipes import load_recipe
+from assets.amemgym.pipeline import STAGES as CHAIN
 from pipelines.planning.basis import basis_for
 from pipelines.planning.defaults import load_defaults
 from pipelines.planning.forecast import NO_MARGIN, Basis, Forecast, Terms, forecast

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from assets.ports import CallLabels, LanguageModel, ModelReply
-from assets.records.recipe import Recipe
+from assets.recipe.asset.recipe import Recipe
+
+from assets.llm.ports import CallLabels, LanguageModel, ModelReply
 from pipelines.planning.basis import basis_for
 from pipelines.planning.forecast import NO_MARGIN, Basis
 from pipelines.planning.observed import Use, observed_runs

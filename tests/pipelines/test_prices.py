@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from genai_prices import data_snapshot
 
-from assets.ports import EndpointError
+from assets.llm.ports import EndpointError
 from pipelines.embedded.bank import model_name
 from pipelines.resources.prices import OwnPrice, Price, Prices, Tokens, read_prices
 

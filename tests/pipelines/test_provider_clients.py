@@ -10,7 +10,7 @@ from typing import get_type_hints
 import httpx2
 import pytest
 
-from assets.ports import ModelReply, SnapshotRef
+from assets.llm.ports import ModelReply, SnapshotRef
 from assets.records.base import StageName
 from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name

@@ -28,7 +28,7 @@ def test_nobody_is_asked_again_while_another_run_is_unfinished() -> None:
 
 
 def test_the_launchpad_is_told_what_differs_from_the_file_and_nothing_else() -> None:
-    from assets.recipes import load_recipe
+    from assets.recipe.asset.loading import load_recipe
 
     demo = load_recipe("demo")
     changed = load_recipe("demo", {"num_users": 2, "models.judge.temperature": None, "again.u.answers": 1})

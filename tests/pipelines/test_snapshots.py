@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assets.ports import SnapshotRef
-from assets.records.profile import UserProfile
-from assets.records.question import QuestionSet
+from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.question import QuestionSet
+from assets.llm.ports import SnapshotRef
 from pipelines.resources.places import HOST
 from pipelines.resources.snapshots import ParquetSnapshots, SnapshotError
 from tests.pipelines.snapshot_rows import FAILURE, folder_of, profile, questions, rows, write
@@ -154,8 +154,8 @@ def test_leftovers_of_the_dead_are_cleared_and_the_living_left_alone(store: Parq
     script = """
 import os, sys, signal
 from pathlib import Path
-from assets.kept import kept
-from assets.records.question import QuestionSet
+from assets.engine.serialized_record import kept
+from assets.amemgym.records.question import QuestionSet
 from pipelines.resources.snapshots import ParquetSnapshots
 writer = ParquetSnapshots(Path(sys.argv[1])).writer("questions", unit="demo")
 writer.add("questions", [(0, kept(QuestionSet(user_id="u", questions=())))])

@@ -5,11 +5,11 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from assets.recipe.asset.asset import recipe
 from dagster._core.definitions.data_version import CachingStaleStatusResolver, StaleStatus
 from dagster._core.loader import LoadingContextForTest
 
-from assets.personas import personas
-from assets.recipe import recipe
+from assets.amemgym.personas.stage import personas
 from pipelines.resources.values import RecordValues
 from tests.scripted import ScriptedModel
 from tests.workshops import workshop
@@ -61,7 +61,7 @@ def test_a_higher_budget_makes_nothing_out_of_date(definitions: dg.Definitions) 
 
 
 def test_the_recipe_file_and_a_stages_prompts_and_logic_are_code_versions() -> None:
-    from assets.chain import STAGES
+    from assets.amemgym.pipeline import STAGES
     from pipelines.definitions import defs
 
     graph = defs.get_repository_def().asset_graph

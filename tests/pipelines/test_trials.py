@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from assets.ports import ModelRequest
-from assets.questions import QUESTIONS
+from assets.amemgym.questions import QUESTIONS
+from assets.amemgym.user_profiles import USER_PROFILES
+from assets.llm.ports import ModelRequest
 from assets.records.base import UserRecord
-from assets.user_profiles import USER_PROFILES
 from pipelines.trials.judging import judge_cases, load_cases
 from pipelines.trials.trial import Side, Trial, run_trial
 from prompts.catalogue import load_prompt, on_trial

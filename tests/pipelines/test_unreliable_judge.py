@@ -7,27 +7,27 @@ from statistics import mean
 from typing import cast
 
 import pytest
+from assets.recipe.asset.gate_policy import GatePolicy
+from assets.recipe.asset.recipe import Recipe
 
-from assets.answers import ANSWERS
-from assets.audit_rates import GateErrorRate, gate_error_rates, recovery_rates
-from assets.audits import AUDITS, audit_user
-from assets.events import EVENTS
-from assets.questions import QUESTIONS
-from assets.records.answer import AnswerSet
-from assets.records.audit import Decoy, UserAudit
+from assets.amemgym.answers.stage import ANSWERS
+from assets.amemgym.audits.rates import GateErrorRate, gate_error_rates, recovery_rates
+from assets.amemgym.audits.stage import AUDITS, audit_user
+from assets.amemgym.events import EVENTS
+from assets.amemgym.questions import QUESTIONS
+from assets.amemgym.records.answer import AnswerSet
+from assets.amemgym.records.audit import Decoy, UserAudit
+from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.schema import StateSchema
+from assets.amemgym.records.session import SessionSet
+from assets.amemgym.records.trajectory import StateTrajectory
+from assets.amemgym.session_queries.stage import SESSION_QUERIES
+from assets.amemgym.state_schema import STATE_SCHEMA
+from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
+from assets.amemgym.user_profiles import USER_PROFILES
+from assets.engine.run_context import Workshop
 from assets.records.estimate import Estimate
-from assets.records.gate_policy import GatePolicy
-from assets.records.profile import UserProfile
-from assets.records.recipe import Recipe
-from assets.records.schema import StateSchema
-from assets.records.session import SessionSet
-from assets.records.trajectory import StateTrajectory
-from assets.session_queries import SESSION_QUERIES
-from assets.state_schema import STATE_SCHEMA
-from assets.state_trajectory import STATE_TRAJECTORY
-from assets.user_profiles import USER_PROFILES
-from assets.user_share import Outcome, share_by_user
-from assets.workshop import Workshop
+from assets.reporting.user_share import Outcome, share_by_user
 from pipelines.embedded.bank import model_name
 from pipelines.embedded.provider_weather import Weather
 from pipelines.resources.snapshots import ParquetSnapshots

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from assets.recipe.asset.gate_policy import GatePolicy
 from scipy import special  # pyright: ignore[reportMissingTypeStubs]
 
-from assets.ports import ModelReply, ModelRequest
-from assets.records.gate_policy import GatePolicy
+from assets.llm.ports import ModelReply, ModelRequest
 from pipelines.embedded.program import answer
 from pipelines.embedded.provider_damage import Damage, task_of
 from pipelines.embedded.provider_weather import Log, Weather

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Sequence
 
-from assets.chance import Chance
-from assets.records.answer import AnswerChoice
-from assets.records.audit import Judgement, Probe, UserAudit
-from assets.records.episode import Episode, EpisodeQuestion
+from assets.amemgym.records.answer import AnswerChoice
+from assets.amemgym.records.audit import Judgement, Probe, UserAudit
+from assets.amemgym.records.episode import Episode, EpisodeQuestion
+from assets.engine.seeded_random import Chance
 from tests import scenario
 from tests.scenario import varied
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-from assets.records.event import Event
+from assets.amemgym.records.event import Event
 from tests.validation import spoiling
 from tests.validation.spoiling import Defect, Spoil, at, changed, doubled, edited, lacking, later, swapped
 from tests.validation.world import world

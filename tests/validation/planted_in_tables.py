@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from assets.tables import failure_row
+from assets.amemgym.tables import failure_row
 from tests import gated
 from tests.validation.spoiling import Defect, Spoil, at, changed, lacking, spoiled, twice
 from tests.validation.world import world

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
-from assets.records.audit import UserAudit
-from assets.records.episode import Episode
+from assets.recipe.asset.recipe import Recipe
+
+from assets.amemgym.records.audit import UserAudit
+from assets.amemgym.records.episode import Episode
 from assets.records.failure import Failure
-from assets.records.recipe import Recipe
 from assets.records.report import QualityReport, WallLine
 from validation.finished import FinishedUser
 from validation.report import Additions, Survey

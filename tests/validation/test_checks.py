@@ -6,15 +6,15 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from assets.recipe.asset.partitions import UNIT_PARTITIONS, VARIANT_PARTITIONS
+from assets.recipe.asset.recipe import Recipe
 
-from assets.kept import kept_rows
-from assets.line import PERSONAS
-from assets.partitions import UNIT_PARTITIONS, VARIANT_PARTITIONS
-from assets.ports import SnapshotRef
+from assets.amemgym.records.persona import Persona
+from assets.amemgym.records.rows import TABLES
+from assets.engine.serialized_record import kept_rows
+from assets.engine.stage_runner import PERSONAS
+from assets.llm.ports import SnapshotRef
 from assets.records.expectation import ColumnLine
-from assets.records.persona import Persona
-from assets.records.recipe import Recipe
-from assets.records.rows import TABLES
 from pipelines.resources.values import RecordValues
 from tests.scripted import ScriptedModel
 from tests.small import persona, small_recipe

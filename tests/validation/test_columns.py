@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 import pandas as pd
 
+from assets.amemgym.records.rows import TableName
 from assets.records.base import Record
-from assets.records.rows import TableName
 from tests.validation.spoiling import at
 from tests.validation.world import world
 from validation.columns import ColumnLook, lines_of

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from assets.recipe.asset.recipe import Recipe
+from assets.recipe.asset.report_policy import DiversityPolicy
 
-from assets.ports import BudgetReached, EndpointError, Vector
-from assets.records.persona import Persona
-from assets.records.recipe import Recipe
-from assets.records.report_policy import DiversityPolicy
+from assets.amemgym.personas.sampling import pool_counts
+from assets.amemgym.records.persona import Persona
+from assets.llm.ports import BudgetReached, EndpointError, Vector
 from assets.records.variety import CoverageLine, Diversity
-from assets.sampling import pool_counts
 from tests import scenario
 from tests.coroutines import run
 from tests.small import persona, persona_row

@@ -7,10 +7,10 @@ from typing import Any, cast, get_args
 
 import pytest
 
-from assets.chain import STAGES
-from assets.kept import kept_rows
+from assets.amemgym.pipeline import STAGES
+from assets.amemgym.records.rows import TABLES, TableName
+from assets.engine.serialized_record import kept_rows
 from assets.records.base import StageName
-from assets.records.rows import TABLES, TableName
 from pipelines.resources.snapshots import ParquetSnapshots, SnapshotError
 from tests.validation.planted_in_answers import IN_ANSWERS
 from tests.validation.planted_in_lives import IN_LIVES

@@ -6,11 +6,11 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from assets.chain import STAGES
-from assets.ports import SnapshotRef
-from assets.records.audit import Judgement, UserAudit
+from assets.amemgym.pipeline import STAGES
+from assets.amemgym.records.audit import Judgement, UserAudit
+from assets.engine.run_context import Workshop
+from assets.llm.ports import SnapshotRef
 from assets.records.report import QualityReport
-from assets.workshop import Workshop
 from tests import scenario
 from tests.coroutines import run
 from tests.scenario import USER_ID, varied

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
+from assets.recipe.asset.recipe import PoolSpec, Recipe
 
-from assets.records.recipe import PoolSpec, Recipe
-from assets.sampling import pool_digest
+from assets.amemgym.personas.sampling import pool_digest
 from tests import scenario
 from validation.recipe_checks import pool_is_unchanged
 

@@ -1,11 +1,11 @@
 """How rules are applied, and what they say of a set."""
 
 import pytest
+from assets.recipe.asset.recipe import Recipe
 
+from assets.amemgym.records.persona import Persona
+from assets.llm.text_matching import alike, spells
 from assets.records.base import StageName, UserRecord
-from assets.records.persona import Persona
-from assets.records.recipe import Recipe
-from assets.wording import alike, spells
 from tests import scenario
 from tests.small import persona
 from tests.validation.spoiling import at

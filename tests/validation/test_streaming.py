@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 import numpy as np
 import pytest
 
-from assets.chain import STAGES
-from assets.intervals import Sample, Tallies
-from assets.kept import Kept
-from assets.ports import SnapshotRef
+from assets.amemgym.pipeline import STAGES
+from assets.engine.serialized_record import Kept
+from assets.llm.ports import SnapshotRef
 from assets.records.base import StageName, UserRecord
+from assets.reporting.intervals import Sample, Tallies
 from dataset_card.finished_rows import FinishedRows
 from dataset_card.release import FINISHED
 from pipelines.resources.snapshots import ParquetSnapshots

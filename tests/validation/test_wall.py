@@ -3,14 +3,14 @@
 from collections.abc import Callable, Sequence
 
 import pytest
+from assets.recipe.asset.recipe import Recipe
+from assets.recipe.asset.report_policy import WallPolicy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assets.records.audit import Probe, UserAudit
-from assets.records.episode import Episode, EpisodeQuestion
-from assets.records.recipe import Recipe
+from assets.amemgym.records.audit import Probe, UserAudit
+from assets.amemgym.records.episode import Episode, EpisodeQuestion
 from assets.records.report import WallLine
-from assets.records.report_policy import WallPolicy
 from tests import scenario
 from tests.scenario import varied
 from tests.validation.lives import OPTIONS, PERIODS, adding, audits, favourite, frozen, lives, moved, shortened

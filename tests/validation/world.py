@@ -7,17 +7,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from assets.chain import STAGES
-from assets.kept import kept_rows
-from assets.personas import draw_unit
-from assets.ports import ModelReply, ModelRequest, SnapshotRef
-from assets.recipes import load_recipe, units
+from assets.recipe.asset.loading import load_recipe, units
+from assets.recipe.asset.recipe import Recipe
+
+from assets.amemgym.personas.stage import draw_unit
+from assets.amemgym.pipeline import STAGES
+from assets.amemgym.records.rows import TableName
+from assets.engine.run_context import Workshop
+from assets.engine.serialized_record import kept_rows
+from assets.llm.ports import ModelReply, ModelRequest, SnapshotRef
 from assets.records.base import Record, StageName, UserRecord
 from assets.records.failure import Failure
 from assets.records.gate import GateRecord
-from assets.records.recipe import Recipe
-from assets.records.rows import TableName
-from assets.workshop import Workshop
 from pipelines.embedded.program import answer
 from pipelines.embedded.task import recognise
 from pipelines.resources.snapshots import ParquetSnapshots

@@ -6,13 +6,13 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, TypeVar, cast
 
+from assets.recipe.asset.recipe import Recipe
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from assets.metering import Meter, MeteredModel
-from assets.ports import CallLabels, ModelRequest
-from assets.records.recipe import Recipe
+from assets.llm.ports import CallLabels, ModelRequest
+from assets.llm.tokens import count_tokens
+from assets.llm.usage_meter import Meter, MeteredModel
 from assets.records.usage import Usage
-from assets.tokens import count_tokens
 from pipelines.evaluation.assistant import Question, Settings, Tools
 from pipelines.evaluation.problems import EvaluationError
 from prompts.template import Message
@@ -66,7 +66,7 @@ class Voice:
 
     @property
     def recipe(self) -> Recipe:
-        """The voice as the writer of a recipe, for asking with `assets.asking.ask`."""
+        """The voice as the writer of a recipe, for asking with `assets.llm.structured_output.ask`."""
         writer = {
             "model": self._name,
             "temperature": self._settings.temperature,

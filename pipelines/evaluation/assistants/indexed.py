@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from assets.asking import Ask, ask
-from assets.ports import Vector
+from assets.llm.ports import Vector
+from assets.llm.structured_output import Ask, ask
 from assets.records.base import Text
 from assets.records.failure import UserFailed
 from pipelines.evaluation.assistant import Settings, Tools

@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field
 
-from assets.asking import Ask, ask
-from assets.ports import Embedder, EndpointError, Vector
+from assets.llm.ports import Embedder, EndpointError, Vector
+from assets.llm.structured_output import Ask, ask
 from assets.records.base import Text
 from assets.records.failure import UserFailed
 from pipelines.evaluation.assistants.chat import Voice, message_of

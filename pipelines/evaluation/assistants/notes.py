@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import Field, RootModel
 
-from assets.asking import Ask, ask
+from assets.llm.structured_output import Ask, ask
 from assets.records.failure import UserFailed
 from pipelines.evaluation.assistant import Settings, Tools
 from pipelines.evaluation.assistants.buffered import BufferedAssistant, BufferSettings, Line

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assets.intervals import Sums, Tallies
-from assets.records.episode import Episode
+from assets.amemgym.records.episode import Episode
+from assets.reporting.intervals import Sums, Tallies
 from pipelines.evaluation.evolution.records import Arm, EvolutionManifest, Fact, Feedback, Protocol, Split
 from pipelines.evaluation.evolution.splits import SPLITS, taught_questions, taught_variables, users_of
 from pipelines.evaluation.records import Answer

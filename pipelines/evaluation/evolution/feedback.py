@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import Any
 
-from assets.chance import Chance
-from assets.records.answer import AnswerChoice
-from assets.records.episode import Episode
+from assets.amemgym.records.answer import AnswerChoice
+from assets.amemgym.records.episode import Episode
+from assets.engine.seeded_random import Chance
 from pipelines.evaluation.evolution.records import Feedback
 from pipelines.evaluation.interview import shown_options
 from pipelines.evaluation.records import Answer

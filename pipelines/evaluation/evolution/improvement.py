@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from assets.recipe.asset.recipe import Recipe
 from pydantic import BaseModel
 
-from assets.asking import Ask, ask
-from assets.ports import LanguageModel, ModelReply, ModelRequest
+from assets.llm.ports import LanguageModel, ModelReply, ModelRequest
+from assets.llm.structured_output import Ask, ask
 from assets.records.failure import UserFailed
-from assets.records.recipe import Recipe
 from pipelines.evaluation.evolution.feedback import as_text
 from pipelines.evaluation.evolution.records import Outcome, PolicyStep
 from pipelines.evaluation.evolution.sections import changed_lines, usable

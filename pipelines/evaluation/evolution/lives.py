@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
-from assets.records.episode import Episode
+from assets.amemgym.records.episode import Episode
 from pipelines.evaluation.diagnosis import diagnosed
 from pipelines.evaluation.evolution.recall import check_recall
 from pipelines.evaluation.evolution.records import Arm, EvolutionManifest, Fact, Recalled

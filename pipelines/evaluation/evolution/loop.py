@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from assets.chance import Chance
-from assets.records.episode import Episode
+from assets.amemgym.records.episode import Episode
+from assets.engine.seeded_random import Chance
 from pipelines.evaluation.evolution.feedback import Lesson, feedback_of, fewer, told_in
 from pipelines.evaluation.evolution.improvement import Improver, Turning, improved, writing
 from pipelines.evaluation.evolution.lives import CycleLived, Evolution, Round, diagnose, live_cycle

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from assets.records.episode import Episode
+from assets.amemgym.records.episode import Episode
 from pipelines.evaluation.dataset import Dataset
 from pipelines.evaluation.evolution.mentions import mention
 from pipelines.evaluation.evolution.records import EVERYBODY, EvolutionManifest, PolicyStep, Protocol

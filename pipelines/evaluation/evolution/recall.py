@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from assets.asking import Ask, ask
+from assets.llm.reply_schema import Shape, one_of_each
+from assets.llm.structured_output import Ask, ask
 from assets.records.failure import UserFailed
-from assets.shapes import Shape, one_of_each
 from pipelines.evaluation.evolution.feedback import told_in
 from pipelines.evaluation.evolution.records import Fact, Recalled, Verdict
 from pipelines.evaluation.spending import Toll

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from assets.amemgym.records.episode import Episode
 from assets.records.base import Record
-from assets.records.episode import Episode
 from pipelines.evaluation.evolution.book import Book
 from pipelines.evaluation.evolution.loop import Lived
 from pipelines.evaluation.evolution.records import CycleAnswer, CycleTurn, EvolutionManifest, Fact, PolicyStep

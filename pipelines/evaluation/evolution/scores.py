@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from assets.intervals import Array, Metric, Sample, Sums, share
 from assets.records.base import Record
 from assets.records.estimate import Estimate
+from assets.reporting.intervals import Array, Metric, Sample, Sums, share
 from pipelines.evaluation.evolution.book import Book, View, views
 from pipelines.evaluation.evolution.records import Feedback, Protocol, Split
 from pipelines.evaluation.intervals import Paired, merged, paired, part

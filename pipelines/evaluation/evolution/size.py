@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from assets.records.recipe import Budget
+from assets.recipe.asset.recipe import Budget
+
 from pipelines.evaluation.dataset import Dataset
 from pipelines.evaluation.evolution.records import EvolutionManifest
 from pipelines.evaluation.forecast import Forecast

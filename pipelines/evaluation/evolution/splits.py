@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assets.chance import Chance
-from assets.records.episode import Episode
+from assets.amemgym.records.episode import Episode
+from assets.engine.seeded_random import Chance
 from pipelines.evaluation.evolution.records import EvolutionManifest, Protocol, Split
 from pipelines.evaluation.problems import EvaluationError
 

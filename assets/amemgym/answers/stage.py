@@ -1,0 +1,118 @@
+"""Stage 8: one distinguishable answer per variant, with reflection (section 3.1; App. C.3, personalized answers)."""
+
+from collections.abc import Mapping, Sequence
+
+from assets.amemgym import stage_summaries
+from assets.amemgym.answers.gates import Sheet, choice_gate, draft_answers, recovery_gate, repeated_answers
+from assets.amemgym.answers.variants import Variant, lived, variants_of
+from assets.amemgym.records.answer import AnswerChoice, AnswerSet, QuestionAnswers
+from assets.amemgym.records.schema import StateSchema
+from assets.amemgym.records.trajectory import StateTrajectory
+from assets.amemgym.state_schema import STATE_SCHEMA
+from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
+from assets.engine.item_tasks import together
+from assets.engine.seeded_random import Chance
+from assets.engine.stage import Stage
+from assets.engine.stage_asset import stage_asset
+from assets.llm.gate import Allowance, Attempt, Gate, pass_gate, passes, write_anew
+from assets.llm.ports import LanguageModel
+from assets.recipe.asset.recipe import Recipe
+from assets.records.failure import UserFailed
+from assets.records.gate import GateRecord
+from assets.reporting.asset_description import Face
+from assets.reporting.markdown import Row
+
+
+async def write_answers(schema: StateSchema, trajectory: StateTrajectory, *, recipe: Recipe, model: LanguageModel) -> AnswerSet:
+    """Answer all questions at once, each answer through its gates; golden choices are stored by id."""
+    sheets = [
+        Sheet(question, schema, variants_of(question, schema, trajectory, recipe=recipe), recipe, model)
+        for question in schema.questions
+    ]
+    made = await together(*(_answer_question(sheet, trajectory) for sheet in sheets))
+    return AnswerSet(
+        user_id=schema.user_id,
+        questions=tuple(answers for answers, _ in made),
+        gate_records=tuple(record for _, records in made for record in records),
+    )
+
+
+async def _answer_question(sheet: Sheet, trajectory: StateTrajectory) -> tuple[QuestionAnswers, list[GateRecord]]:
+    drafts = await draft_answers(sheet, sheet.variants, sample=0)
+    attempts = {variant: Attempt(sheet.item_id(variant), text) for variant, text in zip(sheet.variants, drafts, strict=True)}
+    await together(
+        *(pass_gate(recovery_gate(sheet, variant), attempt, recipe=sheet.recipe) for variant, attempt in attempts.items())
+    )
+    if sheet.recipe.gates.reverse:
+        await _settle_choices(sheet, attempts)
+    answers = [attempt.text for attempt in attempts.values()]
+    if repeated_answers(answers):
+        raise UserFailed("rule_violated", f"Two answers of question {sheet.question.question_id} have become equal.")
+    records = [record for attempt in attempts.values() for record in attempt.records]
+    return _in_shown_order(sheet, answers, trajectory), records
+
+
+async def _settle_choices(sheet: Sheet, attempts: Mapping[Variant, Attempt]) -> None:
+    """Pass the choice gates in rounds, because they compare answers: every round sees all answers as the last one left them.
+
+    Whoever was chosen is not asked about again: what is rewritten later has been told from all other variants.
+    """
+    due, spent = list(attempts), {variant: Allowance() for variant in attempts}
+    while due:
+        answers = [attempt.text for attempt in attempts.values()]
+        gates = {variant: choice_gate(sheet, variant, answers) for variant in due}
+        passed = await together(*(passes(gate, attempts[variant], recipe=sheet.recipe) for variant, gate in gates.items()))
+        due = [variant for variant, chosen in zip(due, passed, strict=True) if not chosen]
+        await together(*(_rewrite(sheet, one, attempts[one], gate=gates[one], spent=spent[one]) for one in due))
+
+
+async def _rewrite(sheet: Sheet, variant: Variant, attempt: Attempt, *, gate: Gate, spent: Allowance) -> None:
+    """Rewrite an answer that was not chosen, until its variant can be recovered from it again."""
+    await write_anew(gate, attempt, spent=spent, policy=sheet.recipe.gates)
+    await pass_gate(recovery_gate(sheet, variant), attempt, recipe=sheet.recipe)
+
+
+def _in_shown_order(sheet: Sheet, answers: Sequence[str], trajectory: StateTrajectory) -> QuestionAnswers:
+    """Shuffle the options by seed, name them by the order shown, and look the golden ones up by variant."""
+    question_id = sheet.question.question_id
+    order = Chance(sheet.recipe.seed, sheet.schema.user_id, "options", question_id).shuffled(range(len(answers)))
+    ids = {sheet.variants[index].values: f"{question_id}-c{place + 1}" for place, index in enumerate(order)}
+    choices = tuple(
+        AnswerChoice(
+            choice_id=ids[sheet.variants[index].values],
+            state=sheet.variants[index].values,
+            answer=answers[index],
+            type=sheet.variants[index].type,
+        )
+        for index in order
+    )
+    golden = tuple(ids[values] for values in lived(sheet.question, trajectory))
+    return QuestionAnswers(question_id=question_id, choices=choices, golden=golden)
+
+
+def _rows(record: AnswerSet) -> list[Row]:
+    return [
+        {"question": answers.question_id, "variant": choice.state, "type": choice.type, "answer": choice.answer}
+        for answers in record.questions
+        for choice in answers.choices
+    ]
+
+
+ANSWERS = Stage(
+    name="answers",
+    record=AnswerSet,
+    make=write_answers,
+    needs=(STATE_SCHEMA, STATE_TRAJECTORY),
+    prompts=("answers/draft", "answers/check", "answers/choose", "answers/refine"),
+    version=3,
+)
+answers = stage_asset(
+    ANSWERS,
+    Face(
+        group="answers",
+        description="One personalized answer per state variant of each question, kept when judges recovered the variant from "
+        "it and chose it for the variant (paper section 3.1, App. C.3). The golden choice of every period is stored by id.",
+        rows=_rows,
+        survey=stage_summaries.of_answers,
+    ),
+)

@@ -1,0 +1,46 @@
+"""Which state variants of a question get an answer: those the user lives through, topped up to the minimum."""
+
+import itertools
+from dataclasses import dataclass
+
+from assets.amemgym.records.answer import ChoiceType
+from assets.amemgym.records.schema import SchemaQuestion, StateSchema
+from assets.amemgym.records.trajectory import StateTrajectory
+from assets.engine.seeded_random import Chance
+from assets.recipe.asset.recipe import Recipe
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One assignment of a question's variables, in the order of its `required_info`."""
+
+    names: tuple[str, ...]
+    values: tuple[str, ...]
+    type: ChoiceType
+
+    @property
+    def assignment(self) -> dict[str, str]:
+        """Variable to value."""
+        return dict(zip(self.names, self.values, strict=True))
+
+
+def lived(question: SchemaQuestion, trajectory: StateTrajectory) -> list[tuple[str, ...]]:
+    """The variant at the end of each period, from period 0 on."""
+    return [tuple(period.state[name] for name in question.required_info) for period in trajectory.periods]
+
+
+def variants_of(question: SchemaQuestion, schema: StateSchema, trajectory: StateTrajectory, *, recipe: Recipe) -> list[Variant]:
+    """Lived variants in order of first occurrence, then seeded random ones up to `min_variants_per_question`."""
+    experienced = list(dict.fromkeys(lived(question, trajectory)))
+    missing = recipe.min_variants_per_question - len(experienced)
+    others = [
+        values
+        for values in itertools.product(*(schema.choices[name] for name in question.required_info))
+        if values not in experienced
+    ]
+    chance = Chance(recipe.seed, schema.user_id, "variants", question.question_id)
+    added = chance.sampled(others, max(0, missing))
+    return [
+        *(Variant(question.required_info, values, "experience") for values in experienced),
+        *(Variant(question.required_info, values, "random") for values in added),
+    ]

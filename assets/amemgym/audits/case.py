@@ -1,0 +1,108 @@
+"""One finished user as the audit takes them apart, and how its calls stay apart from those of the gates."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from assets.amemgym.answers.gates import Sheet
+from assets.amemgym.answers.variants import Variant, variants_of
+from assets.amemgym.records.answer import AnswerChoice, AnswerSet, QuestionAnswers
+from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.schema import StateSchema
+from assets.amemgym.records.session import Session, SessionSet
+from assets.amemgym.records.trajectory import StateTrajectory
+from assets.amemgym.session_queries.exposure_gate import Scene
+from assets.engine.seeded_random import Chance
+from assets.llm.gate import Trial
+from assets.llm.ports import LanguageModel
+from assets.recipe.asset.recipe import Recipe
+
+# Drafts that no gates reach (`max_redrafts` ends at 5 for each): their trials have samples and orders of their own.
+PAIR_DRAFT, DECOY_DRAFT = 98, 99
+
+
+@dataclass(frozen=True)
+class Item:
+    """A session as its gate knew it, by the id of its draft."""
+
+    item_id: str
+    period: int
+    session: Session
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question with its accepted answers, and the sheet that they were written from."""
+
+    sheet: Sheet
+    answers: QuestionAnswers
+
+    def variant(self, choice: AnswerChoice) -> Variant:
+        """The variant that a choice answers."""
+        return next(variant for variant in self.sheet.variants if variant.values == choice.state)
+
+    def choice_id(self, assignment: dict[str, str]) -> str | None:
+        """The choice that answers an assignment; None for {}, which says that a judge could not tell."""
+        return next((one.choice_id for one in self.answers.choices if self.variant(one).assignment == assignment), None)
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The accepted answers in the order of the sheet's variants."""
+        answers = {choice.state: choice.answer for choice in self.answers.choices}
+        return [answers[variant.values] for variant in self.sheet.variants]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One user's finished parts, and what the audit's calls need."""
+
+    profile: UserProfile
+    schema: StateSchema
+    trajectory: StateTrajectory
+    sessions: SessionSet
+    answers: AnswerSet
+    recipe: Recipe
+    model: LanguageModel
+
+    @cached_property
+    def scene(self) -> Scene:
+        """What the exposure gate's calls need."""
+        return Scene(self.profile, self.schema, self.recipe, self.model)
+
+    @cached_property
+    def questions(self) -> tuple[Asked, ...]:
+        """All questions in order."""
+        return tuple(
+            Asked(
+                Sheet(
+                    question,
+                    self.schema,
+                    variants_of(question, self.schema, self.trajectory, recipe=self.recipe),
+                    self.recipe,
+                    self.model,
+                ),
+                answers,
+            )
+            for question, answers in zip(self.schema.questions, self.answers.questions, strict=True)
+        )
+
+    @cached_property
+    def items(self) -> tuple[Item, ...]:
+        """All sessions in order."""
+        return tuple(
+            Item(f"s{period.index:02d}-{number:02d}", period.index, session)
+            for period in self.sessions.periods
+            for number, session in enumerate(period.sessions, start=1)
+        )
+
+    def chance(self, *path: object) -> Chance:
+        """Draws of the audit for one purpose."""
+        return Chance(self.recipe.seed, self.profile.user_id, "audits", *path)
+
+    def trial(self, sample: int) -> Trial:
+        """The trial for this sample of a pair."""
+        return Trial(PAIR_DRAFT, sample, 0, self.judge(sample))
+
+    def judge(self, sample: int) -> str:
+        """The judge model for this sample: they take turns."""
+        judges = self.recipe.models.judge.panel
+        return judges[sample % len(judges)]

@@ -1,0 +1,152 @@
+"""What the audits of many users measured: error rates of the gates, recovery of items; with intervals over users."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from assets.amemgym.records.audit import Decoy, Judgement, Recovery, UserAudit
+from assets.records.base import Record
+from assets.records.estimate import Estimate
+from assets.records.gate import GateName, GateRecord
+from assets.reporting.user_share import Outcome, UserShare, share_by_user
+
+DIGITS = 6
+DIRECTIONS: tuple[Recovery, ...] = ("state_from_answer", "answer_from_state")
+
+
+class GateErrorRate(Record):
+    """How often a gate erred on decoys of one kind; an empty `kind` stands for all kinds.
+
+    `readings` counts the calls that the decoys took, `errors` the decoys that the gate got wrong.
+    """
+
+    gate: GateName
+    error: Literal["false_accept", "false_reject"]
+    kind: str
+    decoys: int
+    errors: int
+    readings: int
+    share: Estimate
+
+
+class RecoveryRate(Record):
+    """How often judges recovered what was meant, in one direction: all users, or one user's question.
+
+    The line over all users has neither user nor question. Only the first sample of an item counts: an item is asked
+    again only where a judge missed it, so that later samples would bias the rate.
+    """
+
+    probe: Recovery
+    user_id: str
+    question_id: str
+    items: int
+    recovered: int
+    cannot_tell: int
+    share: Estimate
+
+
+@dataclass
+class DecoyCount:
+    """Decoys of one kind, the readings that they took, and the errors among them by user."""
+
+    readings: int = 0
+    errors: UserShare = field(default_factory=UserShare)
+
+    def add(self, decoys: Sequence[Decoy]) -> None:
+        """Take one user's."""
+        self.readings += sum(decoy.readings for decoy in decoys)
+        self.errors.add(sum(decoy.accepted != decoy.right for decoy in decoys), len(decoys))
+
+
+class GateErrors:
+    """How often gates err, counted while the audits pass by."""
+
+    def __init__(self) -> None:
+        self._counts: defaultdict[tuple[GateName, bool, str], DecoyCount] = defaultdict(DecoyCount)
+
+    def add(self, audit: UserAudit) -> None:
+        """Take one user's decoys."""
+        groups: defaultdict[tuple[GateName, bool, str], list[Decoy]] = defaultdict(list)
+        for decoy in audit.decoys:
+            for kind in ("", decoy.kind):
+                groups[decoy.gate, decoy.right, kind].append(decoy)
+        for key, decoys in groups.items():
+            self._counts[key].add(decoys)
+
+    def rates(self) -> Iterator[GateErrorRate]:
+        """For each gate and error the rate over all decoys, then over each kind; sorted by gate, error and kind."""
+        for (gate, right, kind), count in sorted(self._counts.items(), key=lambda item: item[0]):
+            yield GateErrorRate(
+                gate=gate,
+                error="false_reject" if right else "false_accept",
+                kind=kind,
+                decoys=count.errors.items,
+                errors=count.errors.hits,
+                readings=count.readings,
+                share=count.errors.estimate(),
+            )
+
+
+def gate_error_rates(audits: Iterable[UserAudit]) -> list[GateErrorRate]:
+    """The rates of these audits."""
+    errors = GateErrors()
+    for audit in audits:
+        errors.add(audit)
+    return list(errors.rates())
+
+
+def recovery_rates(audits: Iterable[UserAudit]) -> list[RecoveryRate]:
+    """For each direction the rate over all users, then that of each user's question, in the order met."""
+    first: dict[Recovery, list[tuple[str, Judgement]]] = {direction: [] for direction in DIRECTIONS}
+    for audit in audits:
+        for judgement in audit.judgements:
+            if judgement.probe in first and judgement.sample == 0:
+                first[judgement.probe].append((audit.user_id, judgement))
+    return [line for direction in DIRECTIONS if first[direction] for line in _lines(direction, first[direction])]
+
+
+def _lines(direction: Recovery, judged: Sequence[tuple[str, Judgement]]) -> list[RecoveryRate]:
+    groups: dict[tuple[str, str], list[tuple[str, Judgement]]] = {("", ""): list(judged)}
+    for user_id, judgement in judged:
+        groups.setdefault((user_id, judgement.question_id), []).append((user_id, judgement))
+    return [
+        RecoveryRate(
+            probe=direction,
+            user_id=user_id,
+            question_id=question_id,
+            items=len(group),
+            recovered=sum(one.chosen == one.expected for _, one in group),
+            cannot_tell=sum(one.chosen is None for _, one in group),
+            share=share_by_user(Outcome(user, one.chosen == one.expected) for user, one in group),
+        )
+        for (user_id, question_id), group in groups.items()
+    ]
+
+
+class GateCalls:
+    """By gate, readings and rewritings per accepted item, counted while the users pass by.
+
+    A text is rewritten for the gate that refused the one before. First drafts count for nothing.
+    """
+
+    def __init__(self) -> None:
+        self._calls, self._accepted = Counter[GateName](), Counter[GateName]()
+
+    def add(self, records: Iterable[GateRecord]) -> None:
+        """Take one user's votes, those of an item in order."""
+        before: dict[str, GateRecord] = {}
+        accepted: set[tuple[GateName, str]] = set()
+        for record in records:
+            self._calls[record.gate] += 1
+            last = before.get(record.item_id)
+            if last is not None and (last.draft, last.refinement) != (record.draft, record.refinement):
+                self._calls[last.gate] += 1
+            before[record.item_id] = record
+            if record.accepted:
+                accepted.add((record.gate, record.item_id))
+        self._accepted.update(gate for gate, _ in accepted)
+
+    def per_item(self) -> dict[GateName, float]:
+        """Calls per accepted item, of the gates that accepted any."""
+        return {gate: round(self._calls[gate] / count, DIGITS) for gate, count in sorted(self._accepted.items())}

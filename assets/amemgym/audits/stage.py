@@ -1,0 +1,83 @@
+"""Stage 9: independent judges look at the finished user: decoys, ambiguity, guessability."""
+
+from assets.amemgym import stage_summaries
+from assets.amemgym.answers.stage import ANSWERS
+from assets.amemgym.audits.case import Case
+from assets.amemgym.audits.decoys import judge_decoys
+from assets.amemgym.audits.probes import GUESSES, guess_answers, recover_pairs
+from assets.amemgym.records.answer import AnswerSet
+from assets.amemgym.records.audit import Decoy, Judgement, UserAudit
+from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.schema import StateSchema
+from assets.amemgym.records.session import SessionSet
+from assets.amemgym.records.trajectory import StateTrajectory
+from assets.amemgym.session_queries.stage import SESSION_QUERIES
+from assets.amemgym.state_schema import STATE_SCHEMA
+from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
+from assets.amemgym.user_profiles import USER_PROFILES
+from assets.engine.item_tasks import together
+from assets.engine.stage import Stage
+from assets.engine.stage_asset import stage_asset
+from assets.llm.ports import LanguageModel
+from assets.recipe.asset.recipe import Recipe
+from assets.reporting.asset_description import Face
+from assets.reporting.markdown import Row
+
+
+async def audit_user(
+    profile: UserProfile,
+    schema: StateSchema,
+    trajectory: StateTrajectory,
+    sessions: SessionSet,
+    answers: AnswerSet,
+    *,
+    recipe: Recipe,
+    model: LanguageModel,
+) -> UserAudit:
+    """Ask all judges at once; nothing of the user changes. Raises UserFailed when an item turns out ambiguous."""
+    if not recipe.audit.enabled:
+        return UserAudit(user_id=profile.user_id)
+    case = Case(profile, schema, trajectory, sessions, answers, recipe, model)
+    made = [one for part in await together(judge_decoys(case), recover_pairs(case), guess_answers(case)) for one in part]
+    return UserAudit(
+        user_id=profile.user_id,
+        decoys=tuple(one for one in made if isinstance(one, Decoy)),
+        judgements=tuple(one for one in made if isinstance(one, Judgement)),
+    )
+
+
+def _rows(audit: UserAudit) -> list[Row]:
+    return [
+        {
+            "gate": decoy.gate,
+            "shown": decoy.text,
+            "under the label": decoy.label,
+            "which is": "right" if decoy.right else f"wrong ({decoy.kind.replace('_', ' ')})",
+            "accepted": "yes" if decoy.accepted else "no",
+        }
+        for decoy in audit.decoys
+    ]
+
+
+AUDITS = Stage(
+    name="audits",
+    record=UserAudit,
+    make=audit_user,
+    needs=(USER_PROFILES, STATE_SCHEMA, STATE_TRAJECTORY, SESSION_QUERIES, ANSWERS),
+    prompts=(
+        *(f"audits/{probe}" for probe in GUESSES),
+        "session_queries/check_exposure",
+        "answers/check",
+        "answers/choose",
+    ),
+)
+audits = stage_asset(
+    AUDITS,
+    Face(
+        group="answers",
+        description="What judges say of the finished user, in calls of their own: the check of paper section 3.1 asked again, "
+        "decoys that measure the gates' errors, guesses without the state. A user with an item that nobody recovers is lost.",
+        rows=_rows,
+        survey=stage_summaries.of_audits,
+    ),
+)

@@ -1,0 +1,87 @@
+"""Stage 10: everything about one user joined into one record, whose invariants no wrong episode survives."""
+
+from pydantic import ValidationError
+
+from assets.amemgym import stage_summaries
+from assets.amemgym.answers.stage import ANSWERS
+from assets.amemgym.audits.stage import AUDITS
+from assets.amemgym.records.answer import AnswerSet
+from assets.amemgym.records.audit import UserAudit
+from assets.amemgym.records.episode import Episode, join_periods, join_questions
+from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.schema import StateSchema
+from assets.amemgym.records.session import SessionSet
+from assets.amemgym.records.trajectory import StateTrajectory
+from assets.amemgym.session_queries.stage import SESSION_QUERIES
+from assets.amemgym.state_schema import STATE_SCHEMA
+from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
+from assets.amemgym.user_profiles import USER_PROFILES
+from assets.engine.stage import Stage
+from assets.engine.stage_asset import stage_asset
+from assets.llm.ports import LanguageModel
+from assets.recipe.asset.recipe import Recipe
+from assets.records.failure import UserFailed
+from assets.reporting.asset_description import Face
+from assets.reporting.markdown import Row
+
+
+async def join_episode(
+    profile: UserProfile,
+    schema: StateSchema,
+    trajectory: StateTrajectory,
+    sessions: SessionSet,
+    answers: AnswerSet,
+    _audit: UserAudit,
+    *,
+    recipe: Recipe,
+    model: LanguageModel,
+) -> Episode:
+    """Join one user's records; asks no model. Parts that contradict each other give the user up.
+
+    The audit adds nothing to the episode: being there, it says that the user passed it.
+    """
+    try:
+        return Episode(
+            user_id=profile.user_id,
+            start_date=recipe.start_date,
+            user_profile=profile,
+            state_schema=schema,
+            periods=join_periods(trajectory, tuple(period.sessions for period in sessions.periods)),
+            questions=join_questions(schema, answers.questions),
+        )
+    except ValidationError as error:
+        problem = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise UserFailed("rule_violated", f"The user's parts contradict each other: {problem}") from error
+
+
+def _rows(episode: Episode) -> list[Row]:
+    return [
+        {
+            "user": episode.user_profile.name,
+            "variables": len(episode.state_schema.variables),
+            "periods": len(episode.periods),
+            "sessions": sum(len(period.sessions) for period in episode.periods),
+            "questions": len(episode.questions),
+            "first question": episode.questions[0].query,
+            "first session": episode.periods[0].sessions[0].query,
+        }
+    ]
+
+
+EPISODES = Stage(
+    name="episodes",
+    record=Episode,
+    version=2,
+    make=join_episode,
+    needs=(USER_PROFILES, STATE_SCHEMA, STATE_TRAJECTORY, SESSION_QUERIES, ANSWERS, AUDITS),
+)
+episodes = stage_asset(
+    EPISODES,
+    Face(
+        group="release",
+        description="Everything about one user in one record, one row of the dataset (paper section 3.1). References "
+        "resolve, states follow from updates, and exactly one option of each question is right in each period.",
+        rows=_rows,
+        survey=stage_summaries.of_episodes,
+    ),
+)

@@ -1,0 +1,98 @@
+"""Stage 6: the life events behind each period's changes (section 3.1; App. C.3, elaboration)."""
+
+from typing import Any
+
+from assets.amemgym import stage_summaries
+from assets.amemgym.records.event import Event, EventSet, PeriodEvents
+from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.schema import StateSchema
+from assets.amemgym.records.trajectory import StateTrajectory, TrajectoryPeriod
+from assets.amemgym.state_schema import STATE_SCHEMA
+from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
+from assets.amemgym.user_profiles import USER_PROFILES
+from assets.engine.item_tasks import together
+from assets.engine.stage import Stage
+from assets.engine.stage_asset import stage_asset
+from assets.llm.ports import LanguageModel
+from assets.llm.reply_schema import TEXT, Shape, among, keyed, many
+from assets.llm.structured_output import Ask, ask
+from assets.recipe.asset.recipe import Recipe
+from assets.records.base import duplicates
+from assets.reporting.asset_description import Face
+from assets.reporting.markdown import Row
+from prompts.catalogue import load_prompt
+
+
+async def elaborate_events(
+    profile: UserProfile, schema: StateSchema, trajectory: StateTrajectory, *, recipe: Recipe, model: LanguageModel
+) -> EventSet:
+    """Explain the updates of all periods, each period in a call of its own, all at once."""
+    periods = await together(
+        *(_period_events(profile, schema, period, recipe=recipe, model=model) for period in trajectory.periods[1:])
+    )
+    return EventSet(user_id=profile.user_id, periods=tuple(periods))
+
+
+async def _period_events(
+    profile: UserProfile, schema: StateSchema, period: TrajectoryPeriod, *, recipe: Recipe, model: LanguageModel
+) -> PeriodEvents:
+    changed = {update.variable for update in period.updates}
+    prompt = load_prompt("events/elaborate").render(
+        user_profile=profile.formatted_str,
+        start_date=recipe.start_date.isoformat(),
+        period={"from": str(period.start), "to": str(period.end), "summary": period.summary},
+        state_changes={
+            update.variable: {"old": update.old, "new": update.new, "choices": schema.choices[update.variable]}
+            for update in period.updates
+        },
+        unchanged_states={name: value for name, value in period.state.items() if name not in changed},
+        language=recipe.language_name,
+    )
+
+    def read(reply: dict[str, list[dict[str, Any]]]) -> PeriodEvents:
+        # To name a change twice within one event says nothing new.
+        events = tuple(Event(states=tuple(dict.fromkeys(one["states"])), text=one["event"]) for one in reply["events"])
+        check_causes([name for event in events for name in event.states], changed)
+        return PeriodEvents(index=period.index, events=events)
+
+    return await ask(model, Ask(prompt, _shape(changed), read), recipe=recipe)
+
+
+def _shape(changed: set[str]) -> Shape[dict[str, list[dict[str, Any]]]]:
+    """The paper's keys: events, each with the changes that it explains."""
+    event = keyed({"states": many(among(sorted(changed))), "event": TEXT})
+    return Shape(keyed({"events": many(event, most=len(changed))}))
+
+
+def check_causes(caused: list[str], changed: set[str]) -> None:
+    """Raise ValueError unless the events cause every change once."""
+    missing, repeated = sorted(changed - set(caused)), duplicates(caused)
+    if missing or repeated:
+        raise ValueError(f"Every change needs exactly one event; without event: {missing}, in several: {repeated}.")
+
+
+def _rows(record: EventSet) -> list[Row]:
+    return [
+        {"period": period.index, "states": event.states, "event": event.text}
+        for period in record.periods
+        for event in period.events
+    ]
+
+
+EVENTS = Stage(
+    name="events",
+    record=EventSet,
+    make=elaborate_events,
+    needs=(USER_PROFILES, STATE_SCHEMA, STATE_TRAJECTORY),
+    prompts=("events/elaborate",),
+)
+events = stage_asset(
+    EVENTS,
+    Face(
+        group="trajectory",
+        description="What happened in the user's life that caused each period's changes (paper section 3.1, App. C.3). Every "
+        "update belongs to exactly one event, and no event touches an unchanged state.",
+        rows=_rows,
+        survey=stage_summaries.of_events,
+    ),
+)

@@ -1,0 +1,162 @@
+"""Sample personas from a pool of any size through DuckDB, the same whatever the order of files and rows.
+
+Every persona has a rank, md5(seed, uuid); a sample is the lowest ranks. So a larger sample only adds to a smaller
+one, and excluded personas leave the order of the others as it was.
+"""
+
+import glob
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+import duckdb
+from pydantic import ValidationError
+
+from assets.amemgym.personas.ranking import draw, quoted
+from assets.amemgym.records.persona import PERSONA_COLUMNS, Persona
+from assets.recipe.asset.loading import RecipeError
+from assets.recipe.asset.recipe import PoolSpec, Recipe
+
+OWN_POOL = Path(__file__).parent / "pool.jsonl"
+# While a row group is decoded, every wide text column takes tens of MB per thread; a few at a time keep it flat.
+COLUMNS_AT_ONCE = 4
+# Each portion of a sample takes a pass over the pool.
+PERSONAS_AT_ONCE = 4000
+REMEDY = "The pool needs the columns of Nemotron-Personas-USA, as Parquet or JSONL."
+
+
+def pool_files(pool: PoolSpec) -> list[Path]:
+    """The pool's files, sorted. Raises RecipeError when a path matches nothing."""
+    if not pool.paths:
+        return [OWN_POOL]
+    files: set[Path] = set()
+    for pattern in pool.paths:
+        found = [Path(match) for match in glob.glob(pattern, recursive=True) if Path(match).is_file()]  # noqa: PTH207 (absolute patterns)
+        if not found:
+            raise RecipeError(f"The persona pool {pattern!r} matches no file; check pool.paths in the recipe.")
+        files.update(found)
+    return sorted(files)
+
+
+def pool_digest(files: Sequence[Path]) -> str:
+    """sha256 over the files' contents, independent of their names and order. Raises RecipeError if unreadable."""
+    digests: list[str] = []
+    for path in files:
+        try:
+            with path.open("rb") as stream:
+                digests.append(hashlib.file_digest(stream, "sha256").hexdigest())
+        except OSError as error:
+            raise RecipeError(f"The persona pool {path} cannot be read: {error.strerror}.") from error
+    return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
+
+
+def sample_personas(
+    recipe: Recipe, files: Sequence[Path], *, count: int, positions: Iterable[int] | None = None
+) -> Iterator[Persona]:
+    """Draw `count` personas and yield them in order of rank, or those at some `positions` alone, in the order given.
+
+    Few are held at a time, and their wide text columns are read for them only, so that neither a large pool nor a large
+    sample needs much memory. Raises RecipeError when the pool cannot give them.
+    """
+    with duckdb.connect(config={"memory_limit": "350MB", "autoinstall_known_extensions": "false"}) as connection:
+        _open_pool(connection, files)
+        found = draw(connection, recipe, count=count)
+        if found < count:
+            raise RecipeError(
+                f"The recipe asks for {recipe.num_users} users and a reserve of {recipe.num_reserve}, but the persona "
+                f"pool offers only {found}; lower num_users or num_reserve, or give a larger pool."
+            )
+        wanted = iter(range(count) if positions is None else positions)
+        while some := list(islice(wanted, PERSONAS_AT_ONCE)):
+            uuids = _uuids(connection, some)
+            rows = _fetch(connection, list(uuids.values()), wide=files[0].suffix == ".parquet")
+            yield from (_persona(rows[uuids[position]]) for position in some)
+
+
+def _uuids(connection: duckdb.DuckDBPyConnection, positions: Sequence[int]) -> dict[int, str]:
+    """By position in the sample."""
+    query = "SELECT rowid, uuid FROM sample WHERE rowid IN (SELECT unnest(?))"
+    return dict(connection.execute(query, [list(positions)]).fetchall())
+
+
+def pool_counts(files: Sequence[Path], columns: Sequence[str]) -> dict[str, list[tuple[object, int]]]:
+    """By column, its values with how many personas have them; null and "" are both "". Raises RecipeError."""
+    found: dict[str, list[tuple[object, int]]] = {}
+    with duckdb.connect(config={"memory_limit": "350MB", "autoinstall_known_extensions": "false"}) as connection:
+        _open_pool(connection, files)
+        for column in columns:
+            counts = connection.execute(f"SELECT {quoted(column)}, count(*) FROM pool GROUP BY ALL").fetchall()
+            found[column] = sorted(((value or "", count) for value, count in counts), key=str)
+    return found
+
+
+def _open_pool(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> None:
+    parquet = [str(path) for path in files if path.suffix == ".parquet"]
+    lines = [str(path) for path in files if path.suffix != ".parquet"]
+    if parquet and lines:
+        raise RecipeError("The persona pool mixes Parquet and JSONL files; give it one kind.")
+    reader, extra = ("read_parquet", ", file_row_number = true") if parquet else ("read_ndjson", "")
+    listed = ", ".join(_literal(path) for path in parquet or lines)
+    source = f"{reader}([{listed}], union_by_name = true, filename = true{extra}"
+    try:
+        columns = {row[0]: row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {source})").fetchall()}
+        missing = [name for name in PERSONA_COLUMNS if name not in columns]
+        if missing:
+            raise RecipeError(f"The persona pool {files[0].name} lacks the column {missing[0]!r}. {REMEDY}")
+        types = "" if parquet else f", columns = {{{_text_columns(columns)}}}"
+        connection.execute(
+            f"CREATE VIEW pool AS SELECT * REPLACE (uuid::VARCHAR AS uuid) FROM {source}{types}) WHERE uuid IS NOT NULL"
+        )
+        connection.execute("SET threads = 1" if parquet else "SET threads = 2")
+        connection.execute("SET allowed_paths = $files", {"files": parquet or lines})
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
+    except duckdb.Error as error:
+        reason = " ".join(str(error).split())[:200]
+        raise RecipeError(f"The persona pool {files[0].name} cannot be read ({reason}). {REMEDY}") from error
+
+
+def _text_columns(columns: dict[str, str]) -> str:
+    """JSONL columns with their types, where DuckDB may not take text that looks like an id or a date for one."""
+    texts = set(PERSONA_COLUMNS) - {"age"}
+    kinds = {name: "VARCHAR" if name in texts else kind for name, kind in columns.items() if name != "filename"}
+    return ", ".join(f"{_literal(name)}: {_literal(kind)}" for name, kind in kinds.items())
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _fetch(connection: duckdb.DuckDBPyConnection, uuids: list[str], *, wide: bool) -> dict[str, dict[str, object]]:
+    """The drawn personas' columns, by uuid."""
+    if not wide:
+        query = f"SELECT uuid, {', '.join(PERSONA_COLUMNS)} FROM pool WHERE uuid IN (SELECT unnest(?))"
+        return _merged([(PERSONA_COLUMNS, connection.execute(query, [uuids]).fetchall())])
+    query = "SELECT filename, list(file_row_number) FROM pool WHERE uuid IN (SELECT unnest(?)) GROUP BY ALL"
+    found: list[tuple[Sequence[str], list[tuple[object, ...]]]] = []
+    for filename, numbers in connection.execute(query, [uuids]).fetchall():
+        where = f"filename = {_literal(filename)} AND file_row_number IN ({', '.join(map(str, numbers))})"
+        for start in range(0, len(PERSONA_COLUMNS), COLUMNS_AT_ONCE):
+            columns = PERSONA_COLUMNS[start : start + COLUMNS_AT_ONCE]
+            rows = connection.execute(f"SELECT uuid, {', '.join(columns)} FROM pool WHERE {where}").fetchall()
+            found.append((columns, rows))
+    return _merged(found)
+
+
+def _merged(parts: Sequence[tuple[Sequence[str], list[tuple[object, ...]]]]) -> dict[str, dict[str, object]]:
+    merged: dict[str, dict[str, object]] = {}
+    for columns, rows in parts:
+        for uuid, *values in rows:
+            merged.setdefault(str(uuid), {}).update(zip(columns, values, strict=True))
+    return merged
+
+
+def _persona(row: dict[str, object]) -> Persona:
+    try:
+        return Persona.from_row(row)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        field = ".".join(str(part) for part in problem["loc"])
+        message = f"Persona {row.get('uuid')!r} has {field} = {str(problem['input'])[:60]!r}: {problem['msg'].lower()}."
+        raise RecipeError(message) from error

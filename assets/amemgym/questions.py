@@ -1,0 +1,74 @@
+"""Stage 3: what the user may ask at any time, and what the answers hinge on (section 3.1; App. C.3, questions)."""
+
+import itertools
+from typing import Any
+
+from assets.amemgym import stage_summaries
+from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.question import Question, QuestionSet, RequiredInfo
+from assets.amemgym.user_profiles import USER_PROFILES
+from assets.engine.stage import Stage
+from assets.engine.stage_asset import stage_asset
+from assets.llm.ports import LanguageModel
+from assets.llm.reply_schema import NAME, TEXT, Shape, keyed, many
+from assets.llm.structured_output import Ask, ask
+from assets.recipe.asset.recipe import Recipe
+from assets.reporting.asset_description import Face
+from assets.reporting.markdown import Row
+from prompts.catalogue import load_prompt
+
+
+async def draft_questions(profile: UserProfile, *, recipe: Recipe, model: LanguageModel) -> QuestionSet:
+    """Draft exactly `num_questions` questions with exactly the recipe's numbers of info types and choices."""
+    prompt = load_prompt("questions/draft").render(
+        user_profile=profile.formatted_str,
+        start_date=recipe.start_date.isoformat(),
+        num_questions=recipe.num_questions,
+        num_states_per_question=recipe.num_states_per_question,
+        num_choices_per_state=recipe.num_choices_per_state,
+        num_total_months=recipe.num_total_months,
+        language=recipe.language_name,
+    )
+
+    def read(reply: dict[str, list[dict[str, Any]]]) -> QuestionSet:
+        return QuestionSet(user_id=profile.user_id, questions=tuple(map(_question, itertools.count(1), reply["questions"])))
+
+    return await ask(model, Ask(prompt, _shape(recipe), read), recipe=recipe)
+
+
+def _shape(recipe: Recipe) -> Shape[dict[str, list[dict[str, Any]]]]:
+    """The paper's keys, with the recipe's numbers of everything."""
+    choices, infos, wanted = recipe.num_choices_per_state, recipe.num_states_per_question, recipe.num_questions
+    info = keyed({"info_type": NAME, "info_choices": many(NAME, least=choices, most=choices)})
+    question = keyed({"question": TEXT, "required_info": many(info, least=infos, most=infos)})
+    return Shape(keyed({"questions": many(question, least=wanted, most=wanted)}))
+
+
+def _question(number: int, reply: dict[str, Any]) -> Question:
+    infos = tuple(RequiredInfo(info_type=one["info_type"], info_choices=one["info_choices"]) for one in reply["required_info"])
+    return Question(question_id=f"q{number:02d}", text=reply["question"], required_info=infos)
+
+
+def _rows(record: QuestionSet) -> list[Row]:
+    return [
+        {
+            "question": question.text,
+            "required_info": {info.info_type: list(info.info_choices) for info in question.required_info},
+        }
+        for question in record.questions
+    ]
+
+
+QUESTIONS = Stage(
+    name="questions", record=QuestionSet, make=draft_questions, needs=(USER_PROFILES,), prompts=("questions/draft",)
+)
+questions = stage_asset(
+    QUESTIONS,
+    Face(
+        group="schema",
+        description="Questions the user may ask at any time, each with the information types its answer depends on and their "
+        "choices (paper section 3.1, App. C.3). Each user has exactly num_questions of them.",
+        rows=_rows,
+        survey=stage_summaries.of_questions,
+    ),
+)

@@ -1,0 +1,148 @@
+"""Everything about one user: one row of the dataset. A wrong episode cannot be built."""
+
+from datetime import date
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from assets.amemgym.records.answer import AnswerChoice, QuestionAnswers
+from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.schema import StateSchema
+from assets.amemgym.records.session import Session
+from assets.amemgym.records.trajectory import StateTrajectory, StateUpdate, TrajectoryPeriod, check_course
+from assets.records.base import Record, Text, UserRecord
+
+
+class EpisodePeriod(Record):
+    """A period with its sessions; `update_counts` is how often each variable has changed up to its end."""
+
+    period_start: date | None = Field(description="first day; none of the initial period")
+    period_end: date = Field(description="the day on which the state is as given")
+    period_summary: str | None = Field(description="what happened, in a few words; none of the initial period")
+    sessions: tuple[Session, ...] = Field(description="in order of time")
+    state: dict[str, str] = Field(description="every variable's value at the end")
+    updates: tuple[StateUpdate, ...] = Field(description="what changed since the period before")
+    update_counts: dict[str, int] = Field(description="how often each variable has changed so far")
+
+
+class EpisodeQuestion(Record):
+    """A question with its options; `golden[t]` is the choice id that is right at the end of period t."""
+
+    question_id: str = Field(description="q01, q02, ...")
+    query: Text = Field(description="the question in the user's words")
+    required_info: tuple[str, ...] = Field(description="state variables, in the order of every variant's values")
+    answer_choices: tuple[AnswerChoice, ...] = Field(description="the options in the order shown")
+    golden: tuple[str, ...] = Field(description="by period, the choice_id that is right at its end")
+
+
+class Episode(UserRecord):
+    """Invariants: references resolve, states follow from updates, exactly one option of each question matches each
+    period's state, and it is the golden one; every update is exposed by a session of its period, and nothing else is.
+    """
+
+    start_date: date = Field(description="day of the initial state")
+    user_profile: UserProfile = Field(description="who the user is")
+    state_schema: StateSchema = Field(description="the variables, and the questions in terms of them")
+    periods: tuple[EpisodePeriod, ...] = Field(description="the initial period, then all others in order")
+    questions: tuple[EpisodeQuestion, ...] = Field(description="the questions with their options")
+
+    @model_validator(mode="after")
+    def is_consistent(self) -> Self:
+        _check_references(self)
+        for index, period in enumerate(self.periods):
+            _check_values(self.state_schema, period, index)
+        check_course([_without_sessions(index, period) for index, period in enumerate(self.periods)])
+        for index, period in enumerate(self.periods):
+            _check_exposure(period, index)
+            for question in self.questions:
+                _check_golden(question, period, index)
+        return self
+
+
+def _check_references(episode: Episode) -> None:
+    for part in (episode.user_profile, episode.state_schema):
+        if part.user_id != episode.user_id:
+            raise ValueError(f"A part of user {episode.user_id!r} belongs to user {part.user_id!r}.")
+    for question in episode.questions:
+        unknown = sorted(set(question.required_info) - set(episode.state_schema.choices))
+        if unknown:
+            raise ValueError(f"Question {question.question_id} requires unknown variables: {unknown}.")
+        if len(question.golden) != len(episode.periods):
+            raise ValueError(
+                f"Question {question.question_id} has {len(question.golden)} golden choices for {len(episode.periods)} periods."
+            )
+
+
+def _without_sessions(index: int, period: EpisodePeriod) -> TrajectoryPeriod:
+    return TrajectoryPeriod(
+        index=index,
+        start=period.period_start,
+        end=period.period_end,
+        summary=period.period_summary,
+        updates=period.updates,
+        state=period.state,
+    )
+
+
+def _check_values(schema: StateSchema, period: EpisodePeriod, index: int) -> None:
+    if list(period.state) != list(schema.choices):
+        raise ValueError(f"The state of period {index} does not assign exactly the schema's variables.")
+    for name, value in period.state.items():
+        if value not in schema.choices[name]:
+            raise ValueError(f"Period {index} sets {name!r} to {value!r}, which is none of its choices.")
+
+
+def _check_exposure(period: EpisodePeriod, index: int) -> None:
+    exposed: dict[str, str] = {}
+    for session in period.sessions:
+        exposed.update(session.exposed_states)
+    due = period.state if index == 0 else {update.variable: update.new for update in period.updates}
+    if exposed != due:
+        differing = sorted(name for name in exposed.keys() | due.keys() if exposed.get(name) != due.get(name))
+        raise ValueError(f"The sessions of period {index} do not expose exactly its updates; see {differing}.")
+
+
+def _check_golden(question: EpisodeQuestion, period: EpisodePeriod, index: int) -> None:
+    variant = tuple(period.state[name] for name in question.required_info)
+    matching = [choice.choice_id for choice in question.answer_choices if choice.state == variant]
+    if matching != [question.golden[index]]:
+        raise ValueError(
+            f"In period {index}, question {question.question_id} has the golden choice {question.golden[index]!r} "
+            f"while the options that match the state are {matching}."
+        )
+
+
+def join_periods(trajectory: StateTrajectory, sessions: tuple[tuple[Session, ...], ...]) -> tuple[EpisodePeriod, ...]:
+    """Put each period's sessions beside its state and count the updates so far."""
+    counts = dict.fromkeys(trajectory.periods[0].state, 0)
+    periods: list[EpisodePeriod] = []
+    for period, own in zip(trajectory.periods, sessions, strict=True):
+        for update in period.updates:
+            counts[update.variable] += 1
+        periods.append(
+            EpisodePeriod(
+                period_start=period.start,
+                period_end=period.end,
+                period_summary=period.summary,
+                sessions=own,
+                state=period.state,
+                updates=period.updates,
+                update_counts=dict(counts),
+            )
+        )
+    return tuple(periods)
+
+
+def join_questions(schema: StateSchema, answers: tuple[QuestionAnswers, ...]) -> tuple[EpisodeQuestion, ...]:
+    """Put each question's options beside its words."""
+    options = {answer.question_id: answer for answer in answers}
+    return tuple(
+        EpisodeQuestion(
+            question_id=question.question_id,
+            query=question.text,
+            required_info=question.required_info,
+            answer_choices=options[question.question_id].choices,
+            golden=options[question.question_id].golden,
+        )
+        for question in schema.questions
+    )

@@ -1,0 +1,200 @@
+"""Stage 4: canonical state variables, merged and free of conflicts (section 3.1; App. C.3, schema refinement and fixing)."""
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from assets.amemgym import stage_summaries
+from assets.amemgym.questions import QUESTIONS
+from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.question import QuestionSet, RequiredInfo
+from assets.amemgym.records.schema import SchemaQuestion, StateSchema, StateVariable
+from assets.amemgym.user_profiles import USER_PROFILES
+from assets.engine.stage import Stage
+from assets.engine.stage_asset import stage_asset
+from assets.llm.ports import LanguageModel
+from assets.llm.reply_schema import NAME, Shape, keyed, many
+from assets.llm.structured_output import Ask, ask
+from assets.llm.text_matching import folded
+from assets.recipe.asset.recipe import Recipe
+from assets.records.base import duplicates
+from assets.reporting.asset_description import Face
+from assets.reporting.markdown import Row
+from prompts.catalogue import load_prompt
+
+
+@dataclass(frozen=True)
+class Original:
+    """A drafted info type under a key that is unique within the user."""
+
+    key: str
+    question_id: str
+    info: RequiredInfo
+
+
+async def refine_schema(profile: UserProfile, questions: QuestionSet, *, recipe: Recipe, model: LanguageModel) -> StateSchema:
+    """Name and merge the info types, unify the choices of merged ones, rewrite the questions onto the variables."""
+    originals = originals_of(questions)
+    merged = await _merge(profile, questions, recipe=recipe, model=model)
+    conflicts = {name: keys for name, keys in merged.items() if len({originals[key].info.info_choices for key in keys}) > 1}
+    unified = await _unify(profile, questions, conflicts, recipe=recipe, model=model) if conflicts else {}
+    variables = tuple(
+        StateVariable(name=name, choices=unified.get(name) or originals[keys[0]].info.info_choices, merged_from=tuple(keys))
+        for name, keys in merged.items()
+    )
+    return StateSchema(user_id=profile.user_id, variables=variables, questions=_rewritten(questions, merged))
+
+
+def originals_of(questions: QuestionSet) -> dict[str, Original]:
+    """All drafted types by unique key: a type that several questions use gets the question's id as suffix."""
+    types = [info.info_type for question in questions.questions for info in question.required_info]
+    repeated = set(duplicates(types))
+    found: dict[str, Original] = {}
+    for question in questions.questions:
+        for info in question.required_info:
+            key = info.info_type
+            if key in repeated:
+                key = f"{key}_{question.question_id}"
+                while key in types:
+                    key += "_"
+            found[key] = Original(key, question.question_id, info)
+    return found
+
+
+async def _merge(profile: UserProfile, questions: QuestionSet, *, recipe: Recipe, model: LanguageModel) -> dict[str, list[str]]:
+    originals = originals_of(questions)
+    prompt = load_prompt("state_schema/refine").render(
+        user_profile=profile.formatted_str, questions=_shown(questions, originals), language=recipe.language_name
+    )
+
+    tries = itertools.count()
+
+    def read(reply: dict[str, str]) -> dict[str, list[str]]:
+        last = next(tries) >= recipe.gates.max_reasks
+        merged: dict[str, list[str]] = {}
+        for key, name in (_mended(reply, originals) if last else reply).items():
+            merged.setdefault(name, []).append(key)
+        _check_names(merged, originals)
+        _check_room(len(merged), recipe)
+        return merged
+
+    # Types to names, not the other way round as in the paper: every type has its place then, and a reply has an end.
+    shape: Shape[dict[str, str]] = Shape(keyed(dict.fromkeys(originals, NAME)))
+    return await ask(model, Ask(prompt, shape, read), recipe=recipe)
+
+
+def _shown(questions: QuestionSet, originals: Mapping[str, Original]) -> list[dict[str, object]]:
+    return [
+        {
+            "question": question.text,
+            "required_info": {
+                key: list(original.info.info_choices)
+                for key, original in originals.items()
+                if original.question_id == question.question_id
+            },
+        }
+        for question in questions.questions
+    ]
+
+
+def _check_names(merged: Mapping[str, list[str]], originals: Mapping[str, Original]) -> None:
+    for name, keys in merged.items():
+        if duplicates([originals[key].question_id for key in keys]):
+            raise ValueError(f"{keys} all became {name!r}, but two of them belong to the same question; keep those apart.")
+        for key in keys:
+            if _is_choice(name, originals[key]):
+                raise ValueError(f"{name!r} is a choice of {key!r}; give the type a name that covers all its choices.")
+
+
+def _is_choice(name: str, original: Original) -> bool:
+    """Whether the name is one of the choices, however its words are joined: no query could tell that value from the others."""
+    return folded(name) in map(folded, original.info.info_choices)
+
+
+def _mended(reply: Mapping[str, str], originals: Mapping[str, Original]) -> dict[str, str]:
+    """The reply with the drafted name wherever the new one will not do: a plain name is no reason to lose a user."""
+    names: dict[str, str] = {}
+    taken = set[tuple[str, str]]()
+    for key, original in originals.items():
+        unfit = _is_choice(reply[key], original) or (original.question_id, reply[key]) in taken
+        names[key] = key if unfit else reply[key]
+        taken.add((original.question_id, names[key]))
+    return names
+
+
+def _check_room(variables: int, recipe: Recipe) -> None:
+    per_variable = min(recipe.max_changes_per_state, recipe.num_periods)
+    if variables * per_variable < recipe.fewest_changes * recipe.num_periods:
+        needed = -(-recipe.fewest_changes * recipe.num_periods // per_variable)
+        raise ValueError(f"{variables} variables are too few for the changes to come; keep at least {needed} apart.")
+
+
+async def _unify(
+    profile: UserProfile, questions: QuestionSet, conflicts: Mapping[str, list[str]], *, recipe: Recipe, model: LanguageModel
+) -> dict[str, tuple[str, ...]]:
+    prompt = load_prompt("state_schema/unify").render(
+        user_profile=profile.formatted_str,
+        start_date=recipe.start_date.isoformat(),
+        conflicts=_conflicts_shown(questions, conflicts),
+        num_choices_per_state=recipe.num_choices_per_state,
+        num_total_months=recipe.num_total_months,
+        language=recipe.language_name,
+    )
+
+    def read(reply: dict[str, list[str]]) -> dict[str, tuple[str, ...]]:
+        choices = {name: tuple(values) for name, values in reply.items()}
+        for name, values in choices.items():
+            if duplicates([value.casefold() for value in values]):
+                raise ValueError(f"The choices of {name!r} must differ: {list(values)}.")
+        return choices
+
+    values = many(NAME, least=recipe.num_choices_per_state, most=recipe.num_choices_per_state)
+    shape: Shape[dict[str, list[str]]] = Shape(keyed(dict.fromkeys(conflicts, values)))
+    return await ask(model, Ask(prompt, shape, read), recipe=recipe)
+
+
+def _conflicts_shown(questions: QuestionSet, conflicts: Mapping[str, list[str]]) -> dict[str, list[dict[str, object]]]:
+    originals = originals_of(questions)
+    texts = {question.question_id: question.text for question in questions.questions}
+    return {
+        name: [
+            {"question": texts[originals[key].question_id], "info_choices": list(originals[key].info.info_choices)}
+            for key in keys
+        ]
+        for name, keys in conflicts.items()
+    }
+
+
+def _rewritten(questions: QuestionSet, merged: Mapping[str, list[str]]) -> tuple[SchemaQuestion, ...]:
+    variable_of = {key: name for name, keys in merged.items() for key in keys}
+    wanted: dict[str, list[str]] = {question.question_id: [] for question in questions.questions}
+    for key, original in originals_of(questions).items():
+        wanted[original.question_id].append(variable_of[key])
+    return tuple(
+        SchemaQuestion(question_id=question.question_id, text=question.text, required_info=tuple(wanted[question.question_id]))
+        for question in questions.questions
+    )
+
+
+def _rows(schema: StateSchema) -> list[Row]:
+    return [{"variable": v.name, "choices": v.choices, "merged from": v.merged_from} for v in schema.variables]
+
+
+STATE_SCHEMA = Stage(
+    name="state_schema",
+    record=StateSchema,
+    make=refine_schema,
+    needs=(USER_PROFILES, QUESTIONS),
+    prompts=("state_schema/refine", "state_schema/unify"),
+)
+state_schema = stage_asset(
+    STATE_SCHEMA,
+    Face(
+        group="schema",
+        description="Canonical, unambiguous state variables: overlapping information types merged, conflicting "
+        "choices unified, questions rewritten onto them (paper section 3.1, App. C.3). Every drafted type maps to exactly one "
+        "variable.",
+        rows=_rows,
+        survey=stage_summaries.of_schemas,
+    ),
+)

@@ -1,0 +1,154 @@
+"""From records to the rows of the release's flat tables, one episode at a time."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
+
+from assets.amemgym.records.episode import Episode
+from assets.amemgym.records.rows import (
+    AnswerChoiceRow,
+    FailureRow,
+    PeriodRow,
+    QuestionRow,
+    SessionRow,
+    StateRow,
+    StateVariableRow,
+    TableName,
+    UserRow,
+)
+from assets.recipe.asset.public_names import shared_model
+from assets.records.base import Record
+from assets.records.columnar import Columns, columns_of
+from assets.records.failure import Failure
+from assets.records.gate import GateRecord
+
+
+def table_rows(episode: Episode) -> dict[TableName, Sequence[Record]]:
+    """One episode's rows in every table that follows from episodes."""
+    return {
+        "users": [user_row(episode)],
+        "state_variables": state_variable_rows(episode),
+        "periods": period_rows(episode),
+        "states": state_rows(episode),
+        "sessions": session_rows(episode),
+        "questions": question_rows(episode),
+        "answer_choices": answer_choice_rows(episode),
+    }
+
+
+def user_row(episode: Episode) -> UserRow:
+    """The profile as a row."""
+    return UserRow(start_date=episode.start_date.isoformat(), **episode.user_profile.model_dump())
+
+
+def state_variable_rows(episode: Episode) -> list[StateVariableRow]:
+    """The schema, a row per variable."""
+    return [
+        StateVariableRow(
+            user_id=episode.user_id,
+            variable=variable.name,
+            position=position,
+            choices=variable.choices,
+            merged_from=variable.merged_from,
+        )
+        for position, variable in enumerate(episode.state_schema.variables)
+    ]
+
+
+def period_rows(episode: Episode) -> list[PeriodRow]:
+    """The periods without what lies in them."""
+    return [
+        PeriodRow(
+            user_id=episode.user_id,
+            period=index,
+            period_start=period.period_start.isoformat() if period.period_start else None,
+            period_end=period.period_end.isoformat(),
+            period_summary=period.period_summary,
+        )
+        for index, period in enumerate(episode.periods)
+    ]
+
+
+def state_rows(episode: Episode) -> list[StateRow]:
+    """Every variable at the end of every period."""
+    rows: list[StateRow] = []
+    for index, period in enumerate(episode.periods):
+        olds = {update.variable: update.old for update in period.updates}
+        rows.extend(
+            StateRow(
+                user_id=episode.user_id,
+                period=index,
+                variable=name,
+                value=value,
+                old_value=olds.get(name),
+                update_count=period.update_counts.get(name, 0),
+            )
+            for name, value in period.state.items()
+        )
+    return rows
+
+
+def session_rows(episode: Episode) -> list[SessionRow]:
+    """All sessions in order."""
+    return [
+        SessionRow(
+            user_id=episode.user_id,
+            period=index,
+            session=number,
+            session_time=session.session_time.isoformat(sep=" "),
+            event=session.event,
+            exposed_states=session.exposed_states,
+            query=session.query,
+            messages=session.messages,
+        )
+        for index, period in enumerate(episode.periods)
+        for number, session in enumerate(period.sessions)
+    ]
+
+
+def question_rows(episode: Episode) -> list[QuestionRow]:
+    """The questions without their options."""
+    return [
+        QuestionRow(
+            user_id=episode.user_id,
+            question_id=question.question_id,
+            query=question.query,
+            required_info=question.required_info,
+            golden=question.golden,
+        )
+        for question in episode.questions
+    ]
+
+
+def answer_choice_rows(episode: Episode) -> list[AnswerChoiceRow]:
+    """The options of all questions, in the order shown."""
+    return [
+        AnswerChoiceRow(user_id=episode.user_id, question_id=question.question_id, position=position, **choice.model_dump())
+        for question in episode.questions
+        for position, choice in enumerate(question.answer_choices)
+    ]
+
+
+def gate_record_columns(
+    votes: Iterable[tuple[str, Sequence[GateRecord]]], failures: Sequence[Failure], *, released: Collection[str]
+) -> Iterator[Columns]:
+    """The votes as rows, by column because they are most of all rows: those of finished users first.
+
+    `votes` are pairs of user id and votes; a user may come again.
+    """
+    numbers: Counter[str] = Counter()
+    for user_id, seen in chain(votes, ((failure.user_id, failure.gate_records) for failure in failures)):
+        first, count = numbers[user_id], len(seen)
+        numbers[user_id] += count
+        yield {
+            "user_id": [user_id] * count,
+            "number": range(first, first + count),
+            "released": [user_id in released] * count,
+            **columns_of(seen, record_type=GateRecord),
+            "judge": [shared_model(vote.judge) for vote in seen],
+        }
+
+
+def failure_row(failure: Failure) -> FailureRow:
+    """One replaced user as a row; the votes on the way are rows of `gate_records`."""
+    return FailureRow(**failure.model_dump(exclude={"gate_records"}))

@@ -1,0 +1,59 @@
+"""Stop a stage when its run is cancelled.
+
+Dagster turns the signal that cancels a run into an exception at whatever line is running. On an event loop, that line belongs
+to one of hundreds of tasks, or to a callback, which may keep the exception for itself, and the run would go on. Here the signal
+cancels the stage as a whole, and the cancellation reaches everything that the stage waits for. Only calls that are paid for are
+given a moment to come back and be kept.
+"""
+
+import asyncio
+import signal
+import threading
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import dagster as dg
+
+from assets.engine.shielded_calls import landed
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+# A stopped run ends within five seconds, of which Dagster takes up to two.
+LANDING_SECONDS = 2.5
+STOPPED = "The run was stopped. What was finished is kept, and the same run goes on from there."
+
+
+@asynccontextmanager
+async def stopping_with_the_run() -> AsyncGenerator[None, None]:
+    """Around what a task awaits: raises DagsterExecutionInterruptedError when a signal arrived meanwhile.
+
+    Calls in the air get LANDING_SECONDS; a second signal stops those too. Outside the main thread, where Python delivers no
+    signals, it does nothing.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None
+    arrived: list[int] = []
+
+    def stop(number: int, _frame: object) -> None:
+        arrived.append(number)
+        # Wakes the loop, too, when it waits for replies.
+        loop.call_soon_threadsafe(task.cancel)
+
+    before = {number: signal.signal(number, stop) for number in SIGNALS}
+    try:
+        try:
+            yield
+        except asyncio.CancelledError:
+            if not arrived:
+                raise
+            await landed(within=LANDING_SECONDS)
+    except asyncio.CancelledError:
+        if not arrived:
+            raise
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if arrived:
+        raise dg.DagsterExecutionInterruptedError(STOPPED) from None

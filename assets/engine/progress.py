@@ -1,0 +1,121 @@
+"""Progress of whatever is running, for the run page: a line every few seconds, also while nothing moves."""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+from assets.llm.ports import StageProgress
+from assets.llm.usage_meter import Meter
+
+# Lines reach the page within a second, so that a new one is seen every five.
+LOG_SECONDS = 4.0
+FIRST_SECONDS = 1.0
+RATE_SECONDS = 30.0
+
+
+@contextmanager
+def heartbeat(
+    write: Callable[[str], object], say: Callable[[], str], *, every: float = LOG_SECONDS
+) -> Generator[None, None, None]:
+    """Write what `say` says after a second and then every so many, from a thread that no wait and no work keeps silent."""
+    over = threading.Event()
+
+    def beat() -> None:
+        wait = min(FIRST_SECONDS, every)
+        while not over.wait(wait):
+            write(say())
+            wait = every
+
+    thread = threading.Thread(target=beat, name="heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+class StageWatch:
+    """How a stage gets on: takes note of its progress, and tells it in a line with rate, cost and time left.
+
+    `begin` is told before the first progress, `expected` counts the calls of a user until one is done.
+    """
+
+    def __init__(self, meter: Meter, *, begin: str, expected: float = 0.0) -> None:
+        self._meter, self._line, self._expected = meter, begin, expected
+        self._recent: deque[tuple[float, int, int]] = deque([(0.0, 0, 0)])
+
+    def __call__(self, progress: StageProgress) -> None:
+        """Take note."""
+        self._recent.append((progress.seconds, progress.calls, progress.calls - progress.repeated))
+        while len(self._recent) > 2 and self._recent[1][0] <= progress.seconds - RATE_SECONDS:
+            self._recent.popleft()
+        self._line = ", ".join(self._parts(progress))
+
+    def line(self) -> str:
+        """What was last noted."""
+        return self._line
+
+    def _parts(self, progress: StageProgress) -> list[str]:
+        (rate, fresh), left = self._rates(), self._calls_left(progress)
+        awaited = "1 reply awaited" if self._meter.waiting == 1 else f"{self._meter.waiting} replies awaited"
+        parts = [progress_line(progress, rate=rate), awaited, self._cost()]
+        if left and fresh > 0:
+            parts.append(f"about {_duration(left / fresh)} left")
+        return parts
+
+    def _rates(self) -> tuple[float, float]:
+        """Calls per second of late: all, and those that no store answered, which decide how long the rest takes."""
+        (since, *before), (now, *calls) = self._recent[0], self._recent[-1]
+        every, fresh = ((count - last) / max(now - since, 0.001) for count, last in zip(calls, before, strict=True))
+        return every, fresh
+
+    def _calls_left(self, progress: StageProgress) -> float:
+        """By the calls of users who are done, who are those with the most calls; 0 where it cannot be told.
+
+        Never less than the replies awaited, also where users take more calls than was expected.
+        """
+        if progress.done == progress.total:
+            return 0.0
+        each = sorted((work.calls for work in self._meter.users.values()), reverse=True)[: progress.done]
+        typical = sum(each) / len(each) if each else self._expected
+        users = progress.total + progress.failed  # who was given up took calls too, and has a stand-in
+        return max(typical * users - progress.calls, self._meter.waiting) if typical else 0.0
+
+    def _cost(self) -> str:
+        if self._meter.unpriced:
+            return "cost unknown"
+        return f"${self._meter.cost_usd:.4f} so far"
+
+
+def progress_line(progress: StageProgress, *, rate: float | None = None) -> str:
+    """Users done, calls with rate and cache hits, users given up. `rate`: calls per second, else that since the start."""
+    rate = progress.calls / max(progress.seconds, 0.001) if rate is None else rate
+    line = (
+        f"{progress.stage} of {progress.unit}: {progress.done} of {progress.total} users, "
+        f"{progress.calls} calls ({progress.repeated} from the cache, {rate:.{0 if rate >= 10 else 1}f}/s)"
+    )
+    return f"{line}, {progress.failed} given up" if progress.failed else line
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
+class Steps:
+    """What is being done where nothing counts users: the step under way, and how long everything has taken."""
+
+    def __init__(self, what: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._what, self._clock, self._began, self._step, self._share = what, clock, clock(), "beginning", 0.0
+
+    def now(self, step: str, *, share: float = 0.0) -> None:
+        """This is what is done from now on; `share`: how much of the whole is done, where that is known."""
+        self._step, self._share = step, share
+
+    def line(self) -> str:
+        """The step under way."""
+        took = self._clock() - self._began
+        left = f", about {_duration(took / self._share - took)} left" if self._share else ""
+        return f"{self._what}: {self._step}, {_duration(took)} so far{left}"

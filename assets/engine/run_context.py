@@ -1,0 +1,32 @@
+"""Everything a stage's wrapper works with, gathered by whoever opens it for a run."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from assets.engine.prefetch_tasks import Flights
+from assets.engine.stage import Stage
+from assets.llm.ports import Embedder, LanguageModel, SnapshotStore, StageProgress, WorkStore
+from assets.recipe.asset.recipe import Recipe
+from assets.records.base import UserRecord
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """Model, stores and limits of one run."""
+
+    model: LanguageModel
+    snapshots: SnapshotStore
+    work: WorkStore
+    users_at_once: int = 32
+    users_per_part: int = 200
+    report: Callable[[StageProgress], None] | None = None
+    expected_calls: Callable[[Recipe, str], float] | None = None
+    embedded_model: str | None = None
+    open_account: Callable[[Recipe, str], LanguageModel] | None = None
+    open_embedder: Callable[[Recipe, str], Embedder] | None = None
+    stages: tuple[Stage[UserRecord], ...] = ()
+    flights: Flights = field(default_factory=Flights)
+
+    def at(self, unit: str, *, recipe: Recipe) -> "Workshop":
+        """The workshop as one work unit of a recipe uses it: its calls are booked, and the recipe's budget holds."""
+        return self if self.open_account is None else replace(self, model=self.open_account(recipe, unit))

@@ -1,0 +1,85 @@
+"""Count what calls use, per user and stage, and label them on the way."""
+
+from dataclasses import dataclass, field, replace
+
+from assets.llm.ports import CallLabels, LanguageModel, ModelReply, ModelRequest
+from assets.records.usage import Usage
+
+
+@dataclass
+class UserWork:
+    """What one user took: calls, those that sent a reply back, and seconds of the model's time for what it answered now."""
+
+    calls: int = 0
+    reasked: int = 0
+    seconds: float = 0.0
+
+
+@dataclass
+class Meter:
+    """A running count; what is added counts in `parent` too. `repeated` calls were answered by a store of ours.
+
+    `unpriced` counts the calls whose price nobody knows; `cost_usd` is what the others cost. `waiting`: calls without reply
+    yet. `users`: by id, for calls that were made in this run.
+    """
+
+    parent: "Meter | None" = None
+    usage: Usage = field(default_factory=Usage)
+    repeated: int = 0
+    cost_usd: float = 0.0
+    unpriced: int = 0
+    waiting: int = 0
+    users: dict[str, UserWork] = field(default_factory=dict[str, UserWork])
+
+    def add(self, usage: Usage, *, repeated: int = 0, cost_usd: float | None = 0.0) -> None:
+        """Count this usage; a cost of None is one that nobody knows."""
+        self.usage += usage
+        self.repeated += repeated
+        self.cost_usd += cost_usd or 0.0
+        self.unpriced += usage.calls if cost_usd is None else 0
+        if self.parent is not None:
+            self.parent.add(usage, repeated=repeated, cost_usd=cost_usd)
+
+    def wait(self, calls: int) -> None:
+        """So many more calls wait for their replies, or fewer where the number is negative."""
+        self.waiting += calls
+        if self.parent is not None:
+            self.parent.wait(calls)
+
+    def note(self, user_id: str, work: UserWork) -> None:
+        """Count what this user took."""
+        before = self.users.get(user_id, UserWork())
+        self.users[user_id] = UserWork(before.calls + work.calls, before.reasked + work.reasked, before.seconds + work.seconds)
+        if self.parent is not None:
+            self.parent.note(user_id, work)
+
+    def take_over(self, other: "Meter") -> None:
+        """Count what another meter has counted so far, and from now on whatever it counts."""
+        self.add(other.usage, repeated=other.repeated, cost_usd=other.cost_usd)
+        self.unpriced += other.unpriced
+        self.wait(other.waiting)
+        for user_id, work in other.users.items():
+            self.note(user_id, work)
+        other.parent = self
+
+
+@dataclass(frozen=True)
+class MeteredModel:
+    """A model whose calls are counted and carry the labels of one user's stage."""
+
+    model: LanguageModel
+    labels: CallLabels
+    meter: Meter
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """Pass the call on under these labels."""
+        labels = replace(request.labels, stage=self.labels.stage, user_id=self.labels.user_id)
+        self.meter.wait(1)
+        try:
+            reply = await self.model.complete(replace(request, labels=labels))
+        finally:
+            self.meter.wait(-1)
+        usage = Usage(calls=1, input_tokens=reply.input_tokens, output_tokens=reply.output_tokens)
+        self.meter.add(usage, repeated=int(reply.repeated), cost_usd=0.0 if reply.repeated else reply.cost_usd)
+        self.meter.note(self.labels.user_id, UserWork(1, int(labels.attempt > 0), 0.0 if reply.repeated else reply.seconds))
+        return reply

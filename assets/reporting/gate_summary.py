@@ -1,0 +1,99 @@
+"""What it took to pass the gates: by gate how many items passed at once, and by user how often texts were rewritten."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from assets.amemgym.records.answer import AnswerSet
+from assets.amemgym.records.session import SessionSet
+from assets.records.base import UserRecord
+from assets.records.failure import Failure
+from assets.records.gate import GateName, GateRecord
+from assets.records.report import GateLine
+from assets.reporting.markdown import Row
+
+
+@dataclass(frozen=True)
+class Rewriting:
+    """How often one user's texts were refined and drafted anew."""
+
+    refinements: int = 0
+    redrafts: int = 0
+
+    @property
+    def total(self) -> int:
+        """Both."""
+        return self.refinements + self.redrafts
+
+
+def votes_of(record: UserRecord) -> tuple[GateRecord, ...]:
+    """The votes that a stage's record keeps; none of a stage without gates."""
+    return record.gate_records if isinstance(record, (SessionSet, AnswerSet)) else ()
+
+
+def rewritings(records: Iterable[UserRecord]) -> dict[str, Rewriting]:
+    """By user, for records of a stage with gates."""
+    return {record.user_id: _rewriting(votes) for record in records if (votes := votes_of(record))}
+
+
+def _rewriting(votes: Sequence[GateRecord]) -> Rewriting:
+    # The greatest numbers are taken rather than counted: a text that was rewritten at once has no votes of its own.
+    refined, drafted = Counter[tuple[str, int]](), Counter[str]()
+    for vote in votes:
+        refined[vote.item_id, vote.draft] = max(refined[vote.item_id, vote.draft], vote.refinement)
+        drafted[vote.item_id] = max(drafted[vote.item_id], vote.draft)
+    return Rewriting(refined.total(), drafted.total())
+
+
+class Gates:
+    """What the gates did: readings, and accepted items by what it took."""
+
+    def __init__(self) -> None:
+        self._counts: defaultdict[GateName, Counter[str]] = defaultdict(Counter)
+
+    def add(self, votes: Iterable[GateRecord]) -> None:
+        """Take one user's votes, those of an item in order."""
+        last: dict[tuple[GateName, str], GateRecord] = {}
+        for vote in votes:
+            self._counts[vote.gate]["readings"] += 1
+            if vote.accepted:
+                last[vote.gate, vote.item_id] = vote
+        for (gate, _), vote in last.items():
+            taken = "redrafting" if vote.draft else "refining" if vote.refinement else "once"
+            self._counts[gate].update(("items", taken))
+
+    def lines(self) -> Iterator[GateLine]:
+        """One line per gate."""
+        for gate, counts in sorted(self._counts.items()):
+            yield GateLine(
+                gate=gate,
+                items=counts["items"],
+                readings=counts["readings"],
+                passed_at_once=counts["once"],
+                passed_after_refining=counts["refining"],
+                passed_after_redrafting=counts["redrafting"],
+            )
+
+
+def gate_rows(records: Iterable[UserRecord], lost: Iterable[Failure]) -> list[Row]:
+    """The lines to read, with the items on which users were given up."""
+    gates = Gates()
+    for record in records:
+        gates.add(votes_of(record))
+    given_up = Counter(failure.gate_records[-1].gate for failure in lost if failure.gate_records)
+    return [
+        {
+            "gate": line.gate,
+            "items": line.items,
+            "at once": _share(line.passed_at_once, line.items),
+            "refined": _share(line.passed_after_refining, line.items),
+            "redrafted": _share(line.passed_after_redrafting, line.items),
+            "given up": given_up[line.gate],
+            "readings": line.readings,
+        }
+        for line in gates.lines()
+    ]
+
+
+def _share(count: int, whole: int) -> str:
+    return f"{count} ({count / max(1, whole):.0%})"

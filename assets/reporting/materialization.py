@@ -1,0 +1,103 @@
+"""What a materialization tells: counts and costs that Dagster plots over time, real rows, the users who took most."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import dagster as dg
+
+from assets.engine.stage_runner import StageResult
+from assets.llm.ports import SnapshotRef, SnapshotStore
+from assets.llm.usage_meter import UserWork
+from assets.records.base import UserRecord
+from assets.records.usage import Usage
+from assets.reporting.asset_description import Face, Told
+from assets.reporting.gate_summary import Rewriting, gate_rows, rewritings
+from assets.reporting.markdown import Row, example, markdown_table
+
+PREVIEW_ROWS = 12
+USERS_SHOWN = 5
+# Reading a few hundred users back takes a second; more would tell the same.
+SURVEYED = 200
+
+
+def stage_metadata(result: StageResult, *, face: Face, records: Sequence[UserRecord], kept_at: str) -> dict[str, Any]:
+    """Counts, one row to read at a glance and a preview of more, cost in tokens and money, and what the records come to.
+
+    `records` are those of the stage's first users, as many as are surveyed; `kept_at` the address of all snapshots.
+    """
+    usage = result.ref.usage.get(result.ref.stage, Usage())
+    rows = [{"user": number, **row} for number, record in enumerate(records[:3], start=1) for row in face.rows(record)]
+    work = rewritings(records)
+    return {
+        "dagster/row_count": result.ref.users,
+        "users": result.ref.users,
+        "users_replaced": result.ref.failures.users,
+        **_replaced(result),
+        # What follows up to the gates is of these users alone, where there are more.
+        **({"surveyed_users": len(records)} if len(records) < result.ref.users else {}),
+        "example": dg.MetadataValue.md(example(rows)),
+        "preview": dg.MetadataValue.md(markdown_table(rows[:PREVIEW_ROWS])),
+        **face.survey(records),
+        **_gates(result, records),
+        "calls": usage.calls,
+        "calls_from_cache": result.meter.repeated,
+        "reasked": usage.reasks,
+        "refinements": sum(one.refinements for one in work.values()),
+        "redrafts": sum(one.redrafts for one in work.values()),
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        # What this materialization paid for. Dagster plots numbers over time; a word leaves a gap in the plot, not a zero.
+        "cost_usd": "unknown" if result.meter.unpriced else round(result.meter.cost_usd, 6),
+        "seconds": round(result.seconds, 2),
+        **_busiest(result.meter.users, work),
+        **_place(result.ref, kept_at),
+    }
+
+
+def first_records(store: SnapshotStore, result: StageResult, record: type[UserRecord]) -> list[UserRecord]:
+    """The records of the snapshot's first users, in order, read back from where they are kept."""
+    parts = [part for part in result.ref.parts if part.stage == result.ref.stage]
+    positions = list(islice((place for part in parts for place in range(part.first, part.last + 1)), 2 * SURVEYED))
+    found = store.kept(result.ref, result.ref.stage, record=record, positions=positions)
+    return [found[position].record for position in sorted(found)[:SURVEYED]]
+
+
+def _place(ref: SnapshotRef, kept_at: str) -> Told:
+    """Where the snapshot lies; a stage without users wrote none."""
+    if not ref.parts:
+        return {}
+    # Apart, because the page breaks no path, and a long one would push all other values out of view.
+    folder = ref.parts[0].path.rpartition("/")[0]
+    return {"snapshots_in": dg.PathMetadataValue(kept_at), "snapshot": dg.PathMetadataValue(folder)}
+
+
+def _replaced(result: StageResult) -> Told:
+    """Why users were replaced meanwhile, if any were."""
+    rows: list[Row] = [
+        {"user": failure.user_id, "at": failure.stage, "reason": failure.reason.replace("_", " "), "what": failure.message}
+        for failure in result.lost[:USERS_SHOWN]
+    ]
+    return {"replaced": dg.MetadataValue.md(markdown_table(rows))} if rows else {}
+
+
+def _gates(result: StageResult, records: Iterable[UserRecord]) -> Told:
+    """What it took to pass the stage's gates, where it has any."""
+    lost = [failure for failure in result.lost if failure.stage == result.ref.stage]
+    rows = gate_rows(records, lost)
+    return {"gates": dg.MetadataValue.md(markdown_table(rows))} if rows else {}
+
+
+def _busiest(users: Mapping[str, UserWork], work: Mapping[str, Rewriting]) -> Told:
+    """The users whose texts were rewritten most, and those on whom models worked longest; nobody where nothing was asked."""
+    rewritten = sorted((name for name, one in work.items() if one.total), key=lambda name: (-work[name].total, name))
+    slowest = sorted((name for name, one in users.items() if one.seconds), key=lambda name: (-users[name].seconds, name))
+    refined: list[Row] = [
+        {"user": name, "refined": work[name].refinements, "redrafted": work[name].redrafts} for name in rewritten[:USERS_SHOWN]
+    ]
+    slow: list[Row] = [
+        {"user": name, "calls": users[name].calls, "reasked": users[name].reasked, "model s": f"{users[name].seconds:.1f}"}
+        for name in slowest[:USERS_SHOWN]
+    ]
+    tables = {"most_refined_users": refined, "slowest_users": slow}
+    return {name: dg.MetadataValue.md(markdown_table(rows)) for name, rows in tables.items() if rows}
