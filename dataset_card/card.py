@@ -18,8 +18,8 @@ from dataset_card.card_header import card_header, data_json_path, nested_path, t
 from dataset_card.card_recipe import embedded_model, model_names, pool_terms, recipe_rows, shared_recipe
 from dataset_card.manifest import Usage
 from dataset_card.plots import Plot
-from validation.facts import Facts, length_rows, parity_rows
-from validation.report_words import percent, percents
+from validation.amemgym.report.contents import Facts, length_rows, parity_rows
+from validation.amemgym.report.build.formatting import percent, percents
 
 
 @dataclass(frozen=True)

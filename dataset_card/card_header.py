@@ -6,7 +6,7 @@ from assets.recipe.asset.recipe import Recipe
 
 from assets.amemgym.records.rows import TableName
 from dataset_card.statements import LICENSE_ID, TAGS
-from validation.facts import Facts
+from validation.amemgym.report.contents import Facts
 
 SPLIT = "test"
 

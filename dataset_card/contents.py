@@ -29,7 +29,7 @@ from dataset_card.reference import ReferenceError
 from dataset_card.sinks import EPISODES_AT_ONCE, EPISODES_PER_GROUP, DataJsonSink, ParquetSink
 from dataset_card.statements import LICENSE_ID
 from dataset_card.statistics import StatisticsCounter
-from validation.facts import FactCounter
+from validation.amemgym.report.contents import FactCounter
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dataset_card.diff import RECIPE, REPORT
 from dataset_card.manifest import CARD, ManifestFile
 from dataset_card.sinks import written
 from dataset_card.statements import LICENSE_TEXT
-from validation.report_page import render_page
+from validation.amemgym.report.build.page import render_page
 
 REPORT_PAGE = "quality_report.html"
 

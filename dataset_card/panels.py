@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dataset_card.statistics import Histogram, Statistics
-from validation.report_figures import BRIGHT, DARK
+from validation.amemgym.report.build.figures import BRIGHT, DARK
 
 # matplotlib's axes, whose annotations are only partly known to type checkers.
 Axes = Any

@@ -14,7 +14,7 @@ from assets.records.report import QualityReport
 from dataset_card import panels
 from dataset_card.digests import canonical_digest
 from dataset_card.statistics import Statistics
-from validation import report_figures
+from validation.amemgym.report.build import figures as report_figures
 
 FIGURES = "figures"
 DOTS_PER_INCH = 120

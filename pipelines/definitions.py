@@ -25,10 +25,10 @@ from pipelines.resources.hub_resource import PublisherResource
 from pipelines.resources.run_resources import ReleaseShelf, ReportFolder, WorkshopResource
 from pipelines.resources.values import RecordValues
 from validation.checks import stage_checks
-from validation.column_checks import column_checks
-from validation.quality_report import quality_report
+from validation.expectations.checks import column_checks
+from validation.amemgym.report.build.asset import quality_report
 from validation.recipe_checks import RECIPE_CHECKS
-from validation.report_checks import quality_report_checks
+from validation.amemgym.report.build.checks import quality_report_checks
 
 defs = dg.Definitions(
     assets=[

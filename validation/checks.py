@@ -16,7 +16,7 @@ from assets.llm.ports import SnapshotRef
 from assets.records.base import StageName, UserRecord
 from assets.reporting.markdown import Row, markdown_table
 from validation.rules import Beside, Outcome, RuleRun
-from validation.stage_rules import RULES
+from validation.amemgym.rules import RULES
 
 SAMPLE_SIZE = 10
 USERS_AT_ONCE = 200

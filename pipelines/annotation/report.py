@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from assets.records.annotation import StudyResult
 from assets.records.estimate import Estimate, shown
 from pipelines.annotation.results import Collected
-from validation.report_words import percents
+from validation.amemgym.report.build.formatting import percents
 
 SCORES = {
     "exposure": "Exposure score (mean rating, from 0 to 1)",

@@ -14,7 +14,7 @@ def quality(
 ) -> None:
     """Say how good a variant is and write the page of its quality report. Exit status 1: it may not be released."""
     from pipelines.home import home
-    from validation.report_page import problems, write_page
+    from validation.amemgym.report.build.page import problems, write_page
 
     report = latest_report(variant)
     page = write_page(report, home().reports / f"{variant}.html")
@@ -44,8 +44,8 @@ def print_summary(report: "QualityReport") -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from validation.report_page import problems
-    from validation.report_words import percent, percents
+    from validation.amemgym.report.build.page import problems
+    from validation.amemgym.report.build.formatting import percent, percents
 
     console = Console()
     table = Table("without memory", "right", "guess", "limit", "")

@@ -11,7 +11,7 @@ from dataset_card.card_recipe import EMBEDDED_FAMILY
 from dataset_card.manifest import Usage
 from tests import gated, scenario
 from tests.dataset_card.releases import readme, report
-from validation.facts import FactCounter, length_rows, parity_rows
+from validation.amemgym.report.contents import FactCounter, length_rows, parity_rows
 
 
 def one_line(text: str) -> str:

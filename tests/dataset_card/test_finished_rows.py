@@ -12,7 +12,7 @@ from dataset_card.release import FINISHED
 from tests.scripted import Script, ScriptedModel, reply
 from tests.small import persona, small_recipe
 from tests.workshops import materialized, sampled, workshop
-from validation.finished import Finished, users_of
+from validation.amemgym.report.finished_users import Finished, users_of
 
 RECIPE = small_recipe()
 REFUSED_LATE: Script = {

@@ -8,9 +8,9 @@ from assets.amemgym.records.audit import UserAudit
 from assets.amemgym.records.episode import Episode
 from assets.records.failure import Failure
 from assets.records.report import QualityReport, WallLine
-from validation.finished import FinishedUser
-from validation.report import Additions, Survey
-from validation.wall import Wall
+from validation.amemgym.report.finished_users import FinishedUser
+from validation.amemgym.report.build import Additions, Survey
+from validation.amemgym.shortcuts.baselines import Wall
 
 
 def report_of(recipe: Recipe, *users: FinishedUser, failures: Sequence[Failure] = ()) -> QualityReport:

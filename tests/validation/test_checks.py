@@ -20,7 +20,7 @@ from tests.scripted import ScriptedModel
 from tests.small import persona, small_recipe
 from tests.workshops import workshop
 from validation.checks import SAMPLE_SIZE, stage_checks
-from validation.column_checks import table_result
+from validation.expectations.checks import table_result
 
 
 def run_with(personas: Sequence[Persona], folder: Path) -> dg.ExecuteInProcessResult:

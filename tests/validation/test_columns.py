@@ -12,10 +12,10 @@ from assets.amemgym.records.rows import TableName
 from assets.records.base import Record
 from tests.validation.spoiling import at
 from tests.validation.world import world
-from validation.columns import ColumnLook, lines_of
-from validation.finished import FinishedUser
-from validation.promises import Promise
-from validation.suites import suite
+from validation.expectations.validate import ColumnLook, lines_of
+from validation.amemgym.report.finished_users import FinishedUser
+from validation.expectations.expectation import Promise
+from validation.amemgym.tables.suites import suite
 
 watching: list[list[str]] = []
 
@@ -95,6 +95,6 @@ def test_a_look_leaves_nothing_of_its_tables_behind() -> None:
 
 
 def test_great_expectations_is_not_imported_before_it_is_needed() -> None:
-    code = "import sys, validation.column_checks, validation.columns, validation.quality_report; "
+    code = "import sys, validation.expectations.checks, validation.expectations.validate, validation.report.asset; "
     code += "sys.exit('great_expectations' in sys.modules or 'pandas' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

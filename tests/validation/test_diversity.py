@@ -18,8 +18,8 @@ from tests import scenario
 from tests.coroutines import run
 from tests.small import persona, persona_row
 from tests.validation.lives import QUESTIONS, lives
-from validation.coverage import COLUMNS, Coverage
-from validation.diversity import MOST_COMPARED, Compared, Meanings, QuestionSample, diversity, question_meanings
+from validation.amemgym.report.coverage import COLUMNS, Coverage
+from validation.amemgym.report.diversity import MOST_COMPARED, Compared, Meanings, QuestionSample, diversity, question_meanings
 
 RECIPE = scenario.recipe(diversity=DiversityPolicy(embedding_model="some/where/meaning-1"))
 TEA, BREWING, RUN = "Which tea suits my evenings?", "What should I brew after dinner?", "How far should I run on Sunday?"

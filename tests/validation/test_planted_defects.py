@@ -18,10 +18,10 @@ from tests.validation.planted_in_schemas import IN_SCHEMAS
 from tests.validation.planted_in_tables import IN_TABLES
 from tests.validation.spoiling import Defect
 from tests.validation.world import world
-from validation.columns import lines_of
+from validation.expectations.validate import lines_of
 from validation.rules import apply_rules
-from validation.stage_rules import RULES
-from validation.suites import suite
+from validation.amemgym.rules import RULES
+from validation.amemgym.tables.suites import suite
 
 PLANTED = {**IN_SCHEMAS, **IN_LIVES, **IN_ANSWERS, **IN_TABLES}
 CASES = [pytest.param(place, one, id=f"{place}: {one.kind}") for place, defects in PLANTED.items() for one in defects]

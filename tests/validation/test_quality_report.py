@@ -19,11 +19,11 @@ from tests.small import persona, small_recipe
 from tests.validation.lives import lives, moved
 from tests.validation.reports import report_of, wall_of
 from tests.workshops import materialized, sampled, workshop
-from validation.finished import Finished, FinishedUser, users_of
-from validation.quality_report import report_on
-from validation.recovery import RecoveryTally
-from validation.report_checks import quality_report_checks
-from validation.stage_rules import RULES
+from validation.amemgym.report.finished_users import Finished, FinishedUser, users_of
+from validation.amemgym.report.build.asset import report_on
+from validation.amemgym.report.recovery import RecoveryTally
+from validation.amemgym.report.build.checks import quality_report_checks
+from validation.amemgym.rules import RULES
 
 RECIPE = small_recipe()
 Refs = dict[str, dict[str, SnapshotRef]]

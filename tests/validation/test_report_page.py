@@ -16,8 +16,8 @@ from tests import gated, scenario
 from tests.scenario import varied
 from tests.validation.lives import adding, lives
 from tests.validation.reports import report_of, wall_of
-from validation.finished import FinishedUser
-from validation.report_page import render_page, write_page
+from validation.amemgym.report.finished_users import FinishedUser
+from validation.amemgym.report.build.page import render_page, write_page
 
 HOSTILE = '</style><script src="http://evil.example/x.js">alert(1)</script><img src=x onerror=alert(2)>$\\frac{1}$ & "so" 毎晩'
 VOID = {"meta", "br"}

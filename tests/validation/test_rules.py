@@ -11,7 +11,7 @@ from tests.small import persona
 from tests.validation.spoiling import at
 from tests.validation.world import world
 from validation.rules import Rule, apply_rules
-from validation.stage_rules import RULES
+from validation.amemgym.rules import RULES
 
 RECIPE = scenario.recipe()
 

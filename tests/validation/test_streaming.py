@@ -23,9 +23,9 @@ from tests.scenario import USER_ID, varied
 from tests.scripted import ScriptedModel
 from tests.small import small_recipe
 from tests.workshops import materialized, sampled, workshop
-from validation.finished import Finished, FinishedUser
-from validation.quality_report import report_on
-from validation.report import Survey
+from validation.amemgym.report.finished_users import Finished, FinishedUser
+from validation.amemgym.report.build.asset import report_on
+from validation.amemgym.report.build import Survey
 
 R = TypeVar("R", bound=UserRecord)
 PART, AT_ONCE = 4, 2

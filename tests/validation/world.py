@@ -27,7 +27,7 @@ from tests.gated import vote_rows
 from tests.scripted import reply
 from tests.workshops import MemoryWork, line_of
 from validation.checks import records_of
-from validation.gathered import released_rows
+from validation.expectations.release_tables import released_rows
 
 
 class EmbeddedModel:

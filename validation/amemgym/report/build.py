@@ -11,14 +11,14 @@ from assets.records.expectation import ColumnLine
 from assets.records.failure import Failure
 from assets.records.report import QualityReport, RuleLine
 from assets.reporting.gate_summary import Gates
-from validation.balance import Movement, Places
-from validation.coverage import Coverage
-from validation.diversity import Compared, Meanings, QuestionSample, diversity, shared_name
-from validation.facts import FactCounter
-from validation.finished import FinishedUser
-from validation.parity import People, parity_lines
-from validation.recovery import RecoveryTally
-from validation.wall import Wall
+from validation.amemgym.report.balance import Movement, Places
+from validation.amemgym.report.coverage import Coverage
+from validation.amemgym.report.diversity import Compared, Meanings, QuestionSample, diversity, shared_name
+from validation.amemgym.report.contents import FactCounter
+from validation.amemgym.report.finished_users import FinishedUser
+from validation.amemgym.report.parity import People, parity_lines
+from validation.amemgym.report.recovery import RecoveryTally
+from validation.amemgym.shortcuts.baselines import Wall
 
 Pool = Mapping[str, Iterable[tuple[object, int]]]
 

@@ -7,7 +7,7 @@ from assets.recipe.asset.recipe import Recipe
 from assets.records.base import StageName
 from assets.records.report import RuleLine
 from validation.rules import Beside, RuleRun
-from validation.stage_rules import RULES
+from validation.amemgym.rules import RULES
 
 EXAMPLES = 5
 

@@ -7,7 +7,7 @@ from assets.recipe.asset.recipe import Recipe
 
 from assets.amemgym.records.episode import Episode
 from validation.rules import Rule, SetRule, expect, invariants
-from validation.sets import OneRowPerUser
+from validation.set_rules import OneRowPerUser
 
 
 def episode_has_all_questions(episode: Episode, recipe: Recipe) -> Iterator[str]:

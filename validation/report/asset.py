@@ -18,16 +18,16 @@ from assets.engine.stage_asset import disk_problem
 from assets.llm.ports import BudgetReached
 from assets.records.report import QualityReport
 from assets.reporting.asset_description import OWNERS, definition, group
-from validation.columns import ColumnLook
-from validation.coverage import COLUMNS
-from validation.finished import Finished, users_of
-from validation.report_metadata import report_metadata
-from validation.report_page import write_page
-from validation.rule_lines import RuleTally
+from validation.expectations.validate import ColumnLook
+from validation.amemgym.report.coverage import COLUMNS
+from validation.amemgym.report.finished_users import Finished, users_of
+from validation.amemgym.report.build.metadata import report_metadata
+from validation.amemgym.report.build.page import write_page
+from validation.amemgym.report.build.rule_lines import RuleTally
 
 if TYPE_CHECKING:
-    from validation.diversity import Meanings
-    from validation.report import Pool, Survey
+    from validation.amemgym.report.diversity import Meanings
+    from validation.amemgym.report.build import Pool, Survey
 
 
 @dg.asset(
@@ -69,7 +69,7 @@ async def quality_report(context: dg.AssetExecutionContext, recipe: Recipe, **re
 async def report_on(finished: Finished, *, tell: Callable[[str], None] = lambda _: None) -> tuple[QualityReport, list[str]]:
     """The report, and sentences about what had to be left out of it. Raises dg.Failure where the budget is used up."""
     # The wall's libraries take a second to import, which is not spent where the graph is only shown.
-    from validation.report import Additions, Survey
+    from validation.amemgym.report.build import Additions, Survey
 
     recipe, problems = finished.recipe, list[str]()
     failed = [failure.user_id for failure in finished.failures()]
@@ -94,7 +94,7 @@ async def report_on(finished: Finished, *, tell: Callable[[str], None] = lambda 
 
 
 async def _meanings(finished: Finished, survey: "Survey", problems: list[str]) -> "Meanings":
-    from validation.diversity import question_meanings
+    from validation.amemgym.report.diversity import question_meanings
 
     workshop, recipe = finished.workshop, finished.recipe
     embedder = None if workshop.open_embedder is None else workshop.open_embedder(recipe, recipe.variant)

@@ -11,7 +11,7 @@ from assets.amemgym.tables import failure_row, table_rows
 from assets.records.base import Record
 from assets.records.columnar import Columns
 from assets.records.failure import Failure
-from validation.table_facts import FACTS, Known, Tables, known_of, vote_facts
+from validation.amemgym.tables.derived_columns import FACTS, Known, Tables, known_of, vote_facts
 
 
 def released_rows(episodes: Iterable[Episode], failures: Iterable[Failure]) -> dict[TableName, list[Record]]:

@@ -17,11 +17,11 @@ from assets.engine.gc_control import all_there_spared
 from assets.records.columnar import columns_of
 from assets.records.expectation import ColumnLine
 from assets.records.failure import Failure
-from validation.finished import FinishedUser
-from validation.gathered import Gathered, TableColumns, released_rows
-from validation.promises import Promise
-from validation.suites import suite
-from validation.table_facts import Tables
+from validation.amemgym.report.finished_users import FinishedUser
+from validation.expectations.release_tables import Gathered, TableColumns, released_rows
+from validation.expectations.expectation import Promise
+from validation.amemgym.tables.suites import suite
+from validation.amemgym.tables.derived_columns import Tables
 
 # A look takes more than half a second, however few rows there are.
 USERS_AT_ONCE = 800

@@ -11,7 +11,7 @@ from functools import lru_cache
 from operator import mul
 from typing import NamedTuple
 
-from validation.wall_cues import Asked, Cue, Weights
+from validation.amemgym.shortcuts.programs import Asked, Cue, Weights
 
 # A clean set passes this once in ten thousand times: a blocked release must mean something, and there are some twenty lines.
 LUCK_DEVIATIONS = 3.72

@@ -9,7 +9,7 @@ from assets.amemgym.records.persona import Persona
 from assets.amemgym.user_profiles import complementary_info
 from assets.llm.text_matching import folded
 from validation.rules import Rule, SetRule, Violation, expect
-from validation.sets import OneRowPerUser
+from validation.set_rules import OneRowPerUser
 
 
 def persona_is_not_excluded(persona: Persona, recipe: Recipe) -> Iterator[str]:

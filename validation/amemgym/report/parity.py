@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from assets.amemgym.records.episode import Episode
 from assets.records.report import ParityLine
-from validation.facts import Facts, length_rows, parity_rows
+from validation.amemgym.report.contents import Facts, length_rows, parity_rows
 
 
 class Span:
