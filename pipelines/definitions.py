@@ -14,9 +14,9 @@ from assets.amemgym.session_queries.stage import session_queries
 from assets.amemgym.state_schema import state_schema
 from assets.amemgym.state_trajectory.stage import state_trajectory
 from assets.amemgym.user_profiles import user_profiles
-from dataset_card.hub_release import hub_release
-from dataset_card.release import release_folder
-from dataset_card.release_checks import RELEASE_CHECKS
+from dataset_card.hub.port.asset import hub_release
+from dataset_card.release.asset.asset import release_folder
+from dataset_card.release.asset.checks import RELEASE_CHECKS
 from pipelines.automation import SCHEDULES, SENSORS
 from pipelines.evaluation_assets import answers_scored, evaluation
 from pipelines.home import home

@@ -13,8 +13,8 @@ from assets.engine.progress import Steps, heartbeat
 from assets.engine.stage_asset import disk_problem
 from assets.llm.ports import EndpointError
 from assets.reporting.asset_description import OWNERS, column_schema, definition, group
-from dataset_card.digests import canonical_digest
-from dataset_card.release_checks import last_materialized
+from dataset_card.release.asset.digests import canonical_digest
+from dataset_card.release.asset.checks import last_materialized
 from pipelines.home import home
 from prompts.catalogue import prompt_names
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from assets.records.base import Record
-from dataset_card.sinks import write_durably
+from dataset_card.release.asset.writers import write_durably
 from pipelines.annotation.problems import AnnotationError
 from pipelines.annotation.records import Answer, AnswerSheet, Key, Study
 

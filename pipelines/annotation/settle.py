@@ -8,9 +8,9 @@ import yaml
 
 from assets.records.annotation import StudyResult
 from assets.records.erratum import Erratum, Vote
-from dataset_card.annotations import STUDIES, read_studies, studies_bytes
-from dataset_card.errata import ERRATA, ErrataError, errata_text, read_errata
-from dataset_card.sinks import write_durably
+from dataset_card.errata.apply.annotations import STUDIES, read_studies, studies_bytes
+from dataset_card.errata.apply.apply import ERRATA, ErrataError, errata_text, read_errata
+from dataset_card.release.asset.writers import write_durably
 from pipelines.annotation.problems import AnnotationError
 from pipelines.annotation.records import AnswerSheet, Key
 from pipelines.annotation.results import Collected, disputed, final_label, result_of

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from assets.amemgym.records.episode import Episode
 from assets.records.columnar import from_table
-from dataset_card.manifest import read_manifest
+from dataset_card.release.asset.manifest import read_manifest
 from pipelines.annotation.problems import AnnotationError
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.records import Turn

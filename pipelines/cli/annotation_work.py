@@ -8,9 +8,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.markdown import Markdown
 
-from dataset_card.errata import ERRATA
-from dataset_card.shelf import FolderShelf
-from dataset_card.sinks import write_durably
+from dataset_card.errata.apply.apply import ERRATA
+from dataset_card.release.asset.store import FolderShelf
+from dataset_card.release.asset.writers import write_durably
 from pipelines.annotation.dry_run import fill_in
 from pipelines.annotation.folder import PAGES, StudyFolder
 from pipelines.annotation.intake import take_in

@@ -14,7 +14,7 @@ from pipelines.cli.publish import EndpointOption, hub_problems, release_folder, 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dataset_card.diff_records import ReleaseDiff
+    from dataset_card.diff.compare.records import ReleaseDiff
 
 EXAMPLES = 100
 SHOWN_CELLS = 6
@@ -41,9 +41,9 @@ def diff(
     form: Form,
 ) -> None:
     """Tell what changed from one release to another: users, questions, answers, keys, words, figures, settings."""
-    from dataset_card.changes import changes_section
-    from dataset_card.diff import DiffError, compare, read_side
-    from dataset_card.diff_page import diff_page
+    from dataset_card.diff.compare.card_section import changes_section
+    from dataset_card.diff.compare.compare import DiffError, compare, read_side
+    from dataset_card.diff.compare.page import diff_page
 
     with hub_problems():
         sides = [read_side(source_folder(source, endpoint=endpoint)) for source in (before, after)]
@@ -64,7 +64,7 @@ def diff(
 
 def source_folder(source: str, *, endpoint: str) -> Path:
     """The folder of a release that is here, or that is fetched; every file is checked. Raises HubError or Problem."""
-    from dataset_card.hub_read import ON_THE_HUB
+    from dataset_card.hub.port.read import ON_THE_HUB
     from pipelines.resources.hub_reader import release_reader
 
     place: str | Path = source
@@ -78,7 +78,7 @@ def _print(found: "ReleaseDiff") -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from dataset_card.changes import figure_text
+    from dataset_card.diff.compare.card_section import figure_text
 
     console = Console()
     if found.level == "same":

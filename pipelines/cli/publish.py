@@ -12,10 +12,10 @@ from pipelines.cli.field_options import about, options_of
 from pipelines.cli.problems import Problem
 
 if TYPE_CHECKING:
-    from dataset_card.hub import Visibility
-    from dataset_card.hub_plan import Order, Plan, Planner
-    from dataset_card.hub_publish import Published
-    from dataset_card.hub_read import ReadFile
+    from dataset_card.hub.port.port import Visibility
+    from dataset_card.hub.port.plan import Order, Plan, Planner
+    from dataset_card.hub.port.publish import Published
+    from dataset_card.hub.port.read import ReadFile
 
 EndpointOption = Annotated[str, typer.Option(metavar="URL", help="Another Hub than HF_ENDPOINT's or huggingface.co.")]
 
@@ -44,8 +44,8 @@ def publish(
 
     The token is HF_TOKEN's, or that of `hf auth login`.
     """
-    from dataset_card.hub_plan import Order
-    from dataset_card.hub_publish import Publisher
+    from dataset_card.hub.port.plan import Order
+    from dataset_card.hub.port.publish import Publisher
     from pipelines.resources.hub_reader import release_records
     from pipelines.resources.hub_settings import HubSettings, open_hub
 
@@ -70,7 +70,7 @@ def fetch(
     endpoint: EndpointOption = "",
 ) -> None:
     """Fetch a release from the Hub, check every file, and print its folder. Later it is there without the network."""
-    from dataset_card.hub_read import Wanted
+    from dataset_card.hub.port.read import Wanted
     from pipelines.resources.hub_reader import release_reader
 
     with hub_problems():
@@ -87,9 +87,9 @@ def fetch(
 @contextmanager
 def hub_problems() -> Generator[None, None, None]:
     """What the Hub, a release or the disk does wrong, as a Problem."""
-    from dataset_card.hub import HubError
-    from dataset_card.manifest import ManifestError
-    from dataset_card.problems import ReleaseError
+    from dataset_card.hub.port.port import HubError
+    from dataset_card.release.asset.manifest import ManifestError
+    from dataset_card.release.asset.errors import ReleaseError
     from pipelines.resources.databases import StoreError
 
     try:
@@ -110,8 +110,8 @@ def release_folder(source: str, *, version: str, fresh: bool = False) -> Path:
 
     Raises Problem when there is none, ReleaseError for a missing version, StoreError.
     """
-    from dataset_card.manifest import MANIFEST
-    from dataset_card.shelf import find_release
+    from dataset_card.release.asset.manifest import MANIFEST
+    from dataset_card.release.asset.store import find_release
     from pipelines.home import home
     from pipelines.resources.stores import release_at
 
@@ -138,8 +138,8 @@ def _visibility(manner: Manner) -> "Visibility | None":
 
 
 def _warn_of_embedded(order: "Order") -> None:
-    from dataset_card.card_recipe import EMBEDDED_FAMILY
-    from dataset_card.manifest import ManifestError, read_manifest
+    from dataset_card.card.render.recipe import EMBEDDED_FAMILY
+    from dataset_card.release.asset.manifest import ManifestError, read_manifest
 
     try:
         names = read_manifest(order.folder).models.values()

@@ -30,8 +30,8 @@ def verify(
 
 
 def _folder_problems(source: str, *, version: str) -> list[str]:
-    from dataset_card.manifest import read_manifest
-    from dataset_card.verify import examine_release
+    from dataset_card.release.asset.manifest import read_manifest
+    from dataset_card.release.asset.verify import examine_release
 
     # A folder whose manifest is lost is told as a problem, not as a wrong word.
     folder = Path(source) if Path(source).is_dir() else release_folder(source, version=version, fresh=True)
@@ -43,8 +43,8 @@ def _folder_problems(source: str, *, version: str) -> list[str]:
 
 
 def _repository_problems(repo: str, *, tag: str, variant: str, endpoint: str) -> list[str]:
-    from dataset_card.hub_check import checked_repo
-    from dataset_card.hub_verify import Claim, repository_problems
+    from dataset_card.hub.port.preflight import checked_repo
+    from dataset_card.hub.port.verify import Claim, repository_problems
     from pipelines.resources.hub_reader import release_records
     from pipelines.resources.hub_settings import HubSettings, open_hub
 

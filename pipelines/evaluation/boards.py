@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from dataset_card.digests import canonical_digest
+from dataset_card.release.asset.digests import canonical_digest
 from pipelines.evaluation.compare import Comparison
 from pipelines.evaluation.folder import PAGE, RESULTS, FinishedRun, read_run
 from pipelines.evaluation.page import board_page

@@ -11,12 +11,12 @@ from assets.recipe.asset.loading import RecipeError, build_recipe
 from assets.recipe.asset.recipe import LANGUAGES, Recipe
 
 from assets.amemgym.records.episode import Episode
-from dataset_card.digests import file_digest
-from dataset_card.manifest import MANIFEST, read_manifest
-from dataset_card.problems import ReleaseError
-from dataset_card.reference import ReferenceError, read_data_json
-from dataset_card.shelf import Shelf, find_release
-from dataset_card.verify import verify_release
+from dataset_card.release.asset.digests import file_digest
+from dataset_card.release.asset.manifest import MANIFEST, read_manifest
+from dataset_card.release.asset.errors import ReleaseError
+from dataset_card.reference.data_json.data_json import ReferenceError, read_data_json
+from dataset_card.release.asset.store import Shelf, find_release
+from dataset_card.release.asset.verify import verify_release
 from pipelines.evaluation.problems import EvaluationError
 from pipelines.home import home
 from pipelines.resources.databases import StoreError
@@ -102,7 +102,7 @@ def _release(folder: Path) -> Dataset:
 
 def _fetched(place: str) -> Path:
     # Only releases on the Hub need its client, and Dagster, which is behind the checks there.
-    from dataset_card.hub import HubError
+    from dataset_card.hub.port.port import HubError
     from pipelines.resources.hub_reader import release_reader
 
     try:

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from assets.records.base import Record
 from assets.records.columnar import from_table
-from dataset_card.sinks import ParquetSink, sync, write_durably
+from dataset_card.release.asset.writers import ParquetSink, sync, write_durably
 from pipelines.evaluation.latency import Latency
 from pipelines.evaluation.problems import EvaluationError
 from pipelines.evaluation.records import Answer, RunManifest, Turn

@@ -7,7 +7,7 @@ import numpy as np
 from assets.records.base import Record
 from assets.records.estimate import Estimate
 from assets.reporting.intervals import CONFIDENCE, Array, Sample, Tallies
-from dataset_card.digests import canonical_digest
+from dataset_card.release.asset.digests import canonical_digest
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.intervals import gap, merged, of_part
 from pipelines.evaluation.labels import labels

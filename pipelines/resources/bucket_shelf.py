@@ -8,11 +8,11 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from dataset_card.contents import ReleaseContent
-from dataset_card.folder import Release, ReleaseConflict, write_release
-from dataset_card.manifest import MANIFEST
-from dataset_card.verify import verify_release
-from dataset_card.versions import is_version, numbers
+from dataset_card.release.asset.contents import ReleaseContent
+from dataset_card.release.asset.folder import Release, ReleaseConflict, write_release
+from dataset_card.release.asset.manifest import MANIFEST
+from dataset_card.release.asset.verify import verify_release
+from dataset_card.release.asset.versions import is_version, numbers
 from pipelines.resources.buckets import Bucket
 from pipelines.resources.places import draft_name, new_draft
 

@@ -9,19 +9,7 @@ from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, Re
 from huggingface_hub.hf_api import CommitInfo, DatasetInfo
 from huggingface_hub.utils import build_hf_headers, hf_raise_for_status  # pyright: ignore[reportUnknownVariableType]
 
-from dataset_card.hub import (
-    MAIN,
-    Change,
-    CommitMessage,
-    HubDenied,
-    HubError,
-    HubMissing,
-    HubStale,
-    Refs,
-    RemoteFile,
-    RepoState,
-    Visibility,
-)
+from dataset_card.hub.port.port import MAIN, Change, CommitMessage, HubDenied, HubError, HubMissing, HubStale, Refs, RemoteFile, RepoState, Visibility
 from pipelines.resources.hub_calls import HubCalls, login_advice
 from pipelines.resources.hub_settings import HubSettings
 

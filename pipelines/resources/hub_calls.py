@@ -10,7 +10,7 @@ from huggingface_hub import set_client_factory
 from huggingface_hub.utils import get_token, logging
 from huggingface_hub.utils._http import default_client_factory
 
-from dataset_card.hub import HubDenied, HubError, HubMissing, HubStale, HubUncertain, HubUnreachable
+from dataset_card.hub.port.port import HubDenied, HubError, HubMissing, HubStale, HubUncertain, HubUnreachable
 from pipelines.resources.hub_errors import CLIENT_ERRORS, HubTrouble, diagnose
 from pipelines.resources.hub_settings import HubSettings
 from pipelines.resources.redaction import Redactor

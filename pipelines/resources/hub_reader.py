@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from dataset_card.hub_read import Reader
-from dataset_card.hub_record import ReleaseRecords
+from dataset_card.hub.port.read import Reader
+from dataset_card.hub.port.tag_registry import ReleaseRecords
 from pipelines.home import home
 from pipelines.resources.hub_settings import HubSettings, open_hub
 

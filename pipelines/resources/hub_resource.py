@@ -4,8 +4,8 @@ from typing import Optional
 
 import dagster as dg
 
-from dataset_card.hub import HubError
-from dataset_card.hub_publish import Publisher
+from dataset_card.hub.port.port import HubError
+from dataset_card.hub.port.publish import Publisher
 from pipelines.resources.hub_reader import release_records
 from pipelines.resources.hub_settings import HubSettings, open_hub
 

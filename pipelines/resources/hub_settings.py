@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from dataset_card.hub import Hub, HubError
+from dataset_card.hub.port.port import Hub, HubError
 
 ENDPOINT = "HF_ENDPOINT"
 PUBLIC_HUB = "https://huggingface.co"

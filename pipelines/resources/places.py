@@ -15,7 +15,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from dataset_card.sinks import sync
+from dataset_card.release.asset.writers import sync
 
 HOST = socket.gethostname()
 ABANDONED_SECONDS = 24 * 3600

@@ -7,7 +7,7 @@ from pathlib import Path
 import dagster as dg
 
 from assets.engine.run_context import Workshop
-from dataset_card.shelf import Shelf
+from dataset_card.release.asset.store import Shelf
 from pipelines.home import home
 
 

@@ -16,7 +16,7 @@ from assets.llm.ports import FailureFile, SnapshotPart, SnapshotRef
 from assets.records.base import StageName, UserRecord
 from assets.records.columnar import to_table
 from assets.records.failure import Failure
-from dataset_card.sinks import sync
+from dataset_card.release.asset.writers import sync
 from pipelines.resources.places import Place
 
 SIGN = "snapshot.json"

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from dataset_card.manifest import MANIFEST
-from dataset_card.shelf import FolderShelf, Shelf
+from dataset_card.release.asset.manifest import MANIFEST
+from dataset_card.release.asset.store import FolderShelf, Shelf
 from pipelines.home import Home
 from pipelines.resources.bucket_shelf import BucketShelf
 from pipelines.resources.buckets import Bucket

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from dataset_card.folder import write_release
+from dataset_card.release.asset.folder import write_release
 from pipelines.annotation.folder import StudyFolder
 from pipelines.annotation.records import Answer
 from pipelines.cli.main import app

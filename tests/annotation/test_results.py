@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dataset_card.annotations import STUDIES, read_studies
-from dataset_card.errata import ERRATA, read_errata
+from dataset_card.errata.apply.annotations import STUDIES, read_studies
+from dataset_card.errata.apply.apply import ERRATA, read_errata
 from pipelines.annotation.folder import StudyFolder
 from pipelines.annotation.problems import AnnotationError
 from pipelines.annotation.records import Answer

@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from dataset_card.manifest import Manifest, read_manifest
+from dataset_card.release.asset.manifest import Manifest, read_manifest
 from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name
 from pipelines.embedded.provider import Provider, simulate

@@ -21,9 +21,9 @@ from assets.engine.serialized_record import kept_rows
 from assets.llm.ports import SnapshotRef
 from assets.records.base import StageName, UserRecord
 from assets.records.report import QualityReport
-from dataset_card.finished_rows import FinishedRows
-from dataset_card.folder import write_release
-from dataset_card.release import FINISHED, release_content
+from dataset_card.release.asset.rows import FinishedRows
+from dataset_card.release.asset.folder import write_release
+from dataset_card.release.asset.asset import FINISHED, release_content
 from pipelines.home import Home
 from pipelines.resources.places import Folder
 from pipelines.resources.snapshot_writer import load_ref

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dataset_card.folder import Release, write_release
+from dataset_card.release.asset.folder import Release, write_release
 from tests.dataset_card.releases import content
 
 

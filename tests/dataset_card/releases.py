@@ -18,9 +18,9 @@ from assets.records.report import (
     Verdict,
     WallLine,
 )
-from dataset_card.contents import ReleaseContent
-from dataset_card.folder import write_release
-from dataset_card.manifest import CARD, Usage
+from dataset_card.release.asset.contents import ReleaseContent
+from dataset_card.release.asset.folder import write_release
+from dataset_card.release.asset.manifest import CARD, Usage
 from tests import gated, scenario
 
 

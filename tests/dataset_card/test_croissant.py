@@ -10,9 +10,9 @@ import mlcroissant
 import pyarrow.parquet as pq
 import pytest
 
-from dataset_card.croissant import croissant_path
-from dataset_card.folder import Release, write_release
-from dataset_card.hub_layout import repository_path
+from dataset_card.card.render.croissant import croissant_path
+from dataset_card.release.asset.folder import Release, write_release
+from dataset_card.hub.port.layout import repository_path
 from tests.dataset_card.releases import content
 
 TIMES = ("start_date", "period_start", "period_end", "session_time")

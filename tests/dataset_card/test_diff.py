@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.amemgym.records.episode import Episode
-from dataset_card.changes import changes_section, with_changes, without_changes
-from dataset_card.diff import DiffError, compare, read_side
-from dataset_card.diff_figures import drifts, report_figures
-from dataset_card.diff_page import diff_page, marked_words
-from dataset_card.diff_records import ReleaseDiff, TableChange
-from dataset_card.folder import write_release
+from dataset_card.diff.compare.card_section import changes_section, with_changes, without_changes
+from dataset_card.diff.compare.compare import DiffError, compare, read_side
+from dataset_card.diff.compare.metrics import drifts, report_figures
+from dataset_card.diff.compare.page import diff_page, marked_words
+from dataset_card.diff.compare.records import ReleaseDiff, TableChange
+from dataset_card.release.asset.folder import write_release
 from tests import scenario
 from tests.dataset_card.releases import content
 

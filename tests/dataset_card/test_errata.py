@@ -10,13 +10,13 @@ from assets.amemgym.records.episode import Episode
 from assets.records.annotation import AnnotatorLine, StudyResult
 from assets.records.erratum import Erratum, Vote
 from assets.records.estimate import Estimate
-from dataset_card.annotations import STUDIES, studies_bytes
-from dataset_card.diff import compare, read_side
-from dataset_card.errata import ERRATA, Corrector, errata_text, read_errata
-from dataset_card.folder import Release, write_release
-from dataset_card.problems import ReleaseError
-from dataset_card.reference import read_data_json
-from dataset_card.verify import verify_release
+from dataset_card.errata.apply.annotations import STUDIES, studies_bytes
+from dataset_card.diff.compare.compare import compare, read_side
+from dataset_card.errata.apply.apply import ERRATA, Corrector, errata_text, read_errata
+from dataset_card.release.asset.folder import Release, write_release
+from dataset_card.release.asset.errors import ReleaseError
+from dataset_card.reference.data_json.data_json import read_data_json
+from dataset_card.release.asset.verify import verify_release
 from tests.dataset_card.releases import all_bytes, content, queried
 from tests.scenario import DIET, EVENINGS, GOAL, USER_ID, episode
 

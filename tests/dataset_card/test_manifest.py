@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataset_card.digests import RowDigest, canonical, in_order
-from dataset_card.manifest import MANIFEST, Manifest, ManifestBody, ManifestError, ManifestFile, Usage, read_manifest
+from dataset_card.release.asset.digests import RowDigest, canonical, in_order
+from dataset_card.release.asset.manifest import MANIFEST, Manifest, ManifestBody, ManifestError, ManifestFile, Usage, read_manifest
 
 
 def body(**changes: Any) -> ManifestBody:

@@ -12,8 +12,8 @@ import matplotlib
 import pytest
 from PIL import Image
 
-from dataset_card.plots import Plot, drawn, plots
-from dataset_card.statistics import StatisticsCounter
+from dataset_card.card.render.plots import Plot, drawn, plots
+from dataset_card.card.render.statistics import StatisticsCounter
 from tests import scenario
 from tests.dataset_card.releases import report
 

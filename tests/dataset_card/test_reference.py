@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.amemgym.records.episode import Episode
-from dataset_card.reference import ReferenceError, from_reference, to_reference
+from dataset_card.reference.data_json.data_json import ReferenceError, from_reference, to_reference
 from tests import scenario
 from tests.dataset_card.expected import EXPECTED, put
 

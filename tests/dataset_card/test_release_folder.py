@@ -12,11 +12,11 @@ import pytest
 
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.rows import TABLES
-from dataset_card.folder import Release, ReleaseConflict, write_release
-from dataset_card.manifest import MANIFEST
-from dataset_card.problems import ReleaseError
-from dataset_card.verify import verify_release
-from dataset_card.versions import released_versions
+from dataset_card.release.asset.folder import Release, ReleaseConflict, write_release
+from dataset_card.release.asset.manifest import MANIFEST
+from dataset_card.release.asset.errors import ReleaseError
+from dataset_card.release.asset.verify import verify_release
+from dataset_card.release.asset.versions import released_versions
 from tests import scenario
 from tests.dataset_card.releases import all_bytes, content
 
@@ -120,7 +120,7 @@ def test_a_failure_halfway_leaves_nothing(tmp_path: Path) -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from dataset_card.folder import write_release
+from dataset_card.release.folder import write_release
 from tests import scenario
 from tests.dataset_card.releases import all_bytes, content, queried
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from dataset_card.digests import file_digest
-from dataset_card.folder import Release
-from dataset_card.manifest import MANIFEST, Manifest, ManifestBody, ManifestFile
-from dataset_card.verify import examine_release, verify_release
+from dataset_card.release.asset.digests import file_digest
+from dataset_card.release.asset.folder import Release
+from dataset_card.release.asset.manifest import MANIFEST, Manifest, ManifestBody, ManifestFile
+from dataset_card.release.asset.verify import examine_release, verify_release
 
 
 def rewrite(release: Release, files: Sequence[ManifestFile]) -> None:

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.amemgym.records.episode import Episode
-from dataset_card.changes import SECTION
-from dataset_card.folder import ReleaseConflict, write_release
-from dataset_card.problems import ReleaseError
-from dataset_card.versions import LEVELS, Level, numbers, smallest_after
+from dataset_card.diff.compare.card_section import SECTION
+from dataset_card.release.asset.folder import ReleaseConflict, write_release
+from dataset_card.release.asset.errors import ReleaseError
+from dataset_card.release.asset.versions import LEVELS, Level, numbers, smallest_after
 from tests import scenario
 from tests.dataset_card.releases import all_bytes, content
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from dataset_card.reference import data_json
+from dataset_card.reference.data_json.data_json import data_json
 from pipelines.cli.main import app
 from pipelines.cli.problems import Problem
 from tests.evaluation.rehearsal import episode

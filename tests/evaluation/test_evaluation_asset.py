@@ -6,7 +6,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from dataset_card.folder import write_release
+from dataset_card.release.asset.folder import write_release
 from pipelines.definitions import defs
 from pipelines.evaluation_assets import answers_scored, evaluation
 from tests.dataset_card.releases import content

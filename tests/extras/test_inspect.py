@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from dataset_card.reference import read_data_json
+from dataset_card.reference.data_json.data_json import read_data_json
 from pipelines.embedded.bank import model_name
 from tests.extras.conftest import KEY
 from tests.pipelines.scripted_server import on_a_port

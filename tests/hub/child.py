@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from dataset_card.hub_plan import Order
-from dataset_card.hub_publish import Publisher
-from dataset_card.hub_record import ReleaseRecords
+from dataset_card.hub.port.plan import Order
+from dataset_card.hub.port.publish import Publisher
+from dataset_card.hub.port.tag_registry import ReleaseRecords
 from pipelines.resources.hub_settings import open_hub
 
 

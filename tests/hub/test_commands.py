@@ -9,9 +9,9 @@ import dagster as dg
 import pytest
 from typer.testing import CliRunner, Result
 
-from dataset_card.hub import HubError
-from dataset_card.hub_release import HubReleaseConfig, Openness, hub_release
-from dataset_card.shelf import FolderShelf
+from dataset_card.hub.port.port import HubError
+from dataset_card.hub.port.asset import HubReleaseConfig, Openness, hub_release
+from dataset_card.release.asset.store import FolderShelf
 from pipelines.cli.main import app
 from pipelines.cli.problems import Problem
 from pipelines.definitions import defs

@@ -5,8 +5,8 @@ from contextlib import suppress
 
 import pytest
 
-from dataset_card.hub import Hub, HubError
-from dataset_card.hub_record import ReleaseRecords
+from dataset_card.hub.port.port import Hub, HubError
+from dataset_card.hub.port.tag_registry import ReleaseRecords
 from pipelines.resources.hub_settings import HubSettings, open_hub
 from tests.hub.faults import Fault
 from tests.hub.shelf import a_release, assert_holds, commits, held_files, published, tags

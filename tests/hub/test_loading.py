@@ -10,10 +10,10 @@ import pytest
 
 from assets.amemgym.records.episode import Episode
 from assets.records.columnar import arrow_schema, from_table
-from dataset_card.hub import Hub
-from dataset_card.hub_read import Reader
-from dataset_card.hub_record import ReleaseRecords
-from dataset_card.reference import read_data_json, to_reference
+from dataset_card.hub.port.port import Hub
+from dataset_card.hub.port.read import Reader
+from dataset_card.hub.port.tag_registry import ReleaseRecords
+from dataset_card.reference.data_json.data_json import read_data_json, to_reference
 from tests import scenario
 from tests.hub.shelf import a_release, published
 from tests.hub.state import FakeHub

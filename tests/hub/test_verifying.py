@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from dataset_card.hub import Hub
+from dataset_card.hub.port.port import Hub
 from pipelines.cli.main import app
 from pipelines.cli.problems import Problem
 from tests.hub.faults import Fault

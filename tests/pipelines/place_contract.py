@@ -11,10 +11,10 @@ import pytest
 from assets.amemgym.records.question import Question, QuestionSet
 from assets.engine.serialized_record import kept_rows
 from assets.llm.ports import SnapshotRef
-from dataset_card.folder import ReleaseConflict
-from dataset_card.problems import ReleaseError
-from dataset_card.shelf import FolderShelf, Shelf, find_release
-from dataset_card.verify import verify_release
+from dataset_card.release.asset.folder import ReleaseConflict
+from dataset_card.release.asset.errors import ReleaseError
+from dataset_card.release.asset.store import FolderShelf, Shelf, find_release
+from dataset_card.release.asset.verify import verify_release
 from pipelines.resources.bucket_shelf import BucketShelf
 from pipelines.resources.buckets import Bucket
 from pipelines.resources.explorer import views

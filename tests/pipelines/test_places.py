@@ -9,8 +9,8 @@ from threading import Barrier, Lock, Thread
 
 import pytest
 
-from dataset_card.shelf import FolderShelf, Shelf
-from dataset_card.verify import verify_release
+from dataset_card.release.asset.store import FolderShelf, Shelf
+from dataset_card.release.asset.verify import verify_release
 from pipelines.evaluation.dataset import load_dataset
 from pipelines.home import Home, home
 from pipelines.resources.bucket_shelf import BucketShelf

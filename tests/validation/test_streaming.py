@@ -14,8 +14,8 @@ from assets.engine.serialized_record import Kept
 from assets.llm.ports import SnapshotRef
 from assets.records.base import StageName, UserRecord
 from assets.reporting.intervals import Sample, Tallies
-from dataset_card.finished_rows import FinishedRows
-from dataset_card.release import FINISHED
+from dataset_card.release.asset.rows import FinishedRows
+from dataset_card.release.asset.asset import FINISHED
 from pipelines.resources.snapshots import ParquetSnapshots
 from tests import gated, scenario
 from tests.coroutines import run

@@ -1,0 +1,123 @@
+"""Croissant metadata (`croissant.json`): the release for tools that search, check and load datasets.
+
+The flat tables are record sets, column by column. The nested file and `data.json` are listed with their digests only:
+Croissant's paths through repeated structures take the first of them, so reading lives by them would lose all but one.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from os.path import relpath
+from typing import Any
+
+import pyarrow as pa
+from assets.recipe.asset.recipe import Recipe
+
+from assets.amemgym.records.rows import TABLES, TableName
+from assets.records.columnar import arrow_schema
+from dataset_card.card.render import statements
+from dataset_card.card.render.header import table_path, title
+from dataset_card.card.render.recipe import model_names, pool_terms, shared_recipe
+from dataset_card.release.asset.manifest import ManifestFile
+
+STANDARDS = ("http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0")
+FORMATS = {".parquet": "application/x-parquet", ".json": "application/json"}
+# ISO text in the files, which Croissant's readers turn into times.
+TIMES = {"start_date": "DATE", "period_start": "DATE", "period_end": "DATE", "session_time": "DATETIME"}
+TYPES: dict[Any, str] = {pa.string(): "TEXT", pa.int64(): "INTEGER", pa.float64(): "FLOAT", pa.bool_(): "BOOL"}
+
+
+@dataclass(frozen=True)
+class Described:
+    """What the metadata tells: the recipe, the data files, where they are published if that is known."""
+
+    recipe: Recipe
+    files: Sequence[ManifestFile]
+    repository: str | None = None
+
+
+def croissant_path(variant: str) -> str:
+    """Where it lies in a release: beside the data, so that its relative paths hold on the Hub too."""
+    return f"{variant}/croissant.json"
+
+
+def croissant(described: Described) -> bytes:
+    """The file's content. It holds no date and no version, which a release's bytes do not depend on.
+
+    Raises mlcroissant's ValidationError should the description not be valid Croissant.
+    """
+    # Takes a second, and its annotations are only partly known to type checkers.
+    library: Any = import_module("mlcroissant")
+    rows = {file.path: file.rows for file in described.files}
+    variant = described.recipe.variant
+    tables: list[TableName] = [name for name in TABLES if rows.get(table_path(variant, name))]
+    metadata = library.Metadata(
+        **_claims(described),
+        distribution=[_file(library, file, variant=variant) for file in described.files if file.rows],
+        record_sets=[_record_set(library, name, variant=variant) for name in tables],
+    )
+    return (json.dumps(metadata.to_json(), ensure_ascii=False, indent=2) + "\n").encode()
+
+
+def _claims(described: Described) -> dict[str, Any]:
+    recipe, page = shared_recipe(described.recipe), described.repository
+    models = model_names(recipe)
+    return {
+        "name": title(recipe),
+        "description": "Simulated users whose personal state changes over months, what they say of it, and questions whose "
+        f"right answer depends on it. {pool_terms(recipe.pool)}",
+        "conforms_to": list(STANDARDS),
+        "license": [f"https://spdx.org/licenses/{statements.LICENSE_ID}.html"],
+        "cite_as": statements.CITATION,
+        "in_language": [recipe.language],
+        "keywords": list(statements.TAGS),
+        "url": f"https://huggingface.co/datasets/{page}" if page else None,
+        "machine_annotation_tools": [f"{role}: {model}" for role, model in models.items()],
+        "data_collection": "Written by language models from personas, checked by judges and rules; nobody was observed.",
+        "data_collection_type": ["Synthetic"],
+        "data_use_cases": list(statements.USES),
+        "data_limitations": list(statements.LIMITS),
+        "data_biases": list(statements.BIASES),
+        "personal_sensitive_information": list(statements.PEOPLE),
+    }
+
+
+def _file(library: Any, file: ManifestFile, *, variant: str) -> Any:
+    suffix = file.path[file.path.rindex(".") :]
+    return library.FileObject(
+        id=file.path,
+        name=file.path,
+        content_url=relpath(file.path, start=variant),
+        content_size=f"{file.bytes} B",
+        encoding_formats=[FORMATS[suffix]],
+        sha256=file.sha256,
+    )
+
+
+def _record_set(library: Any, name: TableName, *, variant: str) -> Any:
+    file = table_path(variant, name)
+    columns: list[Any] = list(arrow_schema(TABLES[name]))
+    fields = [_field(library, column, place=f"{name}/{column.name}", file=file) for column in columns]
+    return library.RecordSet(id=name, name=name, description=f"One record is {statements.ROW_MEANINGS[name]}.", fields=fields)
+
+
+def _field(library: Any, column: Any, *, place: str, file: str) -> Any:
+    repeated = pa.types.is_list(column.type)
+    item: Any = column.type.value_type if repeated else column.type
+    source = {"file_object": file, "extract": library.Extract(column=column.name)}
+    shared = {"id": place, "name": column.name, "repeated": repeated or None}
+    parts: list[Any] = list(item) if pa.types.is_struct(item) else []
+    if not parts:
+        wanted = getattr(library.DataType, TIMES.get(column.name) or TYPES[item])
+        return library.Field(**shared, data_types=[wanted], source=library.Source(**source))
+    inner = [
+        library.Field(
+            id=f"{place}/{part.name}",
+            name=part.name,
+            data_types=[getattr(library.DataType, TYPES[part.type])],
+            source=library.Source(**source, transforms=[library.Transform(json_path=part.name)]),
+        )
+        for part in parts
+    ]
+    return library.Field(**shared, sub_fields=inner)

@@ -1,0 +1,94 @@
+"""The dataset card: computed facts in a written template, under the YAML header that the Hub reads."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+import yaml
+from assets.recipe.asset.recipe import Recipe
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from assets.amemgym.records.rows import TableName
+from assets.records.annotation import StudyResult
+from assets.records.erratum import SettledErratum
+from assets.records.estimate import shown
+from assets.records.report import QualityReport
+from dataset_card.card.render import text as card_text
+from dataset_card.card.render import statements
+from dataset_card.card.render.header import card_header, data_json_path, nested_path, table_path, title
+from dataset_card.card.render.recipe import embedded_model, model_names, pool_terms, recipe_rows, shared_recipe
+from dataset_card.release.asset.manifest import Usage
+from dataset_card.card.render.plots import Plot
+from validation.amemgym.report.contents import Facts, length_rows, parity_rows
+from validation.amemgym.report.build.formatting import percent, percents
+
+
+@dataclass(frozen=True)
+class Card:
+    """What the card is computed from.
+
+    `tables` gives the rows of each table; `prompts` maps a template's name to its fingerprint; `report` None: none was
+    made; `usage` None: it was not recorded.
+    """
+
+    recipe: Recipe
+    facts: Facts
+    tables: dict[TableName, int]
+    usage: Usage | None
+    generator: str
+    prompts: Mapping[str, str] = field(default_factory=dict[str, str])
+    plots: Mapping[str, Plot] = field(default_factory=dict[str, Plot])
+    report: QualityReport | None = None
+    repository: str | None = None
+    studies: Sequence[StudyResult] = ()
+    errata: Sequence[SettledErratum] = ()
+
+
+def render_card(card: Card) -> str:
+    """The README of a release, header and all. It is a function of its input: no clock, no path, no version."""
+    recipe = shared_recipe(card.recipe)
+    header = card_header(recipe, facts=card.facts, tables=card.tables)
+    return (
+        _environment()
+        .get_template("card.md.j2")
+        .render(
+            header=yaml.safe_dump(header, sort_keys=False, allow_unicode=True),
+            title=title(recipe),
+            variant=recipe.variant,
+            nested=nested_path(recipe.variant),
+            data_json=data_json_path(recipe.variant),
+            recipe=recipe,
+            recipe_rows=list(recipe_rows(recipe).items()),
+            fingerprint=card.recipe.fingerprint,
+            prompts=dict(sorted(card.prompts.items())),
+            facts=card.facts,
+            parity=parity_rows(card.facts),
+            lengths=length_rows(card.facts),
+            tables=card.tables,
+            table_paths={name: table_path(recipe.variant, name) for name in card.tables},
+            models=model_names(recipe),
+            embedded=embedded_model(recipe),
+            cost=card_text.cost(card.usage, users=card.facts.counts["users"]),
+            pool_terms=pool_terms(recipe.pool),
+            generator=card.generator,
+            plots=card.plots,
+            report=card.report,
+            repository=card.repository,
+            studies=card.studies,
+            errata=card.errata,
+            said=statements,
+        )
+    )
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(statements.FOLDER),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters.update(cell=card_text.cell, shown=shown, percent=percent, percents=percents)
+    return environment

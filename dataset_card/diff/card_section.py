@@ -1,0 +1,92 @@
+"""The card's section on what changed since the version before: words for it, and its place in the card.
+
+It is no part of the template. Which version comes before is known only when all else is written, and two releases are the
+same when they differ in nothing but this section.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from dataset_card.diff.compare.records import Drift, ReleaseDiff
+
+HEADING = "## Changes since "
+SECTION = re.compile(rf"^{HEADING}.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+# It stands before these, or else at the end.
+FOLLOWING = re.compile(r"^## (Loading it|Intended use|License)", re.MULTILINE)
+TEXT_LIMIT = 120
+
+
+def changes_section(diff: ReleaseDiff) -> str:
+    """Markdown under a heading of its own, with an empty line at the end."""
+    return "\n".join([f"{HEADING}{diff.before.version}", "", *_paragraphs(diff)]) + "\n\n"
+
+
+def with_changes(card: str, section: str) -> str:
+    """The card with the section. `without_changes` undoes it."""
+    following = FOLLOWING.search(card)
+    place = following.start() if following else len(card)
+    return f"{card[:place]}{section}{card[place:]}"
+
+
+def without_changes(card: str) -> str:
+    """The card as if there had been no version before."""
+    return SECTION.sub("", card, count=1)
+
+
+def too_low(version: str, *, diff: ReleaseDiff, smallest: str) -> str:
+    """One sentence on a version that is lower than the rule of `versions.py` demands."""
+    last = diff.before.version
+    if diff.level == "same":
+        return f"Nothing changed since {diff.before.name}, so {version} would be older; take {last}, or at least {smallest}."
+    return f"{version} is too low for {diff.before.variant}: since {last}, {diff.reason}, so it has to be at least {smallest}."
+
+
+def figure_text(value: float | None) -> str:
+    """A figure in a table; a dash where a release does not have it."""
+    return "-" if value is None else f"{value:,.4g}" if value < 1000 else f"{value:,.0f}"
+
+
+def _paragraphs(diff: ReleaseDiff) -> Iterator[str]:
+    yield f"This asks for a new {diff.level} number: {diff.reason}."
+    yield ""
+    yield f"{_users(diff)} Rows are compared by their keys; labels are all values but free text."
+    yield ""
+    yield from _table(
+        ["table", "rows before", "rows now", "new", "gone", "other labels", "other words"],
+        [
+            [f"`{one.table}`", *map(str, (one.before, one.after, one.added, one.removed, one.relabelled, one.reworded))]
+            for one in diff.tables
+            if one.changed
+        ],
+    )
+    yield from _drifts("figure", diff.statistics)
+    yield from _drifts("figure of the quality report", diff.quality)
+    settings = [[f"`{one.name}`", _cell(one.before), _cell(one.after)] for one in diff.settings]
+    yield from _table(["how it was made", "before", "now"], settings)
+    yield f"`amemgym diff {diff.before.variant}@{diff.before.version}` and this release shows the rows themselves."
+
+
+def _users(diff: ReleaseDiff) -> str:
+    came, went = len(diff.users_added), len(diff.users_removed)
+    if not came and not went:
+        return "The users are the same."
+    return f"{came} {'user is' if came == 1 else 'users are'} new, {went} {'is' if went == 1 else 'are'} gone."
+
+
+def _drifts(name: str, drifts: Sequence[Drift]) -> Iterator[str]:
+    rows = [[one.figure, figure_text(one.before), figure_text(one.after)] for one in drifts]
+    yield from _table([name, "before", "now"], rows)
+
+
+def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Nothing for no rows."""
+    if rows:
+        yield f"| {' | '.join(names)} |"
+        yield f"|---|{'---:|' * (len(names) - 1)}"
+        yield from (f"| {' | '.join(row)} |" for row in rows)
+        yield ""
+
+
+def _cell(text: str) -> str:
+    flat = " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+    return flat if len(flat) <= TEXT_LIMIT else f"{flat[: TEXT_LIMIT - 3]}..."

@@ -1,0 +1,97 @@
+"""The asset beyond the chain: a release on the Hub, made only when somebody asks for it."""
+
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+from assets.recipe.asset.partitions import VARIANT_PARTITIONS
+
+from assets.amemgym.records.episode import Episode
+from assets.engine.progress import Steps, heartbeat
+from assets.engine.stage_asset import disk_problem
+from assets.reporting.asset_description import OWNERS, definition, group
+from dataset_card.hub.port.port import HubError, Visibility
+from dataset_card.hub.port.plan import Order
+from dataset_card.hub.port.publish import Published, Publisher
+from dataset_card.release.asset.errors import ReleaseError
+from dataset_card.release.asset.store import Shelf, find_release
+
+NEWEST = "newest"
+
+
+class Openness(Enum):
+    """Who may read the repository; unchanged: as it is, and a new one is private."""
+
+    UNCHANGED = "unchanged"
+    PRIVATE = "private"
+    GATED = "gated"
+    PUBLIC = "public"
+
+
+VISIBILITIES: dict[Openness, Visibility | None] = {
+    Openness.UNCHANGED: None,
+    Openness.PRIVATE: "private",
+    Openness.GATED: "gated",
+    Openness.PUBLIC: "public",
+}
+
+
+class HubReleaseConfig(dg.Config):
+    """Where to publish: `repo` is OWNER/NAME, `version` that of a release on disk or `newest`.
+
+    `openness`: UNCHANGED, PRIVATE, GATED or PUBLIC; `pull_request`: propose it, and leave main and tags alone.
+    """
+
+    repo: str
+    version: str = NEWEST
+    openness: Openness = Openness.UNCHANGED
+    pull_request: bool = False
+
+
+@dg.asset(
+    partitions_def=VARIANT_PARTITIONS,
+    group_name=group("release"),
+    deps=["release"],
+    owners=OWNERS,
+    kinds={"huggingface"},
+    required_resource_keys={"publisher", "releases"},
+    tags={"asks_a_model": "no"},
+    description="A release on the Hugging Face Hub: one commit and a tag, complete or not there at all. Who asks for the tag "
+    "gets the bytes that were checked here, and the paper's own data is published there too.",
+    metadata=definition(Episode, Publisher.publish),
+)
+def hub_release(context: dg.AssetExecutionContext, config: HubReleaseConfig) -> dg.MaterializeResult[Any]:
+    """Publish the partition's variant. Raises dg.Failure with one sentence."""
+    publisher: Publisher = context.resources.publisher
+    try:
+        folder = _folder(context.resources.releases, context.partition_key, config.version)
+        order = Order(folder, config.repo, VISIBILITIES[config.openness], config.pull_request)
+        with heartbeat(context.log.info, Steps(f"Publishing {folder.name} of {folder.parent.name} in {config.repo}").line):
+            done = publisher.publish(order)
+    except HubError as error:
+        raise dg.Failure(description=str(error), allow_retries=False) from error
+    except OSError as error:
+        raise dg.Failure(description=disk_problem(error), allow_retries=False) from error
+    return dg.MaterializeResult(data_version=dg.DataVersion(done.digest[:16]), metadata=_metadata(done, publisher.endpoint))
+
+
+def _folder(shelf: Shelf, variant: str, version: str) -> Path:
+    try:
+        found = find_release(shelf, variant, version="" if version == NEWEST else version)
+    except ReleaseError as error:
+        raise HubError(str(error)) from error
+    if found is None:
+        raise HubError(f"There is no release of {variant} in {shelf.address} yet; materialize the asset 'release' first.")
+    return found
+
+
+def _metadata(done: Published, endpoint: str) -> dict[str, dg.MetadataValue[Any]]:
+    page = f"{endpoint}/datasets/{done.repo}"
+    place = f"{page}/discussions/{done.pull_request}" if done.pull_request else f"{page}/tree/{done.tag or done.commit}"
+    facts = {"repo": done.repo, "tag": done.tag, "commit": done.commit, "digest": done.digest}
+    return {
+        **{name: dg.MetadataValue.text(fact) for name, fact in facts.items() if fact is not None},
+        "page": dg.MetadataValue.url(place),
+        "new": dg.MetadataValue.bool(done.created),
+    }

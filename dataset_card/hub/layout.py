@@ -1,0 +1,82 @@
+"""Where a release's files lie in a repository that holds several variants, and what a commit has to change there.
+
+Everything of a variant lies below `<variant>/` and `tables/<variant>/`: data files keep the path they have in the release
+folder, so that configurations and snippets stay true, and the others (card, recipe, manifest, license) move below
+`<variant>/`. At the top there are only the card of the whole repository and a license. A publisher touches nothing else.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from dataset_card.hub.port.port import Change, LocalFile, RemoteFile
+from dataset_card.release.asset.manifest import CARD, MANIFEST, VERSION_PATTERN
+
+LICENSE = "LICENSE"
+TABLES = "tables"
+# Folders and files at the top that a variant's folder may not shadow.
+RESERVED = frozenset({TABLES, CARD, LICENSE})
+
+
+class _Listed(BaseModel):
+    path: str
+
+
+class Summary(BaseModel):
+    """What a repository's card needs of a manifest. Other fields are ignored, so that later formats can lie beside ours."""
+
+    model_config = ConfigDict(frozen=True)
+
+    variant: str
+    version: str = Field(pattern=VERSION_PATTERN)
+    digest: str
+    files: tuple[_Listed, ...]
+
+    @property
+    def tag(self) -> str:
+        """The git tag of the release: versions count per variant, so the variant is part of it."""
+        return f"{self.variant}-v{self.version}"
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The version, for comparing."""
+        return tuple(int(number) for number in self.version.split("."))
+
+
+def variant_of_tag(tag: str) -> str:
+    """The variant that a release's tag names."""
+    return tag.rpartition("-v")[0]
+
+
+def folders(variant: str) -> tuple[str, str]:
+    """What a variant owns, with slashes at the end."""
+    return f"{variant}/", f"{TABLES}/{variant}/"
+
+
+def repository_path(path: str, *, variant: str) -> str:
+    """Where a file of the release folder lies in the repository."""
+    return path if path.startswith(folders(variant)) else f"{variant}/{path}"
+
+
+def release_paths(release: Summary) -> dict[str, str]:
+    """Path in the release folder to path in the repository, the manifest among them."""
+    names = [*(file.path for file in release.files), MANIFEST]
+    return {name: repository_path(name, variant=release.variant) for name in names}
+
+
+def release_files(folder: Path, *, release: Summary) -> dict[str, LocalFile]:
+    """The release's files by their path in the repository."""
+    return {there: LocalFile(there, folder / here) for here, there in release_paths(release).items()}
+
+
+def variants_in(paths: Iterable[str]) -> list[str]:
+    """The variants that a repository holds, by their manifests."""
+    return sorted(folder for folder, slash, name in (path.partition("/") for path in paths) if slash and name == MANIFEST)
+
+
+def change_of(files: Mapping[str, LocalFile], *, tree: Mapping[str, RemoteFile], variant: str) -> Change:
+    """What turns the tree's share of the variant, and the files at the top that are given, into `files`."""
+    adds = [file for path, file in sorted(files.items()) if not file.is_at(tree.get(path))]
+    deletes = sorted(path for path in tree if path.startswith(folders(variant)) and path not in files)
+    return Change(adds, deletes, frozenset(file.path for file in adds if file.path not in tree))

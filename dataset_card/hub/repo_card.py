@@ -1,0 +1,134 @@
+"""The card of a whole repository, put together from the cards of the variants in it."""
+
+import copy
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, cast
+
+import yaml
+
+from dataset_card.hub.port.port import HubError
+from dataset_card.hub.port.layout import Summary, release_paths
+from dataset_card.release.asset.manifest import CARD
+
+HEADER = re.compile(r"\A---\n(.*?\n)---\n(.*)\Z", re.DOTALL)
+FIRST_SECTION = re.compile(r"^## ", re.MULTILINE)
+FIRST_CHOICE = "base"
+# Settings of the page that are made on the Hub itself, so that no release knows them.
+KEPT = re.compile(r"extra_gated_\w+|viewer|thumbnail")
+
+
+class CardError(HubError):
+    """A card without a header that can be read."""
+
+
+@dataclass(frozen=True)
+class VariantCard:
+    """What a variant's manifest says, and the card of its release."""
+
+    release: Summary
+    text: str
+
+
+def split_card(text: str, *, place: str) -> tuple[dict[str, Any], str]:
+    """Header and body of a card; an empty header when there is none. Raises CardError naming the place."""
+    found = HEADER.match(text.replace("\r\n", "\n"))
+    if found is None:
+        return {}, text
+    try:
+        header = copy.deepcopy(_loaded(found[1]))
+    except yaml.YAMLError as error:
+        raise CardError(f"The YAML header of {place} cannot be read; correct it.") from error
+    if not isinstance(header, dict):
+        raise CardError(f"The YAML header of {place} is not a list of fields; correct it.")
+    return cast(dict[str, Any], header), found[2]
+
+
+@lru_cache(maxsize=64)
+def _loaded(text: str) -> object:
+    # A header with all its configurations takes a while, and the same ones are read in every round.
+    return yaml.safe_load(text)
+
+
+def repository_card(cards: Mapping[str, VariantCard], *, repo: str, current: str | None) -> str:
+    """The README at the top: all variants' configurations, a list of the releases, and the default variant's card.
+
+    The default is `base`, or else the first by name. `current` is the README that is there; of it only settings of the
+    Hub's page survive. The text follows from the arguments alone.
+    """
+    names = sorted(cards, key=lambda name: (name != FIRST_CHOICE, name))
+    parts = [split_card(cards[name].text, place=f"the card of {name}") for name in names]
+    kept = split_card(current, place=f"{CARD} of {repo}")[0] if current else {}
+    header = {
+        **_merged([header for header, _ in parts]),
+        **{key: value for key, value in kept.items() if KEPT.fullmatch(key)},
+    }
+    if len(names) > 1:
+        header["pretty_name"] = f"Synthesized AMemGym benchmark ({', '.join(names)})"
+    body = _with_moved_paths(parts[0][1], cards[names[0]].release)
+    dumped = yaml.safe_dump(header, sort_keys=False, allow_unicode=True)
+    return f"---\n{dumped}---\n{_with_section(body, _releases([cards[name].release for name in names], repo=repo))}"
+
+
+def _merged(headers: list[dict[str, Any]]) -> dict[str, Any]:
+    """Lists are joined without repetition, single values are the first variant's, and only it has the default."""
+    merged: dict[str, Any] = {}
+    for number, header in enumerate(headers):
+        for key, value in header.items():
+            if isinstance(value, list) and isinstance(merged.get(key, []), list):
+                items = [_configuration(item, first=number == 0) for item in cast(list[object], value)]
+                there = merged.setdefault(key, [])
+                there.extend(item for item in items if item not in there)
+            else:
+                merged.setdefault(key, value)
+    return merged
+
+
+def _configuration(item: object, *, first: bool) -> object:
+    if first or not isinstance(item, dict):
+        return item
+    return {key: value for key, value in cast(dict[str, object], item).items() if key != "default"}
+
+
+def _with_moved_paths(body: str, release: Summary) -> str:
+    """Files that the card names, with the path they have in the repository."""
+    for here, there in release_paths(release).items():
+        if here != there:
+            for before, after in (("](", ")"), ("`", "`"), ('"', '"')):
+                body = body.replace(f"{before}{here}{after}", f"{before}{there}{after}")
+    return body
+
+
+def _with_section(body: str, section: str) -> str:
+    found = FIRST_SECTION.search(body)
+    place = found.start() if found else len(body)
+    return f"{body[:place].rstrip()}\n\n{section}\n{body[place:]}"
+
+
+def _releases(releases: list[Summary], *, repo: str) -> str:
+    lines = [
+        f"| [{one.variant}]({one.variant}/{CARD}) | {one.version} | `{one.tag}` | `{one.digest[:16]}` |" for one in releases
+    ]
+    first = releases[0]
+    return "\n".join(
+        [
+            "## Releases in this repository",
+            "",
+            "| variant and its card | version | tag | digest begins with |",
+            "|---|---|---|---|",
+            *lines,
+            "",
+            "A tag never moves; name one to get the same rows for ever:",
+            "",
+            "```python",
+            "from datasets import load_dataset",
+            "",
+            f'episodes = load_dataset("{repo}", "{first.variant}", split="test", revision="{first.tag}")',
+            "```",
+            "",
+            f"`amemgym fetch {repo}@{first.tag}` downloads a release and checks every file against its manifest.",
+            "",
+        ]
+    )

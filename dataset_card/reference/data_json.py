@@ -1,0 +1,172 @@
+"""Episodes as items of the reference's `data.json`, and back. What cannot be kept exactly is refused, never bent."""
+
+import json
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic_core import to_json
+
+from assets.amemgym.records.episode import Episode, EpisodePeriod, EpisodeQuestion
+from assets.amemgym.records.session import Session
+from assets.records.base import duplicates
+from dataset_card.reference.data_json.read import episode_of
+from dataset_card.reference.data_json.schema import ItemShape, Misplaced, join, placed
+
+
+class ReferenceError(ValueError):
+    """An item that is not in the reference's shape; the message names the item and the path in it.
+
+    Not the builtin of this name, which is about weak references.
+    """
+
+
+def to_reference(episode: Episode) -> dict[str, Any]:
+    """The episode as a JSON item, keys in the reference's order.
+
+    Raises ReferenceError for what the shape cannot hold, such as fractions of a second.
+    """
+    profile = episode.user_profile.model_dump(exclude={"user_id"})
+    content = {
+        "id": episode.user_id,
+        "start_time": episode.start_date.isoformat(),
+        "user_profile": {"uuid": episode.user_profile.user_id, **profile},
+        "state_schema": episode.state_schema.choices,
+        "periods": [_period_out(period, first=index == 0) for index, period in enumerate(episode.periods)],
+        "qas": [_question_out(question) for question in episode.questions],
+    }
+    with _named(repr(episode.user_id)), placed(""):
+        return ItemShape.model_validate(content).model_dump()
+
+
+def from_reference(item: object, *, position: int | None = None) -> Episode:
+    """Read one item. Ids follow from positions, and every variable counts as merged from itself alone.
+
+    Raises ReferenceError with one sentence when writing the episode again would not give the same item.
+    `position`, the item's index in its array, only serves that sentence.
+    """
+    with _named(_name(item, position)):
+        with placed(""):
+            shape = ItemShape.model_validate(item)
+        episode = episode_of(shape)
+        path = _difference(item, to_reference(episode), path="")
+        if path is not None:
+            raise Misplaced(path, "this value would come back changed (spaces around it, or it contradicts another field)")
+        return episode
+
+
+@contextmanager
+def _named(item: str) -> Generator[None, None, None]:
+    try:
+        yield
+    except Misplaced as error:
+        raise ReferenceError(f"Item {item} of the reference data is wrong at {error}.") from error
+
+
+def _name(item: object, position: int | None) -> str:
+    user_id = repr(cast(dict[str, object], item).get("id")) if isinstance(item, dict) else "that is no JSON object"
+    return user_id if position is None else f"[{position}] ({user_id})"
+
+
+def _difference(left: object, right: object, *, path: str) -> str | None:
+    """The first path at which two JSON values differ; the order of keys is no difference."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        first, second = cast(dict[str, object], left), cast(dict[str, object], right)
+        pairs = [(key, first.get(key, ...), second.get(key, ...)) for key in {**first, **second}]
+    elif isinstance(left, list) and isinstance(right, list) and len(cast(list[object], left)) == len(cast(list[object], right)):
+        pairs = [
+            (index, *both) for index, both in enumerate(zip(cast(list[object], left), cast(list[object], right), strict=True))
+        ]
+    else:
+        return None if left == right else path
+    found = (_difference(one, other, path=join(path, key)) for key, one, other in pairs)
+    return next((place for place in found if place is not None), None)
+
+
+def _period_out(period: EpisodePeriod, *, first: bool) -> dict[str, Any]:
+    changes = {update.variable: {"old": update.old, "new": update.new} for update in period.updates}
+    initial = {name: {"old": None, "new": value} for name, value in period.state.items()}
+    return {
+        "period_start": period.period_start.isoformat() if period.period_start else None,
+        "period_end": period.period_end.isoformat(),
+        "period_summary": period.period_summary,
+        "sessions": [_session_out(session) for session in period.sessions],
+        "state": period.state,
+        "updates": initial if first else changes,
+        "update_cnts": period.update_counts,
+    }
+
+
+def _session_out(session: Session) -> dict[str, Any]:
+    return {
+        "event": session.event,
+        "exposed_states": session.exposed_states,
+        "query": session.query,
+        "messages": [message.model_dump() for message in session.messages],
+        "session_time": session.session_time.isoformat(sep=" "),
+    }
+
+
+def _question_out(question: EpisodeQuestion) -> dict[str, Any]:
+    choices = [{"state": list(c.state), "answer": c.answer, "type": c.type} for c in question.answer_choices]
+    return {"query": question.query, "required_info": list(question.required_info), "answer_choices": choices}
+
+
+def data_json(episodes: Iterable[Episode]) -> bytes:
+    """All episodes as one JSON array in UTF-8, indented by two, with a newline at the end."""
+    items = [item_bytes(to_reference(episode), first=index == 0) for index, episode in enumerate(episodes)]
+    return b"".join([*items, end_bytes(empty=not items)])
+
+
+def item_bytes(item: dict[str, Any], *, first: bool) -> bytes:
+    """One item's part of the array, so that large files can be written item by item."""
+    # Strings hold no raw newline in JSON, so the replacement only indents.
+    return (b"[" if first else b",") + (b"\n" + to_json(item, indent=2)).replace(b"\n", b"\n  ")
+
+
+def end_bytes(*, empty: bool) -> bytes:
+    """The end of the array."""
+    return b"[]\n" if empty else b"\n]\n"
+
+
+def written_items(path: Path) -> Iterator[Any]:
+    """The items of an array written like this, one after another, so that a large file takes no memory.
+
+    Raises ValueError when the file is laid out otherwise, OSError when it cannot be read.
+    """
+    item: list[bytes] = []
+    with path.open("rb") as stream:
+        begun = stream.read(1) == b"["
+        for line in stream:
+            item.append(line)
+            # Nothing else stands at this depth: what is inside an item stands deeper, and strings hold no raw newline.
+            if line.rstrip(b",\n") == b"  }":
+                yield json.loads(b"".join(item).strip().removesuffix(b","))
+                item = []
+    if not begun or b"".join(item).strip() != b"]":
+        raise ValueError(f"{path.name} is not laid out as an array of items")
+
+
+def read_data_json(path: Path) -> list[Episode]:
+    """Read a whole `data.json`. Raises ReferenceError for a wrong item, OSError when there is no such file."""
+    try:
+        content: object = json.loads(path.read_bytes(), object_pairs_hook=_object)
+    except ValueError as error:
+        raise ReferenceError(f"{path.name} is not readable as JSON ({error}).") from error
+    if not isinstance(content, list):
+        raise ReferenceError(f"{path.name} must hold one JSON array of items.")
+    items = cast(list[object], content)
+    episodes = [from_reference(item, position=position) for position, item in enumerate(items)]
+    repeated = duplicates([episode.user_id for episode in episodes])
+    if repeated:
+        raise ReferenceError(f"Item {repeated[0]!r} of the reference data is wrong at id: another item has the same id.")
+    return episodes
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Refuse what `json` would drop in silence."""
+    repeated = duplicates([key for key, _ in pairs])
+    if repeated:
+        raise ValueError(f"the key {repeated[0]!r} occurs twice in one object")
+    return dict(pairs)

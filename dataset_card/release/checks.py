@@ -1,0 +1,126 @@
+"""Checks of what has left the chain: the card, the release and its copy on the Hub, each looked at where it lies now.
+
+They go by what was last materialized, so that they can be run again at any time, on their own.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+from assets.recipe.asset.partitions import VARIANT_PARTITIONS, which_partition
+
+from assets.engine.progress import Steps, heartbeat
+from assets.reporting.markdown import markdown_table
+from dataset_card.card.render.configurations import configurations_of, header_problems
+from dataset_card.hub.port.port import HubError
+from dataset_card.hub.port.repo_card import CardError, split_card
+from dataset_card.hub.port.publish import Publisher
+from dataset_card.release.asset.manifest import CARD, ManifestError, read_manifest
+from dataset_card.release.asset.store import Shelf
+from dataset_card.release.asset.verify import verify_release
+
+LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)\s#]+)")
+SHOWN = 10
+
+
+@dg.asset_check(
+    asset="release",
+    name="files_match_manifest",
+    blocking=True,
+    partitions_def=VARIANT_PARTITIONS,
+    required_resource_keys={"releases"},
+    description="Every file of the release has the bytes and rows that its manifest says, and there is no other file.",
+)
+def files_match_manifest(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
+    """Read the whole release again."""
+    folder = released_folder(context, "release")
+    with heartbeat(context.log.info, Steps(f"Reading {folder} again").line):
+        return told(verify_release(folder), holds=f"All files of {folder.name} are as the manifest says.")
+
+
+@dg.asset_check(
+    asset="dataset_card",
+    name="links_and_configurations_resolve",
+    blocking=True,
+    partitions_def=VARIANT_PARTITIONS,
+    required_resource_keys={"releases"},
+    description="Every configuration of the card's header finds its files, and every relative link of the card leads to one.",
+)
+def links_and_configurations_resolve(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
+    """Hold the card beside the files around it."""
+    return told(list(card_problems(released_folder(context, "dataset_card"))), holds="All links and configurations resolve.")
+
+
+@dg.asset_check(
+    asset="hub_release",
+    name="tag_reads_back",
+    partitions_def=VARIANT_PARTITIONS,
+    required_resource_keys={"publisher"},
+    description="The Hub, asked anew, has the tag at the commit that was published.",
+)
+def tag_reads_back(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
+    """Ask the Hub; what it cannot say is no success."""
+    publisher: Publisher = context.resources.publisher
+    known = last_materialized(context, "hub_release")
+    repo, tag, commit = (str(known.get(name, "")) for name in ("repo", "tag", "commit"))
+    if not tag:
+        return told([], holds=f"Proposed to {repo} as a pull request, so there is no tag to read.")
+    try:
+        found = publisher.commit_of(repo, revision=tag)
+    except HubError as error:
+        return told([str(error)], holds="")
+    problems = [] if found == commit else [f"{repo}@{tag} is at {found or 'no commit'}, and {commit} was published."]
+    return told(problems, holds=f"{repo}@{tag} is at commit {commit[:12]}.")
+
+
+RELEASE_CHECKS = (links_and_configurations_resolve, files_match_manifest, tag_reads_back)
+
+
+def card_problems(folder: Path) -> Iterator[str]:
+    """A sentence for each configuration and each relative link of a release's card that leads nowhere."""
+    try:
+        manifest, text = read_manifest(folder), (folder / CARD).read_text(encoding="utf-8")
+        header, body = split_card(text, place=CARD)
+        configurations = dict(configurations_of(header))
+    except (ManifestError, CardError, OSError) as error:
+        yield str(error)
+        return
+    except (LookupError, TypeError):
+        yield f"The configurations in {CARD} cannot be read."
+        return
+    yield from header_problems(configurations, manifest=manifest)
+    for link in dict.fromkeys(LINK.findall(body)):
+        if not (folder / link).exists():
+            yield f"{CARD} links to {link}, which is not in the release."
+
+
+def released_folder(context: dg.AssetCheckExecutionContext, asset: str) -> Path:
+    """The release that the asset's last materialization made, as it lies on the shelf now."""
+    shelf: Shelf = context.resources.releases
+    known = last_materialized(context, asset)
+    return shelf.folder(context.op_execution_context.partition_key, str(known.get("version", "")), fresh=True)
+
+
+def last_materialized(context: dg.AssetCheckExecutionContext, asset: str) -> Mapping[str, Any]:
+    """Metadata of the asset's last materialization in this partition. Raises dg.Failure without one, or without a partition."""
+    if not context.op_execution_context.has_partition_key:
+        raise dg.Failure(description=which_partition(asset), allow_retries=False)
+    partition = context.op_execution_context.partition_key
+    wanted = dg.AssetRecordsFilter(dg.AssetKey(asset), asset_partitions=[partition])
+    records = context.instance.fetch_materializations(wanted, limit=1).records
+    found = records[0].asset_materialization if records else None
+    if found is None:
+        raise dg.Failure(description=f"{asset} of {partition!r} is not materialized yet.", allow_retries=False)
+    return {name: value.value for name, value in found.metadata.items()}
+
+
+def told(problems: list[str], *, holds: str) -> dg.AssetCheckResult:
+    """The result in a sentence, with the first problems as a table."""
+    sample = markdown_table([{"problem": problem} for problem in problems[:SHOWN]])
+    return dg.AssetCheckResult(
+        passed=not problems,
+        description=problems[0] if problems else holds,
+        metadata={"problems": len(problems), **({"sample": dg.MetadataValue.md(sample)} if problems else {})},
+    )

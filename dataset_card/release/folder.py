@@ -1,0 +1,133 @@
+"""The release folder: written aside, made visible in one move, never changed afterwards."""
+
+import secrets
+import shutil
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from dataset_card.diff.compare.card_section import changes_section, too_low, with_changes
+from dataset_card.release.asset.contents import ReleaseContent, with_annotations, write_contents
+from dataset_card.diff.compare.compare import Side, compare, read_side, same_release
+from dataset_card.release.asset.manifest import CARD, MANIFEST, Manifest, ManifestBody, ManifestError, Predecessor
+from dataset_card.release.asset.errors import ReleaseError
+from dataset_card.release.asset.writers import sync, sync_tree, written
+from dataset_card.release.asset.versions import FIRST_VERSION, VARIANT, is_version, numbers, released_versions, smallest_after
+
+AUTO = "auto"
+
+
+class ReleaseConflict(ReleaseError):
+    """The version exists with other content; released bytes are never replaced."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release on disk. `created` is false when the very same one was there already."""
+
+    folder: Path
+    manifest: Manifest
+    created: bool
+
+    @property
+    def version(self) -> str:
+        """Three numbers with dots."""
+        return self.manifest.version
+
+    @property
+    def digest(self) -> str:
+        """sha256 over the manifest without its version, in hex."""
+        return self.manifest.digest
+
+
+def write_release(content: ReleaseContent, *, root: Path, version: str = AUTO) -> Release:
+    """Write `<root>/<variant>/<version>/`. A version that is there with the same content is left as it is.
+
+    The content is compared with the newest release of the variant, and the card tells what changed since. "auto" takes
+    the newest version if the content is the same, else the smallest that the rule of `versions.py` allows after it.
+    Errata and results of studies that lie in `<root>/<variant>/` are part of the release.
+    Raises ReleaseConflict when the version is there with other content, ReleaseError for content that cannot be
+    released or a bad or too low version, OSError from the disk.
+    """
+    if version != AUTO and not is_version(version):
+        raise ReleaseError(f"{version!r} is no version; give three numbers such as 0.1.0, or {AUTO!r}.")
+    if not VARIANT.fullmatch(content.recipe.variant):
+        raise ReleaseError(f"The variant {content.recipe.variant!r} cannot name a folder; use letters, digits, dots, - and _.")
+    home = root / content.recipe.variant
+    home.mkdir(parents=True, exist_ok=True)
+    with _hidden_folder(home) as folder:
+        body = write_contents(with_annotations(content, home=home), folder=folder)
+        return _settle(Side.of(folder, body), home=home, version=version)
+
+
+@contextmanager
+def _hidden_folder(home: Path) -> Generator[Path, None, None]:
+    # Beside its destination, so that the last step is a rename within one file system.
+    draft = home / f".writing-{secrets.token_hex(8)}"
+    draft.mkdir()
+    try:
+        yield draft
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _settle(draft: Side, *, home: Path, version: str) -> Release:
+    there = released_versions(home)
+    newest = _side(home / there[-1]) if there else None
+    if version in there:
+        return _existing(draft, folder=home / version)
+    if version == AUTO and newest is not None and same_release(newest, draft):
+        return _existing(draft, folder=newest.folder)
+    if newest is None:
+        chosen, body = (FIRST_VERSION if version == AUTO else version), draft.body
+    else:
+        chosen, body = _after(newest, draft, version=version)
+    folder, manifest = home / chosen, Manifest.of(body, version=chosen)
+    (draft.folder / MANIFEST).write_bytes(manifest.to_bytes())
+    sync_tree(draft.folder)
+    try:
+        draft.folder.rename(folder)
+    except OSError:
+        if not folder.exists():
+            raise
+        # Another process was first with this version: look again at what is there now.
+        return _settle(draft, home=home, version=version)
+    sync(home)
+    return Release(folder, manifest, created=True)
+
+
+def _after(newest: Side, draft: Side, *, version: str) -> tuple[str, ManifestBody]:
+    """The version, checked against the rule, and the manifest with the card that tells what changed."""
+    diff, last = compare(newest, draft), str(newest.version)
+    smallest = smallest_after(last, level=diff.level)
+    if version != AUTO and numbers(version) < numbers(smallest):
+        raise ReleaseError(too_low(version, diff=diff, smallest=smallest))
+    if diff.level == "same":
+        # A higher number for the same release, which keeps its card and its digest.
+        card, previous = (newest.folder / CARD).read_text(encoding="utf-8"), newest.body.previous
+    else:
+        card = with_changes(draft.card, changes_section(diff))
+        previous = Predecessor(version=last, data_digest=newest.body.rows_digest())
+    file = written(draft.folder / CARD, card.encode(), root=draft.folder)
+    return (smallest if version == AUTO else version), draft.body.with_card(file, previous=previous)
+
+
+def _existing(draft: Side, *, folder: Path) -> Release:
+    there = _side(folder)
+    if not same_release(there, draft):
+        diff = compare(there, draft)
+        raise ReleaseConflict(
+            f"Version {folder.name} of {there.body.variant} is already released with other content ({diff.reason}); "
+            f"choose a higher version or {AUTO!r}."
+        )
+    return Release(folder, Manifest.model_validate(there.body.model_dump()), created=False)
+
+
+def _side(folder: Path) -> Side:
+    try:
+        return read_side(folder)
+    except ManifestError as error:
+        raise ReleaseConflict(
+            f"Version {folder.name} is already there, but {str(error).rstrip('.')}; move it away or choose a higher version."
+        ) from error

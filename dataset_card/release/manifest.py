@@ -1,0 +1,144 @@
+"""`manifest.json`: what a release consists of, what it was made from, by which models, at which cost."""
+
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from assets.records.base import duplicates
+from dataset_card.release.asset.digests import canonical_digest
+
+MANIFEST = "manifest.json"
+CARD = "README.md"
+VERSION_PATTERN = r"^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$"
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+def _inside(path: str) -> str:
+    parts = PurePosixPath(path).parts
+    if not parts or path.startswith("/") or ".." in parts or "\\" in path:
+        raise ValueError(f"{path!r} does not lie inside the release")
+    return path
+
+
+class ManifestError(ValueError):
+    """A manifest that cannot be read or contradicts itself; the message is one sentence."""
+
+
+class _Part(BaseModel):
+    """Not a Record: `sha256` is a field here and a method there."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ManifestFile(_Part):
+    """One file. `path` is relative to the release, with slashes; `logical_digest` is over the rows, not the bytes."""
+
+    path: Annotated[str, AfterValidator(_inside)]
+    bytes: int = Field(ge=0)
+    sha256: Sha256
+    rows: int | None = Field(default=None, ge=0)
+    logical_digest: Sha256 | None = None
+
+
+class Usage(_Part):
+    """Totals over all calls that the rows needed, whether or not the call cache answered them.
+
+    They are part of the release's digest, so they have to be the same in every run over the same replies.
+    `cost_usd` None: a price is unknown.
+    """
+
+    calls: int = Field(default=0, ge=0)
+    input_tokens: int = Field(default=0, ge=0)
+    output_tokens: int = Field(default=0, ge=0)
+    cost_usd: float | None = Field(default=None, ge=0)
+
+
+class Predecessor(_Part):
+    """The release before: what the card tells of changes is in comparison with it."""
+
+    version: str = Field(pattern=VERSION_PATTERN)
+    data_digest: Sha256
+
+
+class ManifestBody(_Part):
+    """All that two releases share when they are the same but for their version. `previous` None: the card tells of none."""
+
+    format: Literal[1] = 1
+    variant: str
+    generator: str
+    license: str
+    recipe_fingerprint: str
+    prompt_fingerprints: dict[str, str]
+    models: dict[str, str]
+    pool_digest: str
+    usage: Usage | None
+    counts: dict[str, int]
+    files: tuple[ManifestFile, ...]
+    previous: Predecessor | None = None
+
+    @model_validator(mode="after")
+    def names_each_file_once(self) -> Self:
+        repeated = duplicates([file.path for file in self.files])
+        if repeated:
+            raise ValueError(f"it lists {repeated[0]!r} twice")
+        return self
+
+    def release_digest(self) -> str:
+        """sha256 over the canonical JSON of everything but version and the two digests, in hex."""
+        return canonical_digest(self.model_dump(mode="json", exclude={"version", "digest", "data_digest"}))
+
+    def rows_digest(self) -> str:
+        """sha256 over path, number and logical digest of all rows, in hex: data alone, in whatever bytes it lies."""
+        return canonical_digest([[file.path, file.rows, file.logical_digest] for file in self.files if file.logical_digest])
+
+    def without_card(self) -> dict[str, Any]:
+        """What has to be equal in two releases for them to be the same, but for what their cards say."""
+        apart = {"version", "digest", "data_digest", "previous", "files"}
+        files = [file.model_dump() for file in self.files if file.path != CARD]
+        return {**self.model_dump(exclude=apart), "files": files}
+
+    def with_card(self, card: ManifestFile, *, previous: Predecessor | None) -> "ManifestBody":
+        """The same with another card."""
+        files = tuple(card if file.path == CARD else file for file in self.files)
+        return self.model_copy(update={"files": files, "previous": previous})
+
+
+class Manifest(ManifestBody):
+    """The body, its digests, and the version under which it is released.
+
+    `digest` changes with any byte of any file, the card's too; `data_digest` with the rows alone.
+    """
+
+    version: str = Field(pattern=VERSION_PATTERN)
+    data_digest: Sha256
+    digest: Sha256
+
+    @model_validator(mode="after")
+    def digests_are_those_of_the_body(self) -> Self:
+        if self.digest != self.release_digest():
+            raise ValueError("its digest is not that of its content")
+        if self.data_digest != self.rows_digest():
+            raise ValueError("its data_digest is not that of its files")
+        return self
+
+    @classmethod
+    def of(cls, body: ManifestBody, *, version: str) -> "Manifest":
+        """Give a body its version."""
+        return cls(**body.model_dump(), version=version, data_digest=body.rows_digest(), digest=body.release_digest())
+
+    def to_bytes(self) -> bytes:
+        """The file's content: JSON, indented, newline at the end."""
+        return (self.model_dump_json(indent=2) + "\n").encode()
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read `<folder>/manifest.json`. Raises ManifestError when it is missing, unreadable or contradicts itself."""
+    try:
+        return Manifest.model_validate_json((folder / MANIFEST).read_bytes())
+    except OSError as error:
+        raise ManifestError(f"{MANIFEST} cannot be read: {error.strerror}.") from error
+    except ValidationError as error:
+        problem = error.errors()[0]
+        place = ".".join(str(part) for part in problem["loc"]) or "the whole"
+        raise ManifestError(f"{MANIFEST} is wrong at {place}: {problem['msg'].removeprefix('Value error, ')}.") from error

@@ -1,0 +1,68 @@
+"""Where releases stand, by variant and version: the port, and the folder on a disk."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from dataset_card.release.asset.errors import ReleaseError
+from dataset_card.release.asset.versions import VARIANT, released_versions
+
+if TYPE_CHECKING:
+    from dataset_card.release.asset.contents import ReleaseContent
+    from dataset_card.release.asset.folder import Release
+
+
+class Shelf(Protocol):
+    """Releases, wherever they lie. Raises OSError with the place's own words when it cannot be used."""
+
+    @property
+    def address(self) -> str:
+        """For sentences."""
+        ...
+
+    def versions(self, variant: str) -> list[str]:
+        """Lowest first; none for a variant without a release."""
+        ...
+
+    def folder(self, variant: str, version: str, *, fresh: bool = False) -> Path:
+        """The release on this machine; `fresh`: with every byte as it is on the shelf now. Raises FileNotFoundError."""
+        ...
+
+    def write(self, content: "ReleaseContent", *, version: str) -> "Release":
+        """As `write_release`."""
+        ...
+
+
+class FolderShelf:
+    """The shelf that is a folder on a disk."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @property
+    def address(self) -> str:
+        """The folder's path."""
+        return str(self.root)
+
+    def versions(self, variant: str) -> list[str]:
+        """By the names of folders."""
+        return released_versions(self.root / variant)
+
+    def folder(self, variant: str, version: str, *, fresh: bool = False) -> Path:
+        """The release itself."""
+        return self.root / variant / version
+
+    def write(self, content: "ReleaseContent", *, version: str) -> "Release":
+        """Straight into the folder."""
+        from dataset_card.release.asset.folder import write_release  # comes with Dagster, which whoever only reads does without
+
+        return write_release(content, root=self.root, version=version)
+
+
+def find_release(shelf: Shelf, variant: str, *, version: str = "", fresh: bool = False) -> Path | None:
+    """The variant's newest release, or that version; None when it has none. Raises ReleaseError for a missing version."""
+    versions = shelf.versions(variant) if VARIANT.fullmatch(variant) else []
+    if not versions:
+        return None
+    if version and version not in versions:
+        raise ReleaseError(f"{variant} has no version {version}; there are {', '.join(versions)}.")
+    return shelf.folder(variant, version or versions[-1], fresh=fresh)

@@ -1,0 +1,98 @@
+"""Whether a release folder still is what its manifest says."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from pyarrow import ArrowException
+
+from dataset_card.card.render.configurations import configuration_problems
+from dataset_card.release.asset.digests import RowDigest, file_digest, in_order
+from dataset_card.release.asset.manifest import MANIFEST, Manifest, ManifestError, ManifestFile, read_manifest
+from dataset_card.reference.data_json.data_json import written_items
+
+# What the Hub and its client put beside a release.
+NOT_OURS = {".gitattributes", ".cache", ".git"}
+
+
+def verify_release(folder: Path) -> list[str]:
+    """A sentence for each file that differs from the manifest, is missing, or is not in it; none when all is well."""
+    try:
+        manifest = read_manifest(folder)
+    except ManifestError as error:
+        return [str(error)]
+    problems = [problem for file in manifest.files for problem in _problems(file, folder / file.path)]
+    return [*problems, *_extra(folder, manifest)]
+
+
+def examine_release(folder: Path) -> list[str]:
+    """The same, and more that takes longer: rows read anew give each logical digest, and every configuration loads."""
+    try:
+        manifest = read_manifest(folder)
+    except ManifestError as error:
+        return [str(error)]
+    problems = [problem for file in manifest.files for problem in _examined(file, folder / file.path)]
+    # What is not whole cannot be loaded for that reason, which needs no second sentence.
+    return [*problems, *_extra(folder, manifest)] or list(configuration_problems(folder, manifest=manifest))
+
+
+def logical_digest(path: Path) -> str:
+    """The logical digest of a Parquet or JSON data file, computed anew from its rows."""
+    digest = RowDigest()
+    if path.suffix == ".json":
+        digest.add(map(in_order, written_items(path)))
+    else:
+        # Its annotations are only partly known to type checkers.
+        opened: Any = pq.ParquetFile(path)
+        with opened as file:
+            for group in range(file.num_row_groups):
+                digest.add(map(in_order, file.read_row_group(group).to_pylist()))
+    return digest.hexdigest()
+
+
+def _problems(file: ManifestFile, path: Path) -> Iterator[str]:
+    if not path.is_file():
+        yield f"{file.path} is missing."
+        return
+    size = path.stat().st_size
+    if size != file.bytes:
+        yield f"{file.path} has {size} bytes, but the manifest says {file.bytes}."
+    elif (digest := file_digest(path)) != file.sha256:
+        yield f"{file.path} has the sha256 {digest}, but the manifest says {file.sha256}."
+    elif file.rows is not None and (rows := _rows(path)) != file.rows:
+        told = "cannot be read" if rows is None else f"has {rows} rows"
+        yield f"{file.path} {told}, but the manifest says {file.rows}."
+
+
+def _examined(file: ManifestFile, path: Path) -> Iterator[str]:
+    problems = list(_problems(file, path))
+    yield from problems
+    if not problems and file.logical_digest:
+        try:
+            digest = logical_digest(path)
+        except (ValueError, ArrowException) as error:
+            yield f"{file.path} cannot be read: {' '.join(str(error).split())}."
+        else:
+            if digest != file.logical_digest:
+                yield f"{file.path} has rows with the digest {digest}, but the manifest says {file.logical_digest}."
+
+
+def _rows(path: Path) -> int | None:
+    """None: the file is not of its kind, although its sha256 is the manifest's."""
+    try:
+        return sum(1 for _ in written_items(path)) if path.suffix == ".json" else _parquet_rows(path)
+    except (ValueError, ArrowException):
+        return None
+
+
+def _parquet_rows(path: Path) -> int:
+    with pq.ParquetFile(path) as file:
+        return file.metadata.num_rows
+
+
+def _extra(folder: Path, manifest: Manifest) -> list[str]:
+    known = {MANIFEST, *(file.path for file in manifest.files)}
+    found = (path.relative_to(folder) for path in folder.rglob("*") if not path.is_dir())
+    names = sorted(path.as_posix() for path in found if path.parts[0] not in NOT_OURS)
+    return [f"{name} is not in the manifest." for name in names if name not in known]
