@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Optional
 import dagster as dg
 from assets.recipe.asset.partitions import VARIANT_PARTITIONS
 from assets.recipe.asset.pools import MODEL_POOL
+from dataset_card.release.asset.checks import last_materialized
+from dataset_card.release.asset.digests import canonical_digest
 from pydantic import Field
 
 from assets.engine.cancellation import stopping_with_the_run
@@ -13,8 +15,6 @@ from assets.engine.progress import Steps, heartbeat
 from assets.engine.stage_asset import disk_problem
 from assets.llm.ports import EndpointError
 from assets.reporting.asset_description import OWNERS, column_schema, definition, group
-from dataset_card.release.asset.digests import canonical_digest
-from dataset_card.release.asset.checks import last_materialized
 from pipelines.home import home
 from prompts.catalogue import prompt_names
 
@@ -62,7 +62,7 @@ class EvaluationConfig(dg.Config):
 )
 async def evaluation(context: dg.AssetExecutionContext, config: EvaluationConfig) -> dg.MaterializeResult[Any]:
     """Evaluate the partition's variant. Raises dg.Failure with one sentence; what was done is kept."""
-    from pipelines.evaluation.problems import EvaluationError
+    from pipelines.evaluation.errors import EvaluationError
 
     try:
         async with stopping_with_the_run():
@@ -77,8 +77,8 @@ async def evaluation(context: dg.AssetExecutionContext, config: EvaluationConfig
 def _orders(config: EvaluationConfig, variant: str) -> "list[Order]":
     """Raises EvaluationError for what the launchpad cannot refuse."""
     from pipelines.evaluation.command import Order, budget_of
+    from pipelines.evaluation.errors import EvaluationError
     from pipelines.evaluation.plan import Options
-    from pipelines.evaluation.problems import EvaluationError
 
     if not config.assistants:
         raise EvaluationError("No assistant is given; name one or several in `assistants`, such as llm.")
@@ -118,13 +118,13 @@ async def _evaluated(order: "Order", write: Callable[[str], object]) -> "Finishe
 
 
 def _result(runs: "Sequence[FinishedRun]") -> dg.MaterializeResult[Any]:
-    from pipelines.evaluation.boards import write_board
     from pipelines.evaluation.command import runs_folder
-    from pipelines.evaluation.compare import compared
     from pipelines.evaluation.folder import PAGE
-    from pipelines.evaluation.labels import labels
     from pipelines.evaluation.records import Answer
-    from pipelines.evaluation.report import leaderboard, period_table
+    from pipelines.evaluation.report.markdown.labels import labels
+    from pipelines.evaluation.report.markdown.markdown import leaderboard, period_table
+    from pipelines.experiments.compare import compared
+    from pipelines.experiments.leaderboard import write_board
 
     place, named = runs_folder(home()), labels(runs)
     by_name = {named[run.manifest.run_id]: run for run in runs}

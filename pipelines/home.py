@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dataset_card.release.asset.store import Shelf
-    from pipelines.resources.places import Place
+
+    from pipelines.resources.storage.filesystem import Place
 
 
 @dataclass(frozen=True)
@@ -23,21 +24,21 @@ class Home:
     @property
     def snapshots(self) -> "Place":
         """Parquet snapshots of every stage, by content."""
-        from pipelines.resources.stores import place_in
+        from pipelines.resources.storage.open_stores import place_in
 
         return place_in(self, "snapshots")
 
     @property
     def values(self) -> "Place":
         """The latest value of every asset partition."""
-        from pipelines.resources.stores import place_in
+        from pipelines.resources.storage.open_stores import place_in
 
         return place_in(self, "values")
 
     @property
     def shelf(self) -> "Shelf":
         """Releases, wherever they lie."""
-        from pipelines.resources.stores import shelf_in
+        from pipelines.resources.storage.open_stores import shelf_in
 
         return shelf_in(self)
 

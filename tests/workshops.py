@@ -14,7 +14,7 @@ from assets.engine.stage import Stage
 from assets.engine.stage_runner import Line, StageResult
 from assets.llm.ports import SnapshotRef
 from assets.records.base import StageName
-from pipelines.resources.snapshots import ParquetSnapshots
+from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.coroutines import run
 from tests.scripted import ScriptedModel
 from tests.small import persona

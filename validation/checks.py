@@ -15,8 +15,8 @@ from assets.engine.stage import Stage
 from assets.llm.ports import SnapshotRef
 from assets.records.base import StageName, UserRecord
 from assets.reporting.markdown import Row, markdown_table
-from validation.rules import Beside, Outcome, RuleRun
 from validation.amemgym.rules import RULES
+from validation.rules import Beside, Outcome, RuleRun
 
 SAMPLE_SIZE = 10
 USERS_AT_ONCE = 200

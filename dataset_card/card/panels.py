@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from dataset_card.card.render.statistics import Histogram, Statistics
 from validation.amemgym.report.build.figures import BRIGHT, DARK
+
+from dataset_card.card.render.statistics import Histogram, Statistics
 
 # matplotlib's axes, whose annotations are only partly known to type checkers.
 Axes = Any

@@ -12,8 +12,8 @@ from typing import Any
 
 from assets.records.report import QualityReport
 from dataset_card.card.render import panels
-from dataset_card.release.asset.digests import canonical_digest
 from dataset_card.card.render.statistics import Statistics
+from dataset_card.release.asset.digests import canonical_digest
 from validation.amemgym.report.build import figures as report_figures
 
 FIGURES = "figures"

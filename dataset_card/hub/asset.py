@@ -11,8 +11,8 @@ from assets.amemgym.records.episode import Episode
 from assets.engine.progress import Steps, heartbeat
 from assets.engine.stage_asset import disk_problem
 from assets.reporting.asset_description import OWNERS, definition, group
-from dataset_card.hub.port.port import HubError, Visibility
 from dataset_card.hub.port.plan import Order
+from dataset_card.hub.port.port import HubError, Visibility
 from dataset_card.hub.port.publish import Published, Publisher
 from dataset_card.release.asset.errors import ReleaseError
 from dataset_card.release.asset.store import Shelf, find_release

@@ -5,8 +5,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from dataset_card.card.render.configurations import configuration_problems
-from dataset_card.hub.port.port import HubError
 from dataset_card.hub.port.layout import RESERVED, repository_path
+from dataset_card.hub.port.port import HubError
 from dataset_card.release.asset.manifest import Manifest, ManifestError, read_manifest
 from dataset_card.release.asset.verify import verify_release
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dataset_card.hub.port.port import Hub, HubError, HubMissing, HubUnreachable, LocalFile
 from dataset_card.hub.port.download import Place, fetch_release
-from dataset_card.hub.port.preflight import checked_repo
 from dataset_card.hub.port.layout import Summary, variant_of_tag, variants_in
+from dataset_card.hub.port.port import Hub, HubError, HubMissing, HubUnreachable, LocalFile
+from dataset_card.hub.port.preflight import checked_repo
 from dataset_card.hub.port.tag_registry import ReleaseRecord, ReleaseRecords, missing_tag, moved_tag
 from dataset_card.release.asset.manifest import MANIFEST, Manifest, read_manifest
 from dataset_card.release.asset.verify import verify_release

@@ -18,11 +18,11 @@ from assets.records.usage import Usage as StageUsage
 from assets.reporting.asset_description import OWNERS, definition, group
 from dataset_card.card.render.render import render_card
 from dataset_card.release.asset.contents import ReleaseContent, write_contents
-from dataset_card.release.asset.rows import FinishedRows
+from dataset_card.release.asset.errors import ReleaseError
 from dataset_card.release.asset.folder import AUTO, Release, write_release
 from dataset_card.release.asset.manifest import Usage
-from dataset_card.release.asset.errors import ReleaseError
 from dataset_card.release.asset.metadata import card_metadata, release_metadata
+from dataset_card.release.asset.rows import FinishedRows
 from dataset_card.release.asset.store import Shelf
 from prompts.catalogue import load_prompt, prompt_names
 

@@ -15,8 +15,8 @@ from assets.engine.progress import Steps, heartbeat
 from assets.reporting.markdown import markdown_table
 from dataset_card.card.render.configurations import configurations_of, header_problems
 from dataset_card.hub.port.port import HubError
-from dataset_card.hub.port.repo_card import CardError, split_card
 from dataset_card.hub.port.publish import Publisher
+from dataset_card.hub.port.repo_card import CardError, split_card
 from dataset_card.release.asset.manifest import CARD, ManifestError, read_manifest
 from dataset_card.release.asset.store import Shelf
 from dataset_card.release.asset.verify import verify_release

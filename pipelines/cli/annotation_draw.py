@@ -3,11 +3,6 @@
 from typing import get_args
 
 from assets.records.annotation import StudyKind
-from pipelines.annotation.folder import StudyFolder
-from pipelines.annotation.problems import AnnotationError
-from pipelines.annotation.sampling import Target
-from pipelines.annotation.source import load_source
-from pipelines.annotation.study import Order, make_study, paper_target
 from pipelines.cli.annotate import Sampling
 from pipelines.cli.annotation_work import in_one_sentence, studies
 from pipelines.cli.diff import source_folder
@@ -15,6 +10,11 @@ from pipelines.cli.problems import Problem
 from pipelines.cli.publish import hub_problems
 from pipelines.evaluation.command import runs_folder
 from pipelines.evaluation.folder import FinishedRun, read_run
+from pipelines.experiments.annotation.errors import AnnotationError
+from pipelines.experiments.annotation.folder import StudyFolder
+from pipelines.experiments.annotation.sampling import Target
+from pipelines.experiments.annotation.source import load_source
+from pipelines.experiments.annotation.study import Order, make_study, paper_target
 from pipelines.home import home
 
 KINDS: tuple[StudyKind, ...] = get_args(StudyKind)

@@ -5,31 +5,31 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from rich.console import Console
-from rich.markdown import Markdown
-
 from dataset_card.errata.apply.apply import ERRATA
 from dataset_card.release.asset.store import FolderShelf
 from dataset_card.release.asset.writers import write_durably
-from pipelines.annotation.dry_run import fill_in
-from pipelines.annotation.folder import PAGES, StudyFolder
-from pipelines.annotation.intake import take_in
-from pipelines.annotation.label_studio import exported
-from pipelines.annotation.page import annotation_page
-from pipelines.annotation.problems import AnnotationError
-from pipelines.annotation.records import AnswerSheet
-from pipelines.annotation.report import progress, report
-from pipelines.annotation.results import Collected, collected, result_of
-from pipelines.annotation.settle import adjudicator_sheet, settle
-from pipelines.annotation.study import NAME
+from rich.console import Console
+from rich.markdown import Markdown
+
 from pipelines.cli.problems import Problem
+from pipelines.experiments.annotation.dry_run import fill_in
+from pipelines.experiments.annotation.errors import AnnotationError
+from pipelines.experiments.annotation.folder import PAGES, StudyFolder
+from pipelines.experiments.annotation.intake import take_in
+from pipelines.experiments.annotation.label_studio import exported
+from pipelines.experiments.annotation.page import annotation_page
+from pipelines.experiments.annotation.records import AnswerSheet
+from pipelines.experiments.annotation.report import progress, report
+from pipelines.experiments.annotation.results import Collected, collected, result_of
+from pipelines.experiments.annotation.settle import adjudicator_sheet, settle
+from pipelines.experiments.annotation.study import NAME
 from pipelines.home import home
 
 
 @contextmanager
 def in_one_sentence() -> Generator[None, None, None]:
     """Turn what the user can mend into a Problem."""
-    from pipelines.evaluation.problems import EvaluationError
+    from pipelines.evaluation.errors import EvaluationError
 
     try:
         yield
@@ -86,8 +86,8 @@ def import_from(name: str, files: Sequence[Path]) -> None:
 def fill_in_for(name: str, annotators: Sequence[str], *, model: str) -> None:
     """The dry run."""
     from pipelines.cli.recipe import checked_recipe
-    from pipelines.resources.workshop import open_workshop
-    from pipelines.trials.inputs import with_model
+    from pipelines.experiments.prompt_trials.inputs import with_model
+    from pipelines.resources.open_resources import open_workshop
 
     folder = found(name)
     with in_one_sentence():

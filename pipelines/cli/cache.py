@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 if TYPE_CHECKING:
-    from pipelines.resources.call_cache_files import ModelShare
-    from pipelines.resources.databases import Database
-    from pipelines.resources.keyed_store import KeyedStore
+    from pipelines.resources.cache.export import ModelShare
+    from pipelines.resources.storage.database import Database
+    from pipelines.resources.storage.key_value import KeyedStore
 
 MEGABYTE = 1_000_000
 
@@ -22,7 +22,7 @@ def info() -> None:
     """Print size, replies and hit rate, by model."""
     import asyncio
 
-    from pipelines.resources.call_cache_files import shares
+    from pipelines.resources.cache.export import shares
 
     with _cache() as replies:
         found = asyncio.run(shares(replies))
@@ -35,7 +35,7 @@ def export(path: Annotated[Path, typer.Argument(help="The file to write: .jsonl,
     import asyncio
 
     from pipelines.cli.problems import Problem
-    from pipelines.resources.call_cache_files import export as copy
+    from pipelines.resources.cache.export import export as copy
 
     with _cache() as replies:
         try:
@@ -51,8 +51,8 @@ def take_in(path: Annotated[Path, typer.Argument(help="A .jsonl file that export
     import asyncio
 
     from pipelines.cli.problems import Problem
-    from pipelines.resources.call_cache_files import NotReplies
-    from pipelines.resources.call_cache_files import take_in as keep
+    from pipelines.resources.cache.export import NotReplies
+    from pipelines.resources.cache.export import take_in as keep
 
     with _cache(new=True) as replies:
         try:
@@ -74,7 +74,7 @@ def prune(
     import asyncio
 
     from pipelines.cli.problems import Problem
-    from pipelines.resources.call_cache_files import prune as take_out
+    from pipelines.resources.cache.export import prune as take_out
 
     if model is None and older_than is None:
         raise Problem("Say what to take out: --model NAME, --older-than DAYS, or both.")
@@ -107,9 +107,9 @@ def _hit_rates() -> dict[str, str]:
     import asyncio
 
     from pipelines.home import home
-    from pipelines.resources.databases import database_of
-    from pipelines.resources.ledger import Ledger, ledger_file
-    from pipelines.resources.ledger_reports import summary
+    from pipelines.resources.ledger.ledger.ledger import Ledger, ledger_file
+    from pipelines.resources.ledger.ledger.queries import summary
+    from pipelines.resources.storage.database import database_of
 
     path = ledger_file(home())
     if not database_of(path).exists:
@@ -132,8 +132,8 @@ def _day(moment: float | None) -> str:
 def _cache(*, new: bool = False) -> "Generator[KeyedStore]":
     from pipelines.cli.problems import Problem
     from pipelines.home import home
-    from pipelines.resources.call_cache import open_replies
-    from pipelines.resources.databases import database_of
+    from pipelines.resources.cache.reply_cache import open_replies
+    from pipelines.resources.storage.database import database_of
 
     path = home().calls
     if not new and not database_of(path).exists:

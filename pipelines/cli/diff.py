@@ -12,9 +12,8 @@ from pipelines.cli.problems import Problem
 from pipelines.cli.publish import EndpointOption, hub_problems, release_folder, tell
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from dataset_card.diff.compare.records import ReleaseDiff
+    from rich.console import Console
 
 EXAMPLES = 100
 SHOWN_CELLS = 6
@@ -65,7 +64,8 @@ def diff(
 def source_folder(source: str, *, endpoint: str) -> Path:
     """The folder of a release that is here, or that is fetched; every file is checked. Raises HubError or Problem."""
     from dataset_card.hub.port.read import ON_THE_HUB
-    from pipelines.resources.hub_reader import release_reader
+
+    from pipelines.resources.hub.client.reader import release_reader
 
     place: str | Path = source
     if not ON_THE_HUB.fullmatch(source):
@@ -75,10 +75,9 @@ def source_folder(source: str, *, endpoint: str) -> Path:
 
 
 def _print(found: "ReleaseDiff") -> None:
+    from dataset_card.diff.compare.card_section import figure_text
     from rich.console import Console
     from rich.text import Text
-
-    from dataset_card.diff.compare.card_section import figure_text
 
     console = Console()
     if found.level == "same":

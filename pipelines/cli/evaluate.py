@@ -11,16 +11,16 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from assets.llm.ports import BudgetReached, EndpointError
 from pipelines.cli.evaluation import Choices
 from pipelines.cli.problems import Problem
-from pipelines.evaluation.boards import all_boards, write_board
 from pipelines.evaluation.command import Order, Watch, budget_of, carry_out, runs_folder
-from pipelines.evaluation.compare import compared, comparison
+from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import PAGE, FinishedRun, read_run
 from pipelines.evaluation.forecast import Forecast
 from pipelines.evaluation.plan import Options
-from pipelines.evaluation.problems import EvaluationError
 from pipelines.evaluation.records import RunManifest
-from pipelines.evaluation.report import leaderboard, run_report
-from pipelines.evaluation.telling import shown
+from pipelines.evaluation.report.markdown.formatting import shown
+from pipelines.evaluation.report.markdown.markdown import leaderboard, run_report
+from pipelines.experiments.compare import compared, comparison
+from pipelines.experiments.leaderboard import all_boards, write_board
 from pipelines.home import home
 
 T = TypeVar("T")

@@ -10,14 +10,14 @@ from pipelines.cli.evaluate import in_one_sentence, orders_of, say, tell
 from pipelines.cli.evaluation import Choices
 from pipelines.cli.evolve import EvolveChoices
 from pipelines.cli.problems import Problem
-from pipelines.evaluation.evolution.command import EvolutionOrder, EvolutionWatch, carry_out_evolution
-from pipelines.evaluation.evolution.folder import evolutions_folder
-from pipelines.evaluation.evolution.plan import EvolutionPlan
-from pipelines.evaluation.evolution.records import EvolutionManifest
-from pipelines.evaluation.evolution.report import evolution_report
-from pipelines.evaluation.evolution.results import FinishedEvolution
-from pipelines.evaluation.evolution.size import EvolutionSize
 from pipelines.evaluation.folder import PAGE
+from pipelines.experiments.evolution.command import EvolutionOrder, EvolutionWatch, carry_out_evolution
+from pipelines.experiments.evolution.folder import evolutions_folder
+from pipelines.experiments.evolution.plan import EvolutionPlan
+from pipelines.experiments.evolution.records import EvolutionManifest
+from pipelines.experiments.evolution.report import evolution_report
+from pipelines.experiments.evolution.results import FinishedEvolution
+from pipelines.experiments.evolution.size import EvolutionSize
 from pipelines.home import home
 
 W = TypeVar("W", bound=str)

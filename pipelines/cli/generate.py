@@ -20,7 +20,7 @@ from pipelines.cli.progress import LiveProgress
 from pipelines.cli.recipe import checked_recipe, launchpad_config
 from pipelines.home import Home, home
 from pipelines.instance import prepare_dagster_home
-from pipelines.resources.workshop import open_workshop
+from pipelines.resources.open_resources import open_workshop
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 

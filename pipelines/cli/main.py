@@ -22,7 +22,7 @@ from pipelines.cli.quality import quality
 from pipelines.cli.release import release
 from pipelines.cli.verify import verify
 from pipelines.cli.weather_options import with_weather
-from pipelines.embedded.provider_weather import Weather
+from pipelines.embedded.simulated_provider.fault_profile import Weather
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from pipelines.planning.defaults import Margin
     from pipelines.planning.forecast import Forecast, Range
-    from pipelines.resources.ledger_reports import Line
+    from pipelines.resources.ledger.ledger.queries import Line
 
 # What the paper says of one user of base with gpt-4.1 (App. C.2).
 PAPER = "140 K input and 15.2 K output tokens, $0.40 with gpt-4.1 (App. C.2)"
@@ -42,11 +42,11 @@ def print_plan(recipe: "Recipe") -> None:
     from pipelines.home import home
     from pipelines.planning.basis import basis_for
     from pipelines.planning.forecast import Terms, forecast
-    from pipelines.resources.databases import database_of
-    from pipelines.resources.endpoint_settings import EndpointSettings
-    from pipelines.resources.ledger import Ledger, ledger_file
-    from pipelines.resources.ledger_reports import summary
-    from pipelines.resources.prices import Prices, read_prices
+    from pipelines.resources.ledger.ledger.ledger import Ledger, ledger_file
+    from pipelines.resources.ledger.ledger.prices import Prices, read_prices
+    from pipelines.resources.ledger.ledger.queries import summary
+    from pipelines.resources.llm.settings import EndpointSettings
+    from pipelines.resources.storage.database import database_of
 
     settings = EndpointSettings.from_environment()
     prices = Prices(read_prices(), base_url=settings.place if settings else None)
@@ -112,7 +112,7 @@ def _sentences(recipe: "Recipe", whole: "Forecast") -> Iterator[str]:
     from assets.recipe.asset.loading import load_recipe
 
     from pipelines.planning.shape import Shape
-    from pipelines.resources.ledger_reports import dollars
+    from pipelines.resources.ledger.ledger.queries import dollars
 
     users = recipe.num_users
     cost = "an unknown price" if whole.cost_usd is None else dollars(whole.cost_usd.mid / users)
@@ -135,7 +135,7 @@ def _widened(margin: "Margin") -> str:
 
 
 def _spent(lines: "Sequence[Line]") -> list[str]:
-    from pipelines.resources.ledger_reports import dollars
+    from pipelines.resources.ledger.ledger.queries import dollars
 
     return [
         f"So far {dollars(line.cost_usd, unpriced=line.unpriced)} were spent on {line.name}, in {line.calls - line.hits:,} "

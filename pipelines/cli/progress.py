@@ -8,7 +8,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from assets.engine.progress import progress_line
 from assets.llm.ports import StageProgress
-from pipelines.resources.batch_settings import BatchProgress, batch_line
+from pipelines.resources.llm.batch.settings import BatchProgress, batch_line
 
 
 class LiveProgress:

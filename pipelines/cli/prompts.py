@@ -11,8 +11,8 @@ from pipelines.cli.problems import Problem
 if TYPE_CHECKING:
     from assets.recipe.asset.recipe import Recipe
 
-    from pipelines.trials.judging import Verdict
-    from pipelines.trials.trial import Side, Trial
+    from pipelines.experiments.prompt_trials.judging import Verdict
+    from pipelines.experiments.prompt_trials.trial import Side, Trial
     from prompts.template import Prompt
 
 app = typer.Typer(no_args_is_help=True, help="Prompts: try them before you change them.")
@@ -39,10 +39,10 @@ def try_prompt(
     from rich.console import Console
 
     from pipelines.cli.trial_tables import show_samples, trial_table
+    from pipelines.experiments.prompt_trials.inputs import resolved_recipe
     from pipelines.home import home
-    from pipelines.resources.endpoint_settings import EndpointSettings
-    from pipelines.resources.prices import Prices, read_prices
-    from pipelines.trials.inputs import resolved_recipe
+    from pipelines.resources.ledger.ledger.prices import Prices, read_prices
+    from pipelines.resources.llm.settings import EndpointSettings
 
     recipe = resolved_recipe(home(), variant)
     if recipe is None:
@@ -69,10 +69,10 @@ def judge(
 
     from pipelines.cli.recipe import checked_recipe
     from pipelines.cli.trial_tables import accuracy_table, show_misses
+    from pipelines.experiments.prompt_trials.inputs import with_model
+    from pipelines.experiments.prompt_trials.judging import judge_cases, load_cases
     from pipelines.home import home
-    from pipelines.resources.workshop import open_workshop
-    from pipelines.trials.inputs import with_model
-    from pipelines.trials.judging import judge_cases, load_cases
+    from pipelines.resources.open_resources import open_workshop
 
     async def all_cases() -> list["Verdict"]:
         with open_workshop(home()) as workshop:
@@ -87,8 +87,8 @@ def judge(
 
 
 def _sides(name: str, recipe: "Recipe", *, models: Sequence[str], against: Path | None) -> list["Side"]:
-    from pipelines.trials.inputs import with_model
-    from pipelines.trials.trial import Side
+    from pipelines.experiments.prompt_trials.inputs import with_model
+    from pipelines.experiments.prompt_trials.trial import Side
     from prompts.catalogue import load_prompt
     from prompts.template import PromptError
 
@@ -121,10 +121,10 @@ def _version(name: str, path: Path | None) -> "Prompt | None":
 def _run(name: str, sides: Sequence["Side"], *, variant: str, users: int) -> list["Trial"]:
     import asyncio
 
+    from pipelines.experiments.prompt_trials.inputs import finished_inputs, stage_of_prompt
+    from pipelines.experiments.prompt_trials.trial import run_trial
     from pipelines.home import home
-    from pipelines.resources.workshop import open_workshop
-    from pipelines.trials.inputs import finished_inputs, stage_of_prompt
-    from pipelines.trials.trial import run_trial
+    from pipelines.resources.open_resources import open_workshop
 
     stage = stage_of_prompt(name)
     if stage is None:

@@ -12,8 +12,8 @@ from pipelines.cli.field_options import about, options_of
 from pipelines.cli.problems import Problem
 
 if TYPE_CHECKING:
-    from dataset_card.hub.port.port import Visibility
     from dataset_card.hub.port.plan import Order, Plan, Planner
+    from dataset_card.hub.port.port import Visibility
     from dataset_card.hub.port.publish import Published
     from dataset_card.hub.port.read import ReadFile
 
@@ -46,8 +46,9 @@ def publish(
     """
     from dataset_card.hub.port.plan import Order
     from dataset_card.hub.port.publish import Publisher
-    from pipelines.resources.hub_reader import release_records
-    from pipelines.resources.hub_settings import HubSettings, open_hub
+
+    from pipelines.resources.hub.client.reader import release_records
+    from pipelines.resources.hub.client.settings import HubSettings, open_hub
 
     visibility = _visibility(manner)
     with hub_problems():
@@ -71,7 +72,8 @@ def fetch(
 ) -> None:
     """Fetch a release from the Hub, check every file, and print its folder. Later it is there without the network."""
     from dataset_card.hub.port.read import Wanted
-    from pipelines.resources.hub_reader import release_reader
+
+    from pipelines.resources.hub.client.reader import release_reader
 
     with hub_problems():
         wanted = Wanted(commit or None, digest or None, variant or None)
@@ -88,9 +90,10 @@ def fetch(
 def hub_problems() -> Generator[None, None, None]:
     """What the Hub, a release or the disk does wrong, as a Problem."""
     from dataset_card.hub.port.port import HubError
-    from dataset_card.release.asset.manifest import ManifestError
     from dataset_card.release.asset.errors import ReleaseError
-    from pipelines.resources.databases import StoreError
+    from dataset_card.release.asset.manifest import ManifestError
+
+    from pipelines.resources.storage.database import StoreError
 
     try:
         yield
@@ -112,8 +115,9 @@ def release_folder(source: str, *, version: str, fresh: bool = False) -> Path:
     """
     from dataset_card.release.asset.manifest import MANIFEST
     from dataset_card.release.asset.store import find_release
+
     from pipelines.home import home
-    from pipelines.resources.stores import release_at
+    from pipelines.resources.storage.open_stores import release_at
 
     if "://" in source:
         return release_at(source, home=home(), fresh=fresh)

@@ -13,8 +13,9 @@ def quality(
     browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
 ) -> None:
     """Say how good a variant is and write the page of its quality report. Exit status 1: it may not be released."""
-    from pipelines.home import home
     from validation.amemgym.report.build.page import problems, write_page
+
+    from pipelines.home import home
 
     report = latest_report(variant)
     page = write_page(report, home().reports / f"{variant}.html")
@@ -31,7 +32,7 @@ def latest_report(variant: str) -> "QualityReport":
     from assets.records.report import QualityReport
     from pipelines.cli.problems import Problem
     from pipelines.home import home
-    from pipelines.resources.values import RecordValues
+    from pipelines.resources.storage.io_manager import RecordValues
 
     found = RecordValues(home().values).find("quality_report", variant)
     if not isinstance(found, QualityReport):
@@ -43,9 +44,8 @@ def print_summary(report: "QualityReport") -> None:
     """The verdict, then what is reached without memory and with perfect memory."""
     from rich.console import Console
     from rich.table import Table
-
-    from validation.amemgym.report.build.page import problems
     from validation.amemgym.report.build.formatting import percent, percents
+    from validation.amemgym.report.build.page import problems
 
     console = Console()
     table = Table("without memory", "right", "guess", "limit", "")

@@ -12,7 +12,7 @@ from pipelines.cli.generate import Manner, dagster_instance, generate_variant
 from pipelines.cli.problems import Problem
 from pipelines.cli.show import choose, finished_episodes
 from pipelines.home import home
-from pipelines.resources.values import RecordValues
+from pipelines.resources.storage.io_manager import RecordValues
 
 # Dagster's tag with the number of the event by which the recipe was made that a materialization was given.
 RECIPE_EVENT = "dagster/input_event_pointer/recipe"

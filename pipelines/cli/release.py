@@ -20,7 +20,7 @@ def release(
     """
     from pipelines.cli.generate import freeze_variant
     from pipelines.home import home
-    from pipelines.resources.values import RecordValues
+    from pipelines.resources.storage.io_manager import RecordValues
 
     if RecordValues(home().values).find("recipe", variant) is None:
         raise Problem(f"Nothing of {variant!r} is made yet; make it with: amemgym generate {variant}")

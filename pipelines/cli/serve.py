@@ -7,8 +7,8 @@ import uvicorn
 from pipelines.cli.listening import listening_at
 from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name
-from pipelines.embedded.provider import simulate
-from pipelines.embedded.provider_weather import Weather
+from pipelines.embedded.simulated_provider.fault_profile import Weather
+from pipelines.embedded.simulated_provider.provider import simulate
 
 SECONDS_TO_FINISH = 2  # for requests under way when the server is stopped; those that hang would never be
 

@@ -4,9 +4,9 @@ import contextlib
 
 import uvicorn
 
-from pipelines.annotation.folder import StudyFolder
-from pipelines.annotation.server import create_app
 from pipelines.cli.listening import listening_at
+from pipelines.experiments.annotation.folder import StudyFolder
+from pipelines.experiments.annotation.server import create_app
 
 HOST = "127.0.0.1"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.cli.problems import Problem
-from pipelines.embedded.provider_weather import Weather
+from pipelines.embedded.simulated_provider.fault_profile import Weather
 
 MAGIC = b"GGUF"
 

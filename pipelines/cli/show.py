@@ -12,8 +12,8 @@ from assets.amemgym.records.episode import Episode, EpisodePeriod, EpisodeQuesti
 from assets.llm.ports import SnapshotRef
 from pipelines.cli.problems import Problem
 from pipelines.home import home
-from pipelines.resources.snapshots import ParquetSnapshots
-from pipelines.resources.values import RecordValues
+from pipelines.resources.storage.io_manager import RecordValues
+from pipelines.resources.storage.snapshots import ParquetSnapshots
 
 
 def finished_episodes(variant: str) -> list[Episode]:
@@ -56,7 +56,7 @@ def choose(user: str, episodes: list[Episode]) -> Episode:
 
 def write_explorer_file() -> None:
     """Write the DuckDB file and say how to open it."""
-    from pipelines.resources.explorer import write_explorer
+    from pipelines.resources.storage.explorer import write_explorer
 
     place = home()
     if not write_explorer(place.snapshots, place.explorer):

@@ -10,10 +10,10 @@ from rich.markup import escape
 from rich.table import Table
 from scipy.stats import binomtest  # pyright: ignore[reportUnknownVariableType]
 
-from pipelines.resources.ledger_reports import dollars
-from pipelines.resources.prices import Prices, Tokens
-from pipelines.trials.judging import Verdict
-from pipelines.trials.trial import Exchange, Trial
+from pipelines.experiments.prompt_trials.judging import Verdict
+from pipelines.experiments.prompt_trials.trial import Exchange, Trial
+from pipelines.resources.ledger.ledger.prices import Prices, Tokens
+from pipelines.resources.ledger.ledger.queries import dollars
 
 SHOWN = 600  # characters of a reply or an objection
 

@@ -45,8 +45,9 @@ def _folder_problems(source: str, *, version: str) -> list[str]:
 def _repository_problems(repo: str, *, tag: str, variant: str, endpoint: str) -> list[str]:
     from dataset_card.hub.port.preflight import checked_repo
     from dataset_card.hub.port.verify import Claim, repository_problems
-    from pipelines.resources.hub_reader import release_records
-    from pipelines.resources.hub_settings import HubSettings, open_hub
+
+    from pipelines.resources.hub.client.reader import release_records
+    from pipelines.resources.hub.client.settings import HubSettings, open_hub
 
     hub = open_hub(HubSettings(endpoint=endpoint or None, notice=tell))
     known = release_records().find(hub.endpoint, repo=checked_repo(repo), tag=tag)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pipelines.cluster.pace import LIMITS, NOW
 from pipelines.cluster.postgres import PostgresConnection
 from pipelines.cluster.shares import fair_shares
-from pipelines.resources.databases import Table, database_of
-from pipelines.resources.limits import FIRST_LIMIT, Size
+from pipelines.resources.llm.concurrency import FIRST_LIMIT, Size
+from pipelines.resources.storage.database import Table, database_of
 
 SIZES = Table("sizes", {"size": "INTEGER", "halvings": "INTEGER", "successes": "INTEGER"})
 CLAIMS = Table("claims", {"place": "TEXT", "held": "INTEGER", "wanted": "INTEGER", "died": "REAL"})

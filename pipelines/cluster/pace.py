@@ -5,10 +5,10 @@ from functools import partial
 from pathlib import Path
 
 from assets.llm.ports import ModelReply, ModelRequest
-from pipelines.resources.databases import Connection, database_of
-from pipelines.resources.endpoint_settings import EndpointSettings
-from pipelines.resources.keyed_store import KeyedStore
-from pipelines.resources.pace import Bucket, likely_tokens
+from pipelines.resources.llm.rate_limit import Bucket, likely_tokens
+from pipelines.resources.llm.settings import EndpointSettings
+from pipelines.resources.storage.database import Connection, database_of
+from pipelines.resources.storage.key_value import KeyedStore
 
 LIMITS = Path("limits")  # names the schema
 NOW = "SELECT EXTRACT(EPOCH FROM clock_timestamp())"  # the database's clock: workers' may differ

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from pipelines.resources.databases import VARIABLE, Cursor, StoreError, Table
+from pipelines.resources.storage.database import VARIABLE, Cursor, StoreError, Table
 
 try:
     import psycopg2

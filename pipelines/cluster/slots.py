@@ -14,9 +14,9 @@ from contextlib import suppress
 from assets.llm.ports import EndpointError
 from pipelines.cluster.claims import Claim, Report, open_claim
 from pipelines.cluster.pace import LIMITS
-from pipelines.resources.databases import database_of
-from pipelines.resources.endpoint_settings import EndpointSettings
-from pipelines.resources.limits import Turns
+from pipelines.resources.llm.concurrency import Turns
+from pipelines.resources.llm.settings import EndpointSettings
+from pipelines.resources.storage.database import database_of
 
 TICK_SECONDS = 0.5
 PATIENCE_SECONDS = 60.0

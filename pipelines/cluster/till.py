@@ -6,10 +6,10 @@ import weakref
 from contextlib import suppress
 from functools import partial
 
-from pipelines.resources.budget import Allowed
-from pipelines.resources.databases import Connection
-from pipelines.resources.keyed_store import KeyedStore
-from pipelines.resources.ledger import Ledger, Spent, spent_so_far
+from pipelines.resources.ledger.ledger.budget import Allowed
+from pipelines.resources.ledger.ledger.ledger import Ledger, Spent, spent_so_far
+from pipelines.resources.storage.database import Connection
+from pipelines.resources.storage.key_value import KeyedStore
 
 COLUMNS = {"variant": "TEXT", "holder": "INTEGER", "calls": "INTEGER"}
 LOCKS = 4202  # the class of advisory locks that stand for living sessions

@@ -4,21 +4,20 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from pipelines.embedded import (
+from pipelines.embedded.amemgym import (
     annotators,
     answers,
-    assistant,
     audit_judges,
     events,
     judges,
-    policies,
     questions,
     session_queries,
     state_schema,
     state_trajectory,
     user_profiles,
 )
-from pipelines.embedded.follow_ups import follow_up
+from pipelines.embedded.assistant.assistant import assistant, policies
+from pipelines.embedded.assistant.assistant.follow_ups import follow_up
 from pipelines.embedded.task import PLAIN_CHAT, Task
 
 WRITERS: dict[str, Callable[[Task], Any]] = {

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
+from pipelines.embedded.amemgym.wording import word_set
 from pipelines.embedded.bank import Topic, load_bank
-from pipelines.embedded.wording import word_set
 
 SHARE = 0.25  # of a text's words that speak of one value, in an average message
 ENOUGH, AHEAD = 4.0, 3.5  # log likelihood ratios: against plain talk, and against the next value

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from assets.amemgym.records.episode import Episode, EpisodeQuestion
-from pipelines.evaluation.asks import Outcome, View, choice_ask, put, shuffled_options
 from pipelines.evaluation.assistant import Assistant
 from pipelines.evaluation.interview import Seen, choice_answer, together
+from pipelines.evaluation.prompting import Outcome, View, choice_ask, put, shuffled_options
 from pipelines.evaluation.records import Answer, AskKind
 
 WITHOUT_MEMORY: dict[AskKind, View] = {"options_only": "options_only", "no_memory": "question"}

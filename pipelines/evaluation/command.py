@@ -8,19 +8,19 @@ from pathlib import Path
 from assets.recipe.asset.recipe import Budget
 
 from pipelines.evaluation.assistants.registry import find_spec
+from pipelines.evaluation.context import Run
 from pipelines.evaluation.dataset import Dataset, load_dataset
+from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import FinishedRun, RunFolder, read_run
 from pipelines.evaluation.forecast import Forecast, forecast
 from pipelines.evaluation.models import Models, open_models
-from pipelines.evaluation.page import run_page
 from pipelines.evaluation.plan import Options, Roles, manifest_of
-from pipelines.evaluation.problems import EvaluationError
 from pipelines.evaluation.records import RunManifest, Turn
-from pipelines.evaluation.report import run_report
+from pipelines.evaluation.report.markdown.markdown import run_report
+from pipelines.evaluation.report.markdown.page import run_page
 from pipelines.evaluation.run import evaluate
-from pipelines.evaluation.workplace import Run
 from pipelines.home import Home
-from pipelines.resources.call_cache import CacheMode
+from pipelines.resources.cache.reply_cache import CacheMode
 
 
 @dataclass(frozen=True)

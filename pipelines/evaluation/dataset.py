@@ -9,17 +9,17 @@ from typing import Any
 import yaml
 from assets.recipe.asset.loading import RecipeError, build_recipe
 from assets.recipe.asset.recipe import LANGUAGES, Recipe
-
-from assets.amemgym.records.episode import Episode
-from dataset_card.release.asset.digests import file_digest
-from dataset_card.release.asset.manifest import MANIFEST, read_manifest
-from dataset_card.release.asset.errors import ReleaseError
 from dataset_card.reference.data_json.data_json import ReferenceError, read_data_json
+from dataset_card.release.asset.digests import file_digest
+from dataset_card.release.asset.errors import ReleaseError
+from dataset_card.release.asset.manifest import MANIFEST, read_manifest
 from dataset_card.release.asset.store import Shelf, find_release
 from dataset_card.release.asset.verify import verify_release
-from pipelines.evaluation.problems import EvaluationError
+
+from assets.amemgym.records.episode import Episode
+from pipelines.evaluation.errors import EvaluationError
 from pipelines.home import home
-from pipelines.resources.databases import StoreError
+from pipelines.resources.storage.database import StoreError
 
 UNKNOWN = "cannot_tell"
 
@@ -103,7 +103,8 @@ def _release(folder: Path) -> Dataset:
 def _fetched(place: str) -> Path:
     # Only releases on the Hub need its client, and Dagster, which is behind the checks there.
     from dataset_card.hub.port.port import HubError
-    from pipelines.resources.hub_reader import release_reader
+
+    from pipelines.resources.hub.client.reader import release_reader
 
     try:
         return release_reader(notice=partial(print, file=sys.stderr)).read(place).folder
@@ -112,7 +113,7 @@ def _fetched(place: str) -> Path:
 
 
 def _at_url(url: str) -> Path:
-    from pipelines.resources.stores import release_at
+    from pipelines.resources.storage.open_stores import release_at
 
     try:
         return release_at(url, home=home())

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from assets.amemgym.records.session import Session
 from pipelines.evaluation.assistant import Assistant, Observer
 from pipelines.evaluation.dataset import Rounds
-from pipelines.evaluation.problems import EvaluationError
+from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.records import Turn
 from pipelines.evaluation.simulator import Scene, Spoken, next_message
 from prompts.template import Message

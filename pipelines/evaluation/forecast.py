@@ -9,7 +9,7 @@ from pipelines.evaluation.dataset import Dataset
 from pipelines.evaluation.extent import Extent, Part, Size, extent_of
 from pipelines.evaluation.plan import Options, Roles
 from pipelines.evaluation.records import AssistantSpec
-from pipelines.resources.prices import Prices, Tokens
+from pipelines.resources.ledger.ledger.prices import Prices, Tokens
 
 WORDS: dict[Part, str] = {
     "replies": "replies",

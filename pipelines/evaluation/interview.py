@@ -8,9 +8,9 @@ from typing import TypeVar
 from assets.amemgym.records.answer import AnswerChoice
 from assets.amemgym.records.episode import Episode, EpisodeQuestion
 from assets.engine.seeded_random import Chance
-from pipelines.evaluation.asks import Outcome, choice_ask, put, shuffled_options, states_ask
 from pipelines.evaluation.assistant import Assistant
 from pipelines.evaluation.dataset import UNKNOWN
+from pipelines.evaluation.prompting import Outcome, choice_ask, put, shuffled_options, states_ask
 from pipelines.evaluation.records import Answer, AskKind, Status
 
 T = TypeVar("T")

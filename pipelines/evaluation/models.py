@@ -9,14 +9,14 @@ from assets.recipe.asset.recipe import Recipe
 from assets.llm.ports import LanguageModel
 from pipelines.embedded.bank import model_name
 from pipelines.home import Home
-from pipelines.resources.accounts import Accounts
-from pipelines.resources.call_cache import CacheMode, open_replies
-from pipelines.resources.embedded import embedded_settings
-from pipelines.resources.embeddings import EmbeddingEndpoint
-from pipelines.resources.endpoint import Endpoint
-from pipelines.resources.endpoint_settings import EndpointSettings
-from pipelines.resources.ledger import Ledger, ledger_file
-from pipelines.resources.prices import Prices, read_prices
+from pipelines.resources.cache.reply_cache import CacheMode, open_replies
+from pipelines.resources.ledger.ledger.ledger import Ledger, ledger_file
+from pipelines.resources.ledger.ledger.prices import Prices, read_prices
+from pipelines.resources.llm.client import Endpoint
+from pipelines.resources.llm.embeddings import EmbeddingEndpoint
+from pipelines.resources.llm.local import embedded_settings
+from pipelines.resources.llm.model_stack import Accounts
+from pipelines.resources.llm.settings import EndpointSettings
 
 
 @dataclass(frozen=True)

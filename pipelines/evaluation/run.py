@@ -10,17 +10,17 @@ from typing import TypeVar
 from assets.amemgym.records.episode import Episode
 from assets.records.base import Record
 from pipelines.evaluation.baselines import ask_baselines
-from pipelines.evaluation.diagnosis import diagnosed
+from pipelines.evaluation.context import Life, Run
 from pipelines.evaluation.dialogue import live_period, replay_period
+from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.interview import Interview, interview, together
-from pipelines.evaluation.latency import latency_of
-from pipelines.evaluation.problems import EvaluationError
+from pipelines.evaluation.metrics.metrics.diagnosis import diagnosed
+from pipelines.evaluation.metrics.metrics.latency import latency_of
+from pipelines.evaluation.metrics.metrics.results import score
 from pipelines.evaluation.records import Answer, Asked, PeriodLived, Turn
-from pipelines.evaluation.results import score
 from pipelines.evaluation.simulator import Scene
 from pipelines.evaluation.spending import Toll
-from pipelines.evaluation.workplace import Life, Run
 
 S = TypeVar("S", bound=Record)
 

@@ -6,7 +6,7 @@ from pipelines.planning.defaults import Defaults, load_defaults
 from pipelines.planning.forecast import NO_MARGIN, Basis
 from pipelines.planning.observed import Runs, model_names, observed_runs, observed_seconds
 from pipelines.planning.shape import Shape
-from pipelines.resources.ledger import Ledger
+from pipelines.resources.ledger.ledger.ledger import Ledger
 
 FEW_USERS = 5
 

@@ -9,7 +9,7 @@ from assets.records.base import Record
 from pipelines.planning.observed import Use, UserUse
 from pipelines.planning.shape import HABITS, Shape
 
-FILE = Path(__file__).parent.parent / "plan_defaults.yaml"
+FILE = Path(__file__).parent / "defaults.yaml"
 
 
 class PromptMean(Record):

@@ -12,7 +12,7 @@ from assets.llm.ports import BATCH_SHARE
 from pipelines.planning.defaults import Margin, Pace
 from pipelines.planning.observed import Use, UserUse
 from pipelines.planning.shape import HABITS, STAGES, stage_of
-from pipelines.resources.prices import Prices, Tokens
+from pipelines.resources.ledger.ledger.prices import Prices, Tokens
 from prompts.catalogue import load_prompt
 
 Figures = NDArray[np.float64]

@@ -8,8 +8,8 @@ from assets.recipe.asset.recipe import Recipe
 from pydantic import ValidationError
 
 from pipelines.planning.shape import ALWAYS, Shape, fingerprints
-from pipelines.resources.databases import Connection
-from pipelines.resources.ledger import RECIPES, TABLE, Ledger
+from pipelines.resources.ledger.ledger.ledger import RECIPES, TABLE, Ledger
+from pipelines.resources.storage.database import Connection
 
 
 @dataclass(frozen=True)

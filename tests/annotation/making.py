@@ -5,13 +5,13 @@ from typing import Any
 
 from assets.amemgym.records.episode import Episode
 from assets.records.annotation import StudyKind
-from pipelines.annotation.folder import StudyFolder
-from pipelines.annotation.records import Answer, Key, Study
-from pipelines.annotation.results import Collected, collected
-from pipelines.annotation.sampling import Target
-from pipelines.annotation.source import Source
-from pipelines.annotation.study import Order, make_study
 from pipelines.evaluation.folder import FinishedRun
+from pipelines.experiments.annotation.folder import StudyFolder
+from pipelines.experiments.annotation.records import Answer, Key, Study
+from pipelines.experiments.annotation.results import Collected, collected
+from pipelines.experiments.annotation.sampling import Target
+from pipelines.experiments.annotation.source import Source
+from pipelines.experiments.annotation.study import Order, make_study
 from tests import scenario
 
 TWO = ("anna", "ben")

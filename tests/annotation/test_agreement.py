@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assets.records.annotation import Level
 from assets.reporting.intervals import Sample, Sums
-from pipelines.annotation.agreement import Rated, ac1, alpha, raw_agreement, tallied
+from pipelines.experiments.annotation.agreement import Rated, ac1, alpha, raw_agreement, tallied
 
 EXACT = 1e-9
 Rows = Sequence[Sequence[object]]

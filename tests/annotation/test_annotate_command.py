@@ -4,13 +4,13 @@ import shutil
 from pathlib import Path
 
 import pytest
+from dataset_card.release.asset.folder import write_release
 from typer.testing import CliRunner
 
-from dataset_card.release.asset.folder import write_release
-from pipelines.annotation.folder import StudyFolder
-from pipelines.annotation.records import Answer
 from pipelines.cli.main import app
 from pipelines.cli.problems import Problem
+from pipelines.experiments.annotation.folder import StudyFolder
+from pipelines.experiments.annotation.records import Answer
 from tests.dataset_card.releases import content
 
 TWO = ("--annotator", "anna", "--annotator", "ben")

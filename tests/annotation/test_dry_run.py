@@ -8,10 +8,10 @@ import pytest
 
 from assets.llm.ports import ModelRequest
 from assets.records.annotation import StudyKind
-from pipelines.annotation.dry_run import fill_in
-from pipelines.annotation.records import AnswerSheet
-from pipelines.annotation.units import NONE
 from pipelines.embedded.bank import load_bank
+from pipelines.experiments.annotation.dry_run import fill_in
+from pipelines.experiments.annotation.records import AnswerSheet
+from pipelines.experiments.annotation.units import NONE
 from tests.annotation.making import begun, study
 from tests.coroutines import run
 from tests.evaluation.rehearsal import fenced

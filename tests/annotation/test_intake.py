@@ -8,12 +8,12 @@ from xml.etree import ElementTree
 import pytest
 from starlette.testclient import TestClient
 
-from pipelines.annotation.folder import StudyFolder
-from pipelines.annotation.intake import take_in
-from pipelines.annotation.label_studio import CONFIG, TASKS, exported
-from pipelines.annotation.problems import AnnotationError
-from pipelines.annotation.records import Answer
-from pipelines.annotation.server import create_app
+from pipelines.experiments.annotation.errors import AnnotationError
+from pipelines.experiments.annotation.folder import StudyFolder
+from pipelines.experiments.annotation.intake import take_in
+from pipelines.experiments.annotation.label_studio import CONFIG, TASKS, exported
+from pipelines.experiments.annotation.records import Answer
+from pipelines.experiments.annotation.server import create_app
 from tests.annotation.making import begun
 
 

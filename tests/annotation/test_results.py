@@ -4,20 +4,20 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-
 from dataset_card.errata.apply.annotations import STUDIES, read_studies
 from dataset_card.errata.apply.apply import ERRATA, read_errata
-from pipelines.annotation.folder import StudyFolder
-from pipelines.annotation.problems import AnnotationError
-from pipelines.annotation.records import Answer
-from pipelines.annotation.report import report
-from pipelines.annotation.results import collected, disputed, final_label, result_of
-from pipelines.annotation.sampling import Target
-from pipelines.annotation.settle import adjudicator_sheet, settle
-from pipelines.annotation.source import dialogues
-from pipelines.annotation.units import NONE, VALUE, integrity_units
+
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.records import Turn
+from pipelines.experiments.annotation.errors import AnnotationError
+from pipelines.experiments.annotation.folder import StudyFolder
+from pipelines.experiments.annotation.records import Answer
+from pipelines.experiments.annotation.report import report
+from pipelines.experiments.annotation.results import collected, disputed, final_label, result_of
+from pipelines.experiments.annotation.sampling import Target
+from pipelines.experiments.annotation.settle import adjudicator_sheet, settle
+from pipelines.experiments.annotation.source import dialogues
+from pipelines.experiments.annotation.units import NONE, VALUE, integrity_units
 from tests import scenario
 from tests.annotation.making import answered, begun, source, study
 from tests.evaluation.rehearsal import RehearsalModel, dataset, finish, run_of

@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from assets.engine.seeded_random import Chance
 from assets.records.annotation import StudyKind
-from pipelines.annotation.page import annotation_page
-from pipelines.annotation.problems import AnnotationError
-from pipelines.annotation.records import AnswerSheet, Study
-from pipelines.annotation.sampling import Target, sized, stratified
-from pipelines.annotation.study import PAPER_SIZES, dealt, paper_target
-from pipelines.annotation.units import NONE
+from pipelines.experiments.annotation.errors import AnnotationError
+from pipelines.experiments.annotation.page import annotation_page
+from pipelines.experiments.annotation.records import AnswerSheet, Study
+from pipelines.experiments.annotation.sampling import Target, sized, stratified
+from pipelines.experiments.annotation.study import PAPER_SIZES, dealt, paper_target
+from pipelines.experiments.annotation.units import NONE
 from tests.annotation.making import source, study
 from tests.scenario import USER_ID
 

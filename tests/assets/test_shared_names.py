@@ -4,8 +4,8 @@ import pytest
 from assets.recipe.asset.asset import resolve, stand_in
 from assets.recipe.asset.public_names import file_name, shared_model
 from assets.recipe.asset.recipe import Recipe
-
 from dataset_card.card.render.recipe import model_names, shared_recipe
+
 from tests import gated, scenario
 from tests.scenario import varied
 

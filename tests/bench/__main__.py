@@ -20,9 +20,9 @@ from rich.table import Table
 from assets.llm.ports import ModelRequest
 from pipelines.embedded.bank import model_name
 from pipelines.home import home
-from pipelines.resources.call_cache import CachedModel, open_replies
-from pipelines.resources.endpoint import Endpoint
-from pipelines.resources.endpoint_settings import EndpointSettings
+from pipelines.resources.cache.reply_cache import CachedModel, open_replies
+from pipelines.resources.llm.client import Endpoint
+from pipelines.resources.llm.settings import EndpointSettings
 from prompts.catalogue import load_prompt
 from tests.bench.evaluation import evaluation
 from tests.bench.runs import IN_FLIGHT, LATENCY, Row, generate, least_seconds, provider

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-
 from dataset_card.release.asset.manifest import Manifest, read_manifest
+
 from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name
-from pipelines.embedded.provider import Provider, simulate
-from pipelines.embedded.provider_weather import Weather
+from pipelines.embedded.simulated_provider.fault_profile import Weather
+from pipelines.embedded.simulated_provider.provider import Provider, simulate
 from tests.commands import amemgym
 from tests.pipelines.scripted_server import on_a_port
 

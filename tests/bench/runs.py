@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx2
-
 from dataset_card.release.asset.manifest import read_manifest
+
 from pipelines.embedded.bank import model_name
 from tests.commands import AMEMGYM, clean_environment, free_port
 

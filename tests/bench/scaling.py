@@ -34,9 +34,9 @@ from assets.llm.ports import SnapshotRef
 from assets.llm.usage_meter import Meter
 from assets.records.base import StageName, UserRecord
 from pipelines.home import Home, home
-from pipelines.resources.snapshots import ParquetSnapshots
-from pipelines.resources.values import RecordValues
-from pipelines.resources.workshop import open_workshop
+from pipelines.resources.open_resources import open_workshop
+from pipelines.resources.storage.io_manager import RecordValues
+from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.commands import clean_environment
 
 LIVES, COPIES = 40, "copies"

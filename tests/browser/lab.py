@@ -9,8 +9,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name
-from pipelines.embedded.provider import simulate
-from pipelines.embedded.provider_weather import Weather
+from pipelines.embedded.simulated_provider.fault_profile import Weather
+from pipelines.embedded.simulated_provider.provider import simulate
 
 FAIR = Weather()
 

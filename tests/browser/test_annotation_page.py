@@ -13,12 +13,12 @@ from playwright.sync_api import Browser, Page, expect
 
 from assets.amemgym.records.answer import AnswerChoice
 from assets.amemgym.records.episode import Episode
-from pipelines.annotation.folder import StudyFolder
-from pipelines.annotation.intake import take_in
-from pipelines.annotation.page import annotation_page
-from pipelines.annotation.results import collected, result_of
-from pipelines.annotation.sampling import Target
-from pipelines.annotation.server import create_app
+from pipelines.experiments.annotation.folder import StudyFolder
+from pipelines.experiments.annotation.intake import take_in
+from pipelines.experiments.annotation.page import annotation_page
+from pipelines.experiments.annotation.results import collected, result_of
+from pipelines.experiments.annotation.sampling import Target
+from pipelines.experiments.annotation.server import create_app
 from tests.annotation.making import begun, source
 from tests.browser.pages import Visit, visit
 from tests.scenario import episode, varied

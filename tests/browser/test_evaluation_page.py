@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from pipelines.evaluation.boards import write_board
-from pipelines.evaluation.compare import compared
 from pipelines.evaluation.folder import PAGE, FinishedRun
 from pipelines.evaluation.records import AssistantSpec
+from pipelines.experiments.compare import compared
+from pipelines.experiments.leaderboard import write_board
 from tests.browser.pages import Visit, visit
 from tests.evaluation.rehearsal import RehearsalModel, finish, run_of
 

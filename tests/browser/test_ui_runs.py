@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from assets.amemgym.personas.sampling import OWN_POOL
-from pipelines.embedded.provider_weather import Weather
+from pipelines.embedded.simulated_provider.fault_profile import Weather
 from tests.browser.lab import FAIR, Lab
 from tests.browser.pages import Visit, metadata, opened_markdown, outcome, start
 from tests.browser.ui_server import UiServer

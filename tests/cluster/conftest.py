@@ -13,7 +13,7 @@ import pytest
 from pipelines.cluster.layout import Cluster
 from pipelines.cluster.services import Services
 from pipelines.home import Home
-from pipelines.resources.databases import VARIABLE
+from pipelines.resources.storage.database import VARIABLE
 
 NUMBERS = itertools.count()
 

@@ -9,18 +9,18 @@ from typing import Any
 
 import psycopg2
 import pytest
+from pipelines.resources.ledger.ledger.ledger import Spent
+from pipelines.resources.ledger.ledger.queries import Grouping, summary
 
 from assets.llm.ports import ModelReply
 from pipelines.cluster.layout import Cluster
 from pipelines.cluster.postgres import open_postgres
 from pipelines.cluster.shares import fair_shares
 from pipelines.planning.observed import observed_runs, observed_seconds
-from pipelines.resources.batch_book import BatchBook
-from pipelines.resources.call_cache_files import export, prune, shares
-from pipelines.resources.databases import VARIABLE, StoreError
-from pipelines.resources.ledger import Spent
-from pipelines.resources.ledger_reports import Grouping, summary
-from pipelines.resources.work import KeptWork
+from pipelines.resources.cache.export import export, prune, shares
+from pipelines.resources.cache.record_cache import KeptWork
+from pipelines.resources.llm.batch.store import BatchBook
+from pipelines.resources.storage.database import VARIABLE, StoreError
 from tests.pipelines.booked import Counterpart, UsingModel, call, counterpart
 
 

@@ -4,6 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+from dataset_card.release.asset.contents import ReleaseContent
+from dataset_card.release.asset.folder import write_release
+from dataset_card.release.asset.manifest import CARD, Usage
 
 from assets.amemgym.audits.rates import GateErrorRate
 from assets.records.estimate import Estimate
@@ -18,9 +21,6 @@ from assets.records.report import (
     Verdict,
     WallLine,
 )
-from dataset_card.release.asset.contents import ReleaseContent
-from dataset_card.release.asset.folder import write_release
-from dataset_card.release.asset.manifest import CARD, Usage
 from tests import gated, scenario
 
 

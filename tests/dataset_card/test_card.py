@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 from assets.recipe.asset.model_policy import Models, ModelSpec
-
-from assets.llm.tokens import count_tokens
 from dataset_card.card.render.recipe import EMBEDDED_FAMILY
 from dataset_card.release.asset.manifest import Usage
+
+from assets.llm.tokens import count_tokens
 from tests import gated, scenario
 from tests.dataset_card.releases import readme, report
 from validation.amemgym.report.contents import FactCounter, length_rows, parity_rows

@@ -9,11 +9,11 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 import yaml
-
-from dataset_card.release.asset.folder import Release, write_release
-from dataset_card.hub.port.repo_card import VariantCard, repository_card
 from dataset_card.hub.port.layout import Summary, release_paths
+from dataset_card.hub.port.repo_card import VariantCard, repository_card
+from dataset_card.release.asset.folder import Release, write_release
 from dataset_card.release.asset.manifest import CARD
+
 from tests import gated, scenario
 from tests.commands import AMEMGYM, clean_environment
 from tests.dataset_card.releases import content, queried, readme, report

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
+from dataset_card.release.asset.asset import FINISHED
+from dataset_card.release.asset.rows import FinishedRows
 
 from assets.amemgym.pipeline import STAGES
 from assets.engine.run_context import Workshop
 from assets.llm.ports import SnapshotRef
-from dataset_card.release.asset.rows import FinishedRows
-from dataset_card.release.asset.asset import FINISHED
 from tests.scripted import Script, ScriptedModel, reply
 from tests.small import persona, small_recipe
 from tests.workshops import materialized, sampled, workshop

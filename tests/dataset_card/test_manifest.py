@@ -6,11 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dataset_card.release.asset.digests import RowDigest, canonical, in_order
+from dataset_card.release.asset.manifest import (
+    MANIFEST,
+    Manifest,
+    ManifestBody,
+    ManifestError,
+    ManifestFile,
+    Usage,
+    read_manifest,
+)
 from hypothesis import given
 from hypothesis import strategies as st
-
-from dataset_card.release.asset.digests import RowDigest, canonical, in_order
-from dataset_card.release.asset.manifest import MANIFEST, Manifest, ManifestBody, ManifestError, ManifestFile, Usage, read_manifest
 
 
 def body(**changes: Any) -> ManifestBody:

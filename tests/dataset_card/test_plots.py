@@ -10,10 +10,10 @@ from typing import Any
 
 import matplotlib
 import pytest
-from PIL import Image
-
 from dataset_card.card.render.plots import Plot, drawn, plots
 from dataset_card.card.render.statistics import StatisticsCounter
+from PIL import Image
+
 from tests import scenario
 from tests.dataset_card.releases import report
 

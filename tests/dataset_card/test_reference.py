@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from dataset_card.reference.data_json.data_json import ReferenceError, from_reference, to_reference
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.amemgym.records.episode import Episode
-from dataset_card.reference.data_json.data_json import ReferenceError, from_reference, to_reference
 from tests import scenario
 from tests.dataset_card.expected import EXPECTED, put
 

@@ -7,10 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dataset_card.reference.data_json.data_json import (
+    ReferenceError,
+    data_json,
+    end_bytes,
+    item_bytes,
+    read_data_json,
+    to_reference,
+    written_items,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataset_card.reference.data_json.data_json import ReferenceError, data_json, end_bytes, item_bytes, read_data_json, to_reference, written_items
 from tests import scenario
 
 

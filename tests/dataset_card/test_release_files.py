@@ -7,17 +7,17 @@ import pandas as pd
 import pyarrow.parquet as pq
 import yaml
 from assets.recipe.asset.recipe import Recipe
+from dataset_card.card.render.recipe import shared_recipe
+from dataset_card.reference.data_json.data_json import data_json, read_data_json
+from dataset_card.release.asset.folder import Release
+from dataset_card.release.asset.manifest import read_manifest
+from dataset_card.release.asset.verify import logical_digest
+from dataset_card.release.asset.writers import ParquetSink
 
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.rows import TABLES
 from assets.records.base import Record
 from assets.records.columnar import from_table
-from dataset_card.card.render.recipe import shared_recipe
-from dataset_card.release.asset.folder import Release
-from dataset_card.release.asset.manifest import read_manifest
-from dataset_card.reference.data_json.data_json import data_json, read_data_json
-from dataset_card.release.asset.writers import ParquetSink
-from dataset_card.release.asset.verify import logical_digest
 from tests import scenario
 from tests.dataset_card.releases import all_bytes, content, queried
 

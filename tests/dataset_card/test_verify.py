@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-
 from dataset_card.release.asset.digests import file_digest
 from dataset_card.release.asset.folder import Release
 from dataset_card.release.asset.manifest import MANIFEST, Manifest, ManifestBody, ManifestFile

@@ -9,12 +9,12 @@ from typing import Any
 from assets.recipe.asset.recipe import Budget
 
 from assets.llm.ports import LanguageModel, ModelRequest
-from pipelines.evaluation.evolution.command import carry_on
-from pipelines.evaluation.evolution.lives import Evolution
-from pipelines.evaluation.evolution.plan import EvolutionPlan, evolution_manifest
-from pipelines.evaluation.evolution.results import FinishedEvolution
 from pipelines.evaluation.folder import RunFolder
 from pipelines.evaluation.records import AssistantSpec
+from pipelines.experiments.evolution.command import carry_on
+from pipelines.experiments.evolution.lives import Evolution
+from pipelines.experiments.evolution.plan import EvolutionPlan, evolution_manifest
+from pipelines.experiments.evolution.results import FinishedEvolution
 from tests.coroutines import run
 from tests.evaluation.rehearsal import ROLES, RehearsalModel, believed, dataset, fenced, run_of
 

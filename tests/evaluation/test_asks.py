@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipelines.evaluation.asks import choice_ask, put, shuffled_options, states_ask
 from pipelines.evaluation.assistant import Question
+from pipelines.evaluation.prompting import choice_ask, put, shuffled_options, states_ask
 from tests.coroutines import run
 from tests.evaluation.rehearsal import episode
 

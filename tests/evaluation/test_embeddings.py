@@ -12,9 +12,9 @@ from starlette.routing import Route
 from assets.llm.ports import EndpointError
 from pipelines.embedded.bank import model_name
 from pipelines.embedded.embeddings import embedding
-from pipelines.resources.embedded import embedded_settings
-from pipelines.resources.embeddings import LARGEST_BATCH, EmbeddingEndpoint, ModelEmbedder, packed, unpacked
-from pipelines.resources.endpoint_settings import EndpointSettings
+from pipelines.resources.llm.embeddings import LARGEST_BATCH, EmbeddingEndpoint, ModelEmbedder, packed, unpacked
+from pipelines.resources.llm.local import embedded_settings
+from pipelines.resources.llm.settings import EndpointSettings
 from tests.coroutines import run
 
 TEXTS = ["I drink tea.", "", "I ride a bicycle to work."]

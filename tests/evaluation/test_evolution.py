@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from assets.llm.ports import EndpointError, ModelRequest
-from pipelines.evaluation.evolution.feedback import letter
-from pipelines.evaluation.evolution.records import PolicyStep
-from pipelines.evaluation.evolution.results import FinishedEvolution
-from pipelines.evaluation.evolution.scores import ALL_CYCLES
-from pipelines.resources.call_cache import CachedModel, open_replies
+from pipelines.experiments.evolution.feedback import letter
+from pipelines.experiments.evolution.records import PolicyStep
+from pipelines.experiments.evolution.results import FinishedEvolution
+from pipelines.experiments.evolution.scores import ALL_CYCLES
+from pipelines.resources.cache.reply_cache import CachedModel, open_replies
 from tests.evaluation.evolving import FIRST, evolution_of, evolved, files, learner, plain
 from tests.evaluation.rehearsal import episode, fenced
 

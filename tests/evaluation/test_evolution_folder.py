@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.evaluation.evolution.folder import read_evolution
-from pipelines.evaluation.problems import EvaluationError
+from pipelines.evaluation.errors import EvaluationError
+from pipelines.experiments.evolution.folder import read_evolution
 from tests.evaluation.evolving import evolution_of, evolved, learner
 
 

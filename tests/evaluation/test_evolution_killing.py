@@ -5,9 +5,9 @@ import signal
 import time
 from pathlib import Path
 
+from dataset_card.reference.data_json.data_json import data_json
 from typer.testing import CliRunner
 
-from dataset_card.reference.data_json.data_json import data_json
 from pipelines.cli.main import app
 from tests.commands import amemgym, own_surroundings
 from tests.evaluation.rehearsal import episode

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from pipelines.evaluation.assistant import Evolvable
 from pipelines.evaluation.assistants.notes import usual_policy
 from pipelines.evaluation.assistants.registry import make_assistant
-from pipelines.evaluation.evolution.mentions import mention
-from pipelines.evaluation.evolution.plan import evolvable
-from pipelines.evaluation.evolution.sections import changed_lines, usable
-from pipelines.evaluation.problems import EvaluationError
+from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.records import AssistantSpec
+from pipelines.experiments.evolution.mentions import mention
+from pipelines.experiments.evolution.plan import evolvable
+from pipelines.experiments.evolution.sections import changed_lines, usable
 from tests.coroutines import run
 from tests.evaluation.evolving import FIRST, evolution_of, evolved, learner
 from tests.evaluation.rehearsal import RehearsalModel, fenced, tools

@@ -7,9 +7,9 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+from dataset_card.reference.data_json.data_json import data_json
 from typer.testing import CliRunner
 
-from dataset_card.reference.data_json.data_json import data_json
 from pipelines.cli.main import app
 from pipelines.evaluation.folder import LATENCY
 from tests.commands import amemgym, own_surroundings

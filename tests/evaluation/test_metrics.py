@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pipelines.evaluation.metrics.metrics.counts import tally
+from pipelines.evaluation.metrics.metrics.metrics import BASELINES, METRICS, SERIES
+from pipelines.evaluation.metrics.metrics.results import tally_of
 
-from pipelines.evaluation.metrics import BASELINES, METRICS, SERIES
 from pipelines.evaluation.records import Answer, AskKind, Failure, Status
-from pipelines.evaluation.results import tally_of
-from pipelines.evaluation.tallies import tally
 
 USERS = ("ada", "ben")
 

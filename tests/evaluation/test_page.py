@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pipelines.evaluation.report.markdown.page import embedded, run_page
 
-from pipelines.evaluation.boards import all_boards, write_board
-from pipelines.evaluation.compare import compared
-from pipelines.evaluation.page import embedded, run_page
 from pipelines.evaluation.records import AssistantSpec
+from pipelines.experiments.compare import compared
+from pipelines.experiments.leaderboard import all_boards, write_board
 from tests.evaluation.rehearsal import RehearsalModel, dataset, finish, run_of
 
 HOSTILE = "</script><script>alert(1)</script><!-- <b>&amp; \u2028 ]]>"

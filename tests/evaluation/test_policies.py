@@ -5,16 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pipelines.evaluation.metrics.metrics.metrics import memory
+from pipelines.evaluation.metrics.metrics.results import tally_of
+from pipelines.evaluation.report.markdown.labels import labels
+from pipelines.evaluation.report.markdown.markdown import leaderboard, period_table
 
 from assets.records.estimate import Estimate
-from pipelines.evaluation.compare import compared
 from pipelines.evaluation.folder import FinishedRun
-from pipelines.evaluation.labels import labels
-from pipelines.evaluation.metrics import memory
-from pipelines.evaluation.policies import PolicyRow, policy_rows
 from pipelines.evaluation.records import AssistantSpec
-from pipelines.evaluation.report import leaderboard, period_table
-from pipelines.evaluation.results import tally_of
+from pipelines.experiments.compare import compared
+from pipelines.experiments.on_off_policy import PolicyRow, policy_rows
 from tests.evaluation.rehearsal import RehearsalModel, finish, run_of
 
 USERS = ("ada", "ben")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.evaluation.assistants.registry import configurations, find_spec, kind_version, make_assistant
-from pipelines.evaluation.problems import EvaluationError
+from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.records import AssistantSpec
 from tests.coroutines import run
 from tests.evaluation.rehearsal import RehearsalModel, finish, run_of, tools

@@ -10,9 +10,9 @@ import pytest
 from assets.llm.ports import EndpointError, ModelReply, ModelRequest
 from pipelines.evaluation.assistants import registry
 from pipelines.evaluation.assistants.native import NativeAssistant
+from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.forecast import forecast
 from pipelines.evaluation.plan import Options
-from pipelines.evaluation.problems import EvaluationError
 from pipelines.evaluation.records import AssistantSpec
 from pipelines.evaluation.run import evaluate
 from tests.coroutines import run

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 from assets.recipe.asset.recipe import Recipe
+from pipelines.evaluation.metrics.metrics.results import fidelity_of
 
 from assets.llm.ports import ModelRequest
-from pipelines.evaluation.results import fidelity_of
 from pipelines.evaluation.simulator import Scene, Spoken, breach, next_message
 from prompts.template import Message
 from tests.coroutines import run

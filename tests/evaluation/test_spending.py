@@ -5,21 +5,21 @@ from pathlib import Path
 
 import pytest
 from assets.recipe.asset.recipe import Budget
+from pipelines.evaluation.metrics.metrics.latency import latency_of
+from pipelines.resources.ledger.ledger.ledger import Ledger
+from pipelines.resources.ledger.ledger.queries import summary
 
 from assets.llm.ports import BudgetReached, ModelReply, ModelRequest
 from assets.records.usage import Usage
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.forecast import forecast
-from pipelines.evaluation.latency import latency_of
 from pipelines.evaluation.models import ModelPorts
 from pipelines.evaluation.plan import Options, Roles
 from pipelines.evaluation.records import AssistantSpec
 from pipelines.evaluation.spending import Spending
-from pipelines.resources.accounts import Accounts
-from pipelines.resources.call_cache import open_replies
-from pipelines.resources.endpoint_settings import EndpointSettings
-from pipelines.resources.ledger import Ledger
-from pipelines.resources.ledger_reports import summary
+from pipelines.resources.cache.reply_cache import open_replies
+from pipelines.resources.llm.model_stack import Accounts
+from pipelines.resources.llm.settings import EndpointSettings
 from tests.coroutines import run
 from tests.evaluation.rehearsal import PRICES, ROLES, LetterVectors, RehearsalModel, dataset, finish, run_of
 

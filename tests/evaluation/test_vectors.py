@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.evaluation.vectors import VectorIndex, database
+from pipelines.evaluation.assistants.vector_index import VectorIndex, database
 
 EAST, NORTH, NORTHEAST = (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)
 

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 from pipelines.cli.main import app
 from pipelines.home import Home
-from pipelines.resources.buckets import Bucket
-from pipelines.resources.databases import StoreError
-from pipelines.resources.places import Place
+from pipelines.resources.storage.database import StoreError
+from pipelines.resources.storage.filesystem import Place
+from pipelines.resources.storage.object_store import Bucket
 from tests.commands import amemgym
 from tests.extras.swift_server import SECRET, ObjectStore, swift_server
 from tests.pipelines.place_contract import BucketContract, BucketShelfContract, draft_of

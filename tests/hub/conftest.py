@@ -24,7 +24,8 @@ os.environ |= {"HF_ENDPOINT": URL, "HF_HOME": HF_HOME.name, "HF_HUB_DISABLE_XET"
 from dataset_card.hub.port.port import Hub  # noqa: E402
 from dataset_card.hub.port.read import Reader  # noqa: E402
 from dataset_card.hub.port.tag_registry import ReleaseRecords  # noqa: E402
-from pipelines.resources.hub_settings import HubSettings, open_hub  # noqa: E402
+from pipelines.resources.hub.client.settings import HubSettings, open_hub  # noqa: E402
+
 from tests.hub.server import HubServer, serving  # noqa: E402
 from tests.hub.state import WRITER, FakeHub  # noqa: E402
 

@@ -7,11 +7,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dataset_card.release.asset.folder import Release, write_release
-from dataset_card.hub.port.port import Hub
 from dataset_card.hub.port.plan import Order
+from dataset_card.hub.port.port import Hub
 from dataset_card.hub.port.publish import Published, Publisher
 from dataset_card.hub.port.tag_registry import ReleaseRecords
+from dataset_card.release.asset.folder import Release, write_release
+
 from tests import scenario
 from tests.dataset_card.releases import content
 from tests.hub.git_store import git_sha1

@@ -7,13 +7,13 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
-
-from assets.amemgym.records.episode import Episode
-from assets.records.columnar import arrow_schema, from_table
 from dataset_card.hub.port.port import Hub
 from dataset_card.hub.port.read import Reader
 from dataset_card.hub.port.tag_registry import ReleaseRecords
 from dataset_card.reference.data_json.data_json import read_data_json, to_reference
+
+from assets.amemgym.records.episode import Episode
+from assets.records.columnar import arrow_schema, from_table
 from tests import scenario
 from tests.hub.shelf import a_release, published
 from tests.hub.state import FakeHub

@@ -14,14 +14,14 @@ from assets.engine.run_context import Workshop
 from assets.llm.ports import ModelRequest, SnapshotRef
 from assets.records.base import StageName
 from pipelines.embedded.bank import model_name
-from pipelines.resources.batch import BatchedModel
-from pipelines.resources.batch_book import BatchBook
-from pipelines.resources.batch_hall import BatchPlan
-from pipelines.resources.batch_settings import BatchProgress, BatchSettings
-from pipelines.resources.call_cache import CachedModel, open_replies
-from pipelines.resources.endpoint import Endpoint
-from pipelines.resources.endpoint_settings import EndpointSettings
-from pipelines.resources.snapshots import ParquetSnapshots
+from pipelines.resources.cache.reply_cache import CachedModel, open_replies
+from pipelines.resources.llm.batch.dispatcher import BatchPlan
+from pipelines.resources.llm.batch.model import BatchedModel
+from pipelines.resources.llm.batch.settings import BatchProgress, BatchSettings
+from pipelines.resources.llm.batch.store import BatchBook
+from pipelines.resources.llm.client import Endpoint
+from pipelines.resources.llm.settings import EndpointSettings
+from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.pipelines.scripted_server import a_request, settings_for
 from tests.small import small_recipe
 from tests.workshops import MemoryWork, materialized

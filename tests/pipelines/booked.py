@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from assets.recipe.asset.recipe import Budget, Recipe
+from pipelines.resources.ledger.ledger.budget import BudgetedModel, Purse, till_for
+from pipelines.resources.ledger.ledger.ledger import Ledger
+from pipelines.resources.ledger.ledger.prices import Prices
+from pipelines.resources.ledger.ledger.recording import Book, BookedCalls, BookedHits
 
 from assets.llm.ports import CallLabels, EndpointError, LanguageModel, ModelReply, ModelRequest
-from pipelines.resources.budget import BudgetedModel, Purse, till_for
-from pipelines.resources.call_cache import CachedModel, open_replies
-from pipelines.resources.ledger import Ledger
-from pipelines.resources.ledger_book import Book, BookedCalls, BookedHits
-from pipelines.resources.prices import Prices
+from pipelines.resources.cache.reply_cache import CachedModel, open_replies
 from tests.pipelines.scripted_server import a_request
 from tests.small import small_recipe
 

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from dataset_card.release.asset.errors import ReleaseError
+from dataset_card.release.asset.folder import ReleaseConflict
+from dataset_card.release.asset.store import FolderShelf, Shelf, find_release
+from dataset_card.release.asset.verify import verify_release
 
 from assets.amemgym.records.question import Question, QuestionSet
 from assets.engine.serialized_record import kept_rows
 from assets.llm.ports import SnapshotRef
-from dataset_card.release.asset.folder import ReleaseConflict
-from dataset_card.release.asset.errors import ReleaseError
-from dataset_card.release.asset.store import FolderShelf, Shelf, find_release
-from dataset_card.release.asset.verify import verify_release
-from pipelines.resources.bucket_shelf import BucketShelf
-from pipelines.resources.buckets import Bucket
-from pipelines.resources.explorer import views
-from pipelines.resources.places import Place
-from pipelines.resources.snapshots import ParquetSnapshots
+from pipelines.resources.storage.explorer import views
+from pipelines.resources.storage.filesystem import Place
+from pipelines.resources.storage.object_store import Bucket
+from pipelines.resources.storage.release_store import BucketShelf
+from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.dataset_card.releases import all_bytes, content
 
 

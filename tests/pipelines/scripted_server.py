@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from assets.llm.ports import CallLabels, ModelRequest
-from pipelines.resources.endpoint_settings import EndpointSettings
+from pipelines.resources.llm.settings import EndpointSettings
 from prompts.template import Message
 
 KEY = "sk-proj-Zq7Lm2Xv9Rt4Bn8Kw3"

@@ -9,8 +9,8 @@ from assets.engine.serialized_record import Kept, kept, kept_rows
 from assets.llm.ports import SnapshotRef
 from assets.records.base import UserRecord
 from assets.records.failure import Failure
-from pipelines.resources.places import Folder
-from pipelines.resources.snapshots import ParquetSnapshots
+from pipelines.resources.storage.filesystem import Folder
+from pipelines.resources.storage.snapshots import ParquetSnapshots
 
 FAILURE = Failure(user_id="u1", position=1, stage="questions", reason="refused", message="Nein.", last_reply="…")
 

@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from pipelines.resources.work import KeptWork
+from pipelines.resources.cache.record_cache import KeptWork
 
 async def one(work, name, number):
     await work.put(f"{name}-{number}", name.encode() * 500)

@@ -16,15 +16,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from assets.llm.ports import EndpointError, ModelReply
 from pipelines.embedded.app import create_app
-from pipelines.embedded.provider import simulate
-from pipelines.embedded.provider_exchange import ask, drop, error_answer, read, tell
-from pipelines.embedded.provider_weather import Weather
-from pipelines.resources.batch_book import BatchBook
-from pipelines.resources.batch_lines import URL, input_line
-from pipelines.resources.batch_office import KEY
-from pipelines.resources.batch_settings import BatchProgress
-from pipelines.resources.call_cache import CachedModel, request_key
-from pipelines.resources.dialect import Dialect
+from pipelines.embedded.simulated_provider.exchange import ask, drop, error_answer, read, tell
+from pipelines.embedded.simulated_provider.fault_profile import Weather
+from pipelines.embedded.simulated_provider.provider import simulate
+from pipelines.resources.cache.reply_cache import CachedModel, request_key
+from pipelines.resources.llm.batch.api import KEY
+from pipelines.resources.llm.batch.jsonl import URL, input_line
+from pipelines.resources.llm.batch.settings import BatchProgress
+from pipelines.resources.llm.batch.store import BatchBook
+from pipelines.resources.llm.compatibility import Dialect
 from tests.pipelines.batched import a_line, batched, chain, jobs_at, lines_at
 from tests.pipelines.scripted_server import KEY as API_KEY
 from tests.pipelines.scripted_server import on_a_port, settings_for

@@ -8,11 +8,11 @@ import httpx2
 import openai
 
 from pipelines.embedded.app import create_app
-from pipelines.embedded.provider import simulate
-from pipelines.embedded.provider_weather import Weather
-from pipelines.resources.batch_book import BatchBook
-from pipelines.resources.batch_lines import URL, chunks, input_line
-from pipelines.resources.dialect import Dialect
+from pipelines.embedded.simulated_provider.fault_profile import Weather
+from pipelines.embedded.simulated_provider.provider import simulate
+from pipelines.resources.llm.batch.jsonl import URL, chunks, input_line
+from pipelines.resources.llm.batch.store import BatchBook
+from pipelines.resources.llm.compatibility import Dialect
 from tests.pipelines.batched import a_line
 from tests.pipelines.scripted_server import KEY as API_KEY
 from tests.pipelines.scripted_server import on_a_port

@@ -9,11 +9,11 @@ from assets.recipe.asset.loading import RecipeError, build_recipe
 from assets.recipe.asset.recipe import Budget
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pipelines.resources.ledger.ledger.budget import exhausted
+from pipelines.resources.ledger.ledger.ledger import Spent
 
 from assets.llm.ports import BudgetReached, EndpointError, ModelReply
-from pipelines.resources.budget import exhausted
-from pipelines.resources.databases import StoreError
-from pipelines.resources.ledger import Spent
+from pipelines.resources.storage.database import StoreError
 from tests.pipelines.booked import Counterpart, UsingModel, call, counterpart
 from tests.small import small_recipe
 

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from pipelines.cli.main import app
 from pipelines.cli.problems import Problem
-from pipelines.resources.call_cache import open_replies
-from pipelines.resources.call_cache_files import prune, shares
+from pipelines.resources.cache.export import prune, shares
+from pipelines.resources.cache.reply_cache import open_replies
 from tests.pipelines.booked import UsingModel, call, counterpart
 from tests.small import small_recipe
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from assets.llm.ports import CallLabels, EndpointError, ModelReply, ModelRequest
-from pipelines.resources.call_cache import CachedModel, CacheMode, open_replies, request_key
-from pipelines.resources.keyed_store import KeyedStore
+from pipelines.resources.cache.reply_cache import CachedModel, CacheMode, open_replies, request_key
+from pipelines.resources.storage.key_value import KeyedStore
 from prompts.template import Message
 from tests.pipelines.scripted_server import CLOSED_SCHEMA, a_request
 

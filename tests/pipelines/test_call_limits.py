@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.llm.ports import ModelReply
-from pipelines.resources.breaker import WINDOW, Breaker, Halt
-from pipelines.resources.dialect import can_be_strict
-from pipelines.resources.limits import AdaptiveLimit
-from pipelines.resources.pace import Bucket, Pace
-from pipelines.resources.redaction import LONGEST, Redactor
-from pipelines.resources.waits import seconds
+from pipelines.resources.llm.circuit_breaker import WINDOW, Breaker, Halt
+from pipelines.resources.llm.compatibility import can_be_strict
+from pipelines.resources.llm.concurrency import AdaptiveLimit
+from pipelines.resources.llm.rate_limit import Bucket, Pace
+from pipelines.resources.llm.redaction import LONGEST, Redactor
+from pipelines.resources.llm.retry_after import seconds
 from tests.pipelines.scripted_server import CLOSED_SCHEMA, KEY, a_request
 
 Schema = dict[str, object]

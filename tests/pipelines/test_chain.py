@@ -9,10 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
-
-from dataset_card.release.asset.manifest import read_manifest
 from dataset_card.reference.data_json.data_json import read_data_json
+from dataset_card.release.asset.manifest import read_manifest
 from dataset_card.release.asset.verify import verify_release
+
 from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name
 from tests.commands import amemgym, finish

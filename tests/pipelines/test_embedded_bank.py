@@ -6,8 +6,8 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
+from pipelines.embedded.amemgym.lines import Meaning
 from pipelines.embedded.bank import CONCEPTS, FOLDER, MODEL_FAMILY, Topic, load_bank, model_name, parse_topic
-from pipelines.embedded.lines import Meaning
 from pipelines.embedded.reader import read
 
 Content = dict[str, Any]

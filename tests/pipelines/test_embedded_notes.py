@@ -3,8 +3,9 @@
 import json
 from typing import Any
 
+from pipelines.embedded.assistant.assistant.notes import settled, statements
+
 from pipelines.embedded.bank import load_bank
-from pipelines.embedded.notes import settled, statements
 from pipelines.embedded.program import answer
 from pipelines.embedded.task import Task, Turn
 from prompts.catalogue import load_prompt

@@ -2,9 +2,9 @@ import itertools
 
 import pytest
 
+from pipelines.embedded.amemgym.judges import rank_situations
 from pipelines.embedded.bank import load_bank
 from pipelines.embedded.embeddings import DIMENSIONS, embedding
-from pipelines.embedded.judges import rank_situations
 from pipelines.embedded.reader import read
 
 # Written without the bank at hand, as somebody might put it.

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from assets.llm.ports import CallLabels, EndpointError, ModelReply
-from pipelines.resources.endpoint import Endpoint
-from pipelines.resources.endpoint_settings import EndpointSettings
+from pipelines.resources.llm.client import Endpoint
+from pipelines.resources.llm.settings import EndpointSettings
 from tests.pipelines.scripted_server import (
     CLOSED_SCHEMA,
     Answer,

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from assets.llm.ports import EndpointError, ModelReply
-from pipelines.resources.endpoint import Endpoint
-from pipelines.resources.endpoint_settings import EndpointSettings
+from pipelines.resources.llm.client import Endpoint
+from pipelines.resources.llm.settings import EndpointSettings
 from tests.pipelines.scripted_server import (
     KEY,
     Answer,

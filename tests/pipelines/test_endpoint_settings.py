@@ -3,7 +3,7 @@
 import pytest
 
 from assets.llm.ports import EndpointError
-from pipelines.resources.endpoint_settings import EndpointSettings
+from pipelines.resources.llm.settings import EndpointSettings
 
 
 def test_settings_come_from_the_environment() -> None:

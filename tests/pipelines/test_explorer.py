@@ -10,8 +10,8 @@ import duckdb
 import pytest
 
 from assets.engine.serialized_record import kept_rows
-from pipelines.resources.explorer import views, write_explorer
-from pipelines.resources.snapshots import ParquetSnapshots
+from pipelines.resources.storage.explorer import views, write_explorer
+from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.pipelines.snapshot_rows import profile, write
 
 

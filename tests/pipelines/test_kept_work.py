@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.resources.databases import StoreError
-from pipelines.resources.work import KeptWork
+from pipelines.resources.cache.record_cache import KeptWork
+from pipelines.resources.storage.database import StoreError
 
 
 def test_a_file_that_is_no_database_is_named_with_what_to_do(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipelines.resources.databases import Connection, StoreError
-from pipelines.resources.keyed_store import KeyedStore
-from pipelines.resources.work import KeptWork
+from pipelines.resources.cache.record_cache import KeptWork
+from pipelines.resources.storage.database import Connection, StoreError
+from pipelines.resources.storage.key_value import KeyedStore
 from tests.pipelines.store_writer import release, told, writer
 
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from pipelines.resources.ledger.ledger.ledger import COLUMNS, Ledger
+from pipelines.resources.ledger.ledger.queries import Grouping, Line, dollars, export, summary
 from pydantic import BaseModel
 
 from assets.llm.ports import CallLabels, ModelReply
 from assets.llm.structured_output import ask
 from assets.llm.usage_meter import Meter, MeteredModel
-from pipelines.resources.ledger import COLUMNS, Ledger
-from pipelines.resources.ledger_reports import Grouping, Line, dollars, export, summary
-from pipelines.resources.reply import read_reply
+from pipelines.resources.llm.completion import read_reply
 from tests.pipelines.booked import PLACE, Counterpart, UsingModel, call, counterpart
 from tests.scripted import ScriptedModel, asking
 from tests.small import small_recipe

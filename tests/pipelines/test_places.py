@@ -8,17 +8,17 @@ from pathlib import Path
 from threading import Barrier, Lock, Thread
 
 import pytest
-
 from dataset_card.release.asset.store import FolderShelf, Shelf
 from dataset_card.release.asset.verify import verify_release
+
 from pipelines.evaluation.dataset import load_dataset
 from pipelines.home import Home, home
-from pipelines.resources.bucket_shelf import BucketShelf
-from pipelines.resources.buckets import Bucket
-from pipelines.resources.databases import StoreError
-from pipelines.resources.places import Folder, Place
-from pipelines.resources.snapshots import ParquetSnapshots
-from pipelines.resources.stores import release_at
+from pipelines.resources.storage.database import StoreError
+from pipelines.resources.storage.filesystem import Folder, Place
+from pipelines.resources.storage.object_store import Bucket
+from pipelines.resources.storage.open_stores import release_at
+from pipelines.resources.storage.release_store import BucketShelf
+from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.dataset_card.releases import content
 from tests.pipelines.place_contract import BucketContract, BucketShelfContract, PlaceContract, ShelfContract
 

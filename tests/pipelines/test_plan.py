@@ -7,6 +7,7 @@ import pytest
 from assets.recipe.asset.loading import load_recipe
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pipelines.resources.ledger.ledger.prices import OwnPrice, Prices
 
 from assets.amemgym.pipeline import STAGES as CHAIN
 from pipelines.planning.basis import basis_for
@@ -14,7 +15,6 @@ from pipelines.planning.defaults import load_defaults
 from pipelines.planning.forecast import NO_MARGIN, Basis, Forecast, Terms, forecast
 from pipelines.planning.observed import Use, UserUse
 from pipelines.planning.shape import ALWAYS, HABITS, STAGES, Shape
-from pipelines.resources.prices import OwnPrice, Prices
 from tests.pipelines.booked import one_model
 from tests.small import small_recipe
 

@@ -6,14 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from assets.recipe.asset.recipe import Recipe
+from pipelines.resources.ledger.ledger.prices import Prices
+from pipelines.resources.ledger.ledger.recording import Book, BookedCalls
 
 from assets.llm.ports import CallLabels, LanguageModel, ModelReply
 from pipelines.planning.basis import basis_for
 from pipelines.planning.forecast import NO_MARGIN, Basis
 from pipelines.planning.observed import Use, observed_runs
 from pipelines.planning.shape import HABITS, fingerprints, stage_of
-from pipelines.resources.ledger_book import Book, BookedCalls
-from pipelines.resources.prices import Prices
 from tests.pipelines.booked import PLACE, Counterpart, UsingModel, call, counterpart, one_model
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 from genai_prices import data_snapshot
+from pipelines.resources.ledger.ledger.prices import OwnPrice, Price, Prices, Tokens, read_prices
 
 from assets.llm.ports import EndpointError
 from pipelines.embedded.bank import model_name
-from pipelines.resources.prices import OwnPrice, Price, Prices, Tokens, read_prices
 
 PAPERS_USER = Tokens(input=140_000, output=15_200)
 

@@ -11,9 +11,9 @@ import httpx2
 import pytest
 
 from pipelines.embedded.app import create_app
-from pipelines.embedded.provider import Provider, simulate
-from pipelines.embedded.provider_damage import REFUSAL
-from pipelines.embedded.provider_weather import Weather
+from pipelines.embedded.simulated_provider.damage import REFUSAL
+from pipelines.embedded.simulated_provider.fault_profile import Weather
+from pipelines.embedded.simulated_provider.provider import Provider, simulate
 from pipelines.embedded.task import OBJECTION
 from tests.pipelines.provider_asks import TEXTS, chat, post
 

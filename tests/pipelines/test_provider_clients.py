@@ -14,9 +14,9 @@ from assets.llm.ports import ModelReply, SnapshotRef
 from assets.records.base import StageName
 from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name
-from pipelines.embedded.provider import simulate
-from pipelines.embedded.provider_weather import Weather
-from pipelines.resources.endpoint import Endpoint
+from pipelines.embedded.simulated_provider.fault_profile import Weather
+from pipelines.embedded.simulated_provider.provider import simulate
+from pipelines.resources.llm.client import Endpoint
 from tests.commands import amemgym, free_port
 from tests.pipelines.batched import chain
 from tests.pipelines.provider_asks import TEXTS, chat

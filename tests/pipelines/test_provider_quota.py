@@ -3,9 +3,9 @@
 import pytest
 
 from pipelines.embedded.app import create_app
-from pipelines.embedded.provider import simulate
-from pipelines.embedded.provider_quota import Needs, Quota, duration
-from pipelines.embedded.provider_weather import Weather
+from pipelines.embedded.simulated_provider.fault_profile import Weather
+from pipelines.embedded.simulated_provider.provider import simulate
+from pipelines.embedded.simulated_provider.quota import Needs, Quota, duration
 from tests.pipelines.provider_asks import TEXTS, chat, post
 
 

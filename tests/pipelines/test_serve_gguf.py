@@ -7,7 +7,7 @@ import pytest
 
 from pipelines.cli.problems import Problem
 from pipelines.cli.serve_gguf import LocalModel, serve_gguf
-from pipelines.embedded.provider_weather import Weather
+from pipelines.embedded.simulated_provider.fault_profile import Weather
 
 
 def refused(path: Path, *, weather: Weather | None = None) -> str:

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from assets.amemgym.records.profile import UserProfile
 from assets.amemgym.records.question import QuestionSet
 from assets.llm.ports import SnapshotRef
-from pipelines.resources.places import HOST
-from pipelines.resources.snapshots import ParquetSnapshots, SnapshotError
+from pipelines.resources.storage.filesystem import HOST
+from pipelines.resources.storage.snapshots import ParquetSnapshots, SnapshotError
 from tests.pipelines.snapshot_rows import FAILURE, folder_of, profile, questions, rows, write
 
 ROOT = Path(__file__).parents[2]
@@ -156,7 +156,7 @@ import os, sys, signal
 from pathlib import Path
 from assets.engine.serialized_record import kept
 from assets.amemgym.records.question import QuestionSet
-from pipelines.resources.snapshots import ParquetSnapshots
+from pipelines.resources.storage.snapshots import ParquetSnapshots
 writer = ParquetSnapshots(Path(sys.argv[1])).writer("questions", unit="demo")
 writer.add("questions", [(0, kept(QuestionSet(user_id="u", questions=())))])
 os.kill(os.getpid(), signal.SIGKILL)

@@ -10,7 +10,7 @@ from dagster._core.definitions.data_version import CachingStaleStatusResolver, S
 from dagster._core.loader import LoadingContextForTest
 
 from assets.amemgym.personas.stage import personas
-from pipelines.resources.values import RecordValues
+from pipelines.resources.storage.io_manager import RecordValues
 from tests.scripted import ScriptedModel
 from tests.workshops import workshop
 

@@ -10,8 +10,8 @@ from assets.amemgym.questions import QUESTIONS
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.llm.ports import ModelRequest
 from assets.records.base import UserRecord
-from pipelines.trials.judging import judge_cases, load_cases
-from pipelines.trials.trial import Side, Trial, run_trial
+from pipelines.experiments.prompt_trials.judging import judge_cases, load_cases
+from pipelines.experiments.prompt_trials.trial import Side, Trial, run_trial
 from prompts.catalogue import load_prompt, on_trial
 from prompts.template import parse_prompt
 from tests.coroutines import run

@@ -29,8 +29,8 @@ from assets.engine.run_context import Workshop
 from assets.records.estimate import Estimate
 from assets.reporting.user_share import Outcome, share_by_user
 from pipelines.embedded.bank import model_name
-from pipelines.embedded.provider_weather import Weather
-from pipelines.resources.snapshots import ParquetSnapshots
+from pipelines.embedded.simulated_provider.fault_profile import Weather
+from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.coroutines import run
 from tests.pipelines.unreliable import Unreliable, accepted_by_votes
 from tests.small import small_recipe

@@ -7,9 +7,9 @@ from scipy import special  # pyright: ignore[reportMissingTypeStubs]
 
 from assets.llm.ports import ModelReply, ModelRequest
 from pipelines.embedded.program import answer
-from pipelines.embedded.provider_damage import Damage, task_of
-from pipelines.embedded.provider_weather import Log, Weather
-from pipelines.resources.dialect import Dialect
+from pipelines.embedded.simulated_provider.damage import Damage, task_of
+from pipelines.embedded.simulated_provider.fault_profile import Log, Weather
+from pipelines.resources.llm.compatibility import Dialect
 
 
 @dataclass

@@ -8,8 +8,8 @@ from assets.amemgym.records.audit import UserAudit
 from assets.amemgym.records.episode import Episode
 from assets.records.failure import Failure
 from assets.records.report import QualityReport, WallLine
-from validation.amemgym.report.finished_users import FinishedUser
 from validation.amemgym.report.build import Additions, Survey
+from validation.amemgym.report.finished_users import FinishedUser
 from validation.amemgym.shortcuts.baselines import Wall
 
 

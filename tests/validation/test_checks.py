@@ -15,7 +15,7 @@ from assets.engine.serialized_record import kept_rows
 from assets.engine.stage_runner import PERSONAS
 from assets.llm.ports import SnapshotRef
 from assets.records.expectation import ColumnLine
-from pipelines.resources.values import RecordValues
+from pipelines.resources.storage.io_manager import RecordValues
 from tests.scripted import ScriptedModel
 from tests.small import persona, small_recipe
 from tests.workshops import workshop

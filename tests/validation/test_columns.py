@@ -12,10 +12,10 @@ from assets.amemgym.records.rows import TableName
 from assets.records.base import Record
 from tests.validation.spoiling import at
 from tests.validation.world import world
-from validation.expectations.validate import ColumnLook, lines_of
 from validation.amemgym.report.finished_users import FinishedUser
-from validation.expectations.expectation import Promise
 from validation.amemgym.tables.suites import suite
+from validation.expectations.expectation import Promise
+from validation.expectations.validate import ColumnLook, lines_of
 
 watching: list[list[str]] = []
 

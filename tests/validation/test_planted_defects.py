@@ -11,17 +11,17 @@ from assets.amemgym.pipeline import STAGES
 from assets.amemgym.records.rows import TABLES, TableName
 from assets.engine.serialized_record import kept_rows
 from assets.records.base import StageName
-from pipelines.resources.snapshots import ParquetSnapshots, SnapshotError
+from pipelines.resources.storage.snapshots import ParquetSnapshots, SnapshotError
 from tests.validation.planted_in_answers import IN_ANSWERS
 from tests.validation.planted_in_lives import IN_LIVES
 from tests.validation.planted_in_schemas import IN_SCHEMAS
 from tests.validation.planted_in_tables import IN_TABLES
 from tests.validation.spoiling import Defect
 from tests.validation.world import world
-from validation.expectations.validate import lines_of
-from validation.rules import apply_rules
 from validation.amemgym.rules import RULES
 from validation.amemgym.tables.suites import suite
+from validation.expectations.validate import lines_of
+from validation.rules import apply_rules
 
 PLANTED = {**IN_SCHEMAS, **IN_LIVES, **IN_ANSWERS, **IN_TABLES}
 CASES = [pytest.param(place, one, id=f"{place}: {one.kind}") for place, defects in PLANTED.items() for one in defects]

@@ -5,6 +5,8 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from validation.amemgym.report.build.asset import report_on
+from validation.amemgym.report.build.checks import quality_report_checks
 
 from assets.amemgym.pipeline import STAGES
 from assets.amemgym.records.audit import Judgement, UserAudit
@@ -20,9 +22,7 @@ from tests.validation.lives import lives, moved
 from tests.validation.reports import report_of, wall_of
 from tests.workshops import materialized, sampled, workshop
 from validation.amemgym.report.finished_users import Finished, FinishedUser, users_of
-from validation.amemgym.report.build.asset import report_on
 from validation.amemgym.report.recovery import RecoveryTally
-from validation.amemgym.report.build.checks import quality_report_checks
 from validation.amemgym.rules import RULES
 
 RECIPE = small_recipe()

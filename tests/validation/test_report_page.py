@@ -7,6 +7,7 @@ from typing import Any
 
 import matplotlib
 import pytest
+from validation.amemgym.report.build.page import render_page, write_page
 
 from assets.records.estimate import Estimate
 from assets.records.expectation import ColumnLine
@@ -17,7 +18,6 @@ from tests.scenario import varied
 from tests.validation.lives import adding, lives
 from tests.validation.reports import report_of, wall_of
 from validation.amemgym.report.finished_users import FinishedUser
-from validation.amemgym.report.build.page import render_page, write_page
 
 HOSTILE = '</style><script src="http://evil.example/x.js">alert(1)</script><img src=x onerror=alert(2)>$\\frac{1}$ & "so" 毎晩'
 VOID = {"meta", "br"}

@@ -10,8 +10,8 @@ from tests import scenario
 from tests.small import persona
 from tests.validation.spoiling import at
 from tests.validation.world import world
-from validation.rules import Rule, apply_rules
 from validation.amemgym.rules import RULES
+from validation.rules import Rule, apply_rules
 
 RECIPE = scenario.recipe()
 

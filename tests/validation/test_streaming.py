@@ -8,24 +8,24 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pytest
+from dataset_card.release.asset.asset import FINISHED
+from dataset_card.release.asset.rows import FinishedRows
+from validation.amemgym.report.build.asset import report_on
 
 from assets.amemgym.pipeline import STAGES
 from assets.engine.serialized_record import Kept
 from assets.llm.ports import SnapshotRef
 from assets.records.base import StageName, UserRecord
 from assets.reporting.intervals import Sample, Tallies
-from dataset_card.release.asset.rows import FinishedRows
-from dataset_card.release.asset.asset import FINISHED
-from pipelines.resources.snapshots import ParquetSnapshots
+from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests import gated, scenario
 from tests.coroutines import run
 from tests.scenario import USER_ID, varied
 from tests.scripted import ScriptedModel
 from tests.small import small_recipe
 from tests.workshops import materialized, sampled, workshop
-from validation.amemgym.report.finished_users import Finished, FinishedUser
-from validation.amemgym.report.build.asset import report_on
 from validation.amemgym.report.build import Survey
+from validation.amemgym.report.finished_users import Finished, FinishedUser
 
 R = TypeVar("R", bound=UserRecord)
 PART, AT_ONCE = 4, 2

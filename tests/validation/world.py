@@ -21,7 +21,7 @@ from assets.records.failure import Failure
 from assets.records.gate import GateRecord
 from pipelines.embedded.program import answer
 from pipelines.embedded.task import recognise
-from pipelines.resources.snapshots import ParquetSnapshots
+from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.coroutines import run
 from tests.gated import vote_rows
 from tests.scripted import reply

@@ -14,8 +14,8 @@ from assets.amemgym.records.schema import SchemaQuestion, StateSchema
 from assets.amemgym.records.trajectory import StateTrajectory
 from assets.llm.text_matching import spells
 from assets.records.gate import GateName
-from validation.rules import Rule, SetRule, Violation, expect, invariants
 from validation.amemgym.gate_votes import accepting_votes
+from validation.rules import Rule, SetRule, Violation, expect, invariants
 
 SENTENCE_END = re.compile(r"[.!?。！？](?=\s|$)")
 FAVOUR_LIMIT = 4.0  # standard deviations; by chance one position in some 30 000 lies beyond

@@ -1,16 +1,18 @@
 """The rules of every stage: each stage has a module of its name here that states them."""
 
 from assets.records.base import StageName
-from validation.amemgym import answers
-from validation.amemgym import audits
-from validation.amemgym import episodes
-from validation.amemgym import events
-from validation.amemgym import personas
-from validation.amemgym import questions
-from validation.amemgym import session_queries
-from validation.amemgym import state_schema
-from validation.amemgym import state_trajectory
-from validation.amemgym import user_profiles
+from validation.amemgym import (
+    answers,
+    audits,
+    episodes,
+    events,
+    personas,
+    questions,
+    session_queries,
+    state_schema,
+    state_trajectory,
+    user_profiles,
+)
 from validation.rules import Rule
 
 RULES: dict[StageName, tuple[Rule, ...]] = {

@@ -12,8 +12,8 @@ from assets.amemgym.records.trajectory import StateTrajectory
 from assets.amemgym.session_queries.times import WEEKS_BEFORE_START
 from assets.amemgym.state_trajectory.stage import period_dates
 from assets.llm.text_matching import alike, spells
-from validation.rules import Rule, expect, invariants
 from validation.amemgym.gate_votes import accepting_votes
+from validation.rules import Rule, expect, invariants
 
 
 def _sessions(record: SessionSet) -> Iterator[Session]:

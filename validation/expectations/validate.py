@@ -18,10 +18,10 @@ from assets.records.columnar import columns_of
 from assets.records.expectation import ColumnLine
 from assets.records.failure import Failure
 from validation.amemgym.report.finished_users import FinishedUser
-from validation.expectations.release_tables import Gathered, TableColumns, released_rows
-from validation.expectations.expectation import Promise
-from validation.amemgym.tables.suites import suite
 from validation.amemgym.tables.derived_columns import Tables
+from validation.amemgym.tables.suites import suite
+from validation.expectations.expectation import Promise
+from validation.expectations.release_tables import Gathered, TableColumns, released_rows
 
 # A look takes more than half a second, however few rows there are.
 USERS_AT_ONCE = 800

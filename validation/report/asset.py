@@ -18,16 +18,16 @@ from assets.engine.stage_asset import disk_problem
 from assets.llm.ports import BudgetReached
 from assets.records.report import QualityReport
 from assets.reporting.asset_description import OWNERS, definition, group
-from validation.expectations.validate import ColumnLook
-from validation.amemgym.report.coverage import COLUMNS
-from validation.amemgym.report.finished_users import Finished, users_of
 from validation.amemgym.report.build.metadata import report_metadata
 from validation.amemgym.report.build.page import write_page
 from validation.amemgym.report.build.rule_lines import RuleTally
+from validation.amemgym.report.coverage import COLUMNS
+from validation.amemgym.report.finished_users import Finished, users_of
+from validation.expectations.validate import ColumnLook
 
 if TYPE_CHECKING:
-    from validation.amemgym.report.diversity import Meanings
     from validation.amemgym.report.build import Pool, Survey
+    from validation.amemgym.report.diversity import Meanings
 
 
 @dg.asset(

@@ -6,8 +6,8 @@ from assets.recipe.asset.recipe import Recipe
 
 from assets.records.base import StageName
 from assets.records.report import RuleLine
-from validation.rules import Beside, RuleRun
 from validation.amemgym.rules import RULES
+from validation.rules import Beside, RuleRun
 
 EXAMPLES = 5
 

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from pipelines.evaluation.assistants.chat import ChatAssistant, ChatSettings, Voice, message_of
-from pipelines.evaluation.vectors import dumped
+from pipelines.evaluation.assistants.vector_index import dumped
 from prompts.catalogue import load_prompt
 from prompts.template import Message
 

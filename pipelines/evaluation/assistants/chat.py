@@ -14,7 +14,7 @@ from assets.llm.tokens import count_tokens
 from assets.llm.usage_meter import Meter, MeteredModel
 from assets.records.usage import Usage
 from pipelines.evaluation.assistant import Question, Settings, Tools
-from pipelines.evaluation.problems import EvaluationError
+from pipelines.evaluation.errors import EvaluationError
 from prompts.template import Message
 
 S = TypeVar("S", bound="ChatSettings")

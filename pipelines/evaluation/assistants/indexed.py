@@ -12,7 +12,7 @@ from assets.records.failure import UserFailed
 from pipelines.evaluation.assistant import Settings, Tools
 from pipelines.evaluation.assistants.buffered import BufferedAssistant, BufferSettings, Line
 from pipelines.evaluation.assistants.chat import Voice, checked
-from pipelines.evaluation.vectors import Memory, VectorIndex, database
+from pipelines.evaluation.assistants.vector_index import Memory, VectorIndex, database
 from prompts.catalogue import load_prompt
 
 RELATED = 5  # kept memories that are laid beside each new fact

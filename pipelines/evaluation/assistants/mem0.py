@@ -13,7 +13,7 @@ from pipelines.evaluation.assistants.chat import Voice, checked
 from pipelines.evaluation.assistants.indexed import IndexSettings
 from pipelines.evaluation.assistants.mem0_library import USER, check_library, open_memory
 from pipelines.evaluation.assistants.mem0_models import Mem0Models
-from pipelines.resources.embeddings import packed, unpacked
+from pipelines.resources.llm.embeddings import packed, unpacked
 
 EVERYTHING = 1_000_000
 

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from pipelines.evaluation.problems import EvaluationError
+from pipelines.evaluation.errors import EvaluationError
 
 # What decides the results of a run with Mem0, where it is installed.
 DECISIVE = ("mem0ai", "qdrant-client", "fastembed", "spacy", "en_core_web_sm")

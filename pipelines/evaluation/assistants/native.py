@@ -5,7 +5,7 @@ from datetime import datetime
 
 from pipelines.evaluation.assistant import Settings, Tools
 from pipelines.evaluation.assistants.chat import ChatAssistant, ChatSettings, Voice, checked, message_of
-from pipelines.evaluation.vectors import dumped
+from pipelines.evaluation.assistants.vector_index import dumped
 from prompts.template import Message
 
 

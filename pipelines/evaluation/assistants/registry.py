@@ -15,7 +15,7 @@ from pipelines.evaluation.assistants.mem0 import Mem0Assistant, Mem0GraphAssista
 from pipelines.evaluation.assistants.mem0_library import library_version
 from pipelines.evaluation.assistants.native import NativeAssistant
 from pipelines.evaluation.assistants.notes import AwiAssistant
-from pipelines.evaluation.problems import EvaluationError
+from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.records import AssistantSpec
 
 GROUP = "amemgym.assistants"

@@ -12,9 +12,9 @@ from assets.records.failure import Failure
 from assets.records.report import QualityReport, RuleLine
 from assets.reporting.gate_summary import Gates
 from validation.amemgym.report.balance import Movement, Places
+from validation.amemgym.report.contents import FactCounter
 from validation.amemgym.report.coverage import Coverage
 from validation.amemgym.report.diversity import Compared, Meanings, QuestionSample, diversity, shared_name
-from validation.amemgym.report.contents import FactCounter
 from validation.amemgym.report.finished_users import FinishedUser
 from validation.amemgym.report.parity import People, parity_lines
 from validation.amemgym.report.recovery import RecoveryTally

@@ -9,8 +9,8 @@ from assets.amemgym.records.audit import Judgement, Probe
 from assets.amemgym.records.episode import Episode
 from assets.records.estimate import Estimate
 from assets.records.report import Verdict, WallLine, WorstItem
-from validation.amemgym.shortcuts.programs import LAST, STALE, TEXT_CUES, TOLD, Asked, Cue, Weights, place
 from validation.amemgym.shortcuts.measure import Measured, Pick
+from validation.amemgym.shortcuts.programs import LAST, STALE, TEXT_CUES, TOLD, Asked, Cue, Weights, place
 
 PROBES: dict[Probe, str] = {
     "options_only": "a judge who sees the options alone",

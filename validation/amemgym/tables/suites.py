@@ -12,7 +12,21 @@ from assets.recipe.asset.recipe import Recipe
 
 from assets.amemgym.records.rows import KEYS, TABLES, TableName
 from assets.amemgym.user_profiles import PROFILE_WORD_LIMIT
-from validation.expectations.expectation import Promise, among, between, columns_are, later, matches, moment, never_missing, of_type, rows_are, true, unique, written
+from validation.expectations.expectation import (
+    Promise,
+    among,
+    between,
+    columns_are,
+    later,
+    matches,
+    moment,
+    never_missing,
+    of_type,
+    rows_are,
+    true,
+    unique,
+    written,
+)
 
 OLDEST = 120
 QUESTION_ID, CHOICE_ID = r"^q\d{2,}$", r"^q\d{2,}-c\d+$"

@@ -1,0 +1,106 @@
+"""Memories found by likeness: texts with their vectors in DuckDB, searched exactly."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from assets.llm.ports import Vector
+from pipelines.resources.llm.embeddings import packed, unpacked
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A remembered text; `at` is the time of the episode when it was written, as ISO text."""
+
+    number: int
+    at: str
+    text: str
+
+    @property
+    def line(self) -> str:
+        """The memory as one line with its time."""
+        return f"[{self.at}] {' '.join(self.text.split())}"
+
+
+class VectorIndex:
+    """One user's memories. Numbers count up and are never given twice; equal contents have equal dumps."""
+
+    def __init__(self, database: duckdb.DuckDBPyConnection) -> None:
+        # Temporary tables belong to a cursor, so that every index of a run can share one database.
+        self._db = database.cursor()
+        self._next = 0
+        self._made = False
+
+    def add(self, items: Sequence[tuple[str, str]], vectors: Sequence[Vector]) -> None:
+        """Keep (time, text) pairs with their vectors."""
+        rows = [(self._next + place, at, text) for place, (at, text) in enumerate(items)]
+        self._insert([Memory(*row) for row in rows], vectors)
+
+    def change(self, number: int, *, at: str, text: str, vector: Vector) -> None:
+        """Put another text in a memory's place; it keeps its number."""
+        self.drop(number)
+        self._insert([Memory(number, at, text)], [vector])
+
+    def drop(self, number: int) -> None:
+        """Forget a memory, if there is one of this number."""
+        if self._made:
+            self._db.execute("DELETE FROM memories WHERE number = ?", [number])
+
+    def search(self, vector: Vector, *, limit: int) -> list[Memory]:
+        """The memories most alike by cosine, the best first; among equals the older first."""
+        if not self._made or not limit:
+            return []
+        likeness = f"array_cosine_similarity(vector, ?::FLOAT[{len(vector)}])"
+        query = f"SELECT number, told, text FROM memories ORDER BY round({likeness}, 6) DESC, number LIMIT ?"
+        return [Memory(*row) for row in self._db.execute(query, [np.array(vector, np.float32), limit]).fetchall()]
+
+    def dump(self) -> dict[str, object]:
+        """Everything, in order of numbers, and the next number."""
+        query = "SELECT number, told, text, vector FROM memories ORDER BY number"
+        found = self._db.execute(query).fetchall() if self._made else []
+        rows = [{"number": number, "at": at, "text": text, "vector": packed(vector)} for number, at, text, vector in found]
+        return {"next": self._next, "memories": rows}
+
+    def load(self, content: Mapping[str, Any]) -> None:
+        """Become what was dumped. Only for an index that is still empty."""
+        rows = content["memories"]
+        memories = [Memory(row["number"], row["at"], row["text"]) for row in rows]
+        self._insert(memories, [unpacked(row["vector"]) for row in rows])
+        self._next = content["next"]
+
+    def _insert(self, memories: Sequence[Memory], vectors: Sequence[Vector]) -> None:
+        if not memories:
+            return
+        if not self._made:
+            columns = f"number BIGINT, told VARCHAR, text VARCHAR, vector FLOAT[{len(vectors[0])}]"
+            self._db.execute(f"CREATE TEMP TABLE memories ({columns})")
+            self._made = True
+        table = pa.table(
+            {
+                "number": [memory.number for memory in memories],
+                "told": [memory.at for memory in memories],
+                "text": [memory.text for memory in memories],
+                "vector": pa.array(vectors, type=pa.list_(pa.float32(), len(vectors[0]))),
+            }
+        )
+        self._db.register("incoming", table)
+        self._db.execute("INSERT INTO memories SELECT * FROM incoming")
+        self._db.unregister("incoming")
+        self._next = max(self._next, *(memory.number + 1 for memory in memories))
+
+
+def dumped(content: object) -> bytes:
+    """JSON in one canonical form, for snapshots."""
+    return json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
+
+
+@cache
+def database() -> duckdb.DuckDBPyConnection:
+    """One database in memory for all indexes of the process; each index sees its own table only."""
+    return duckdb.connect(":memory:", config={"threads": 1})

@@ -1,0 +1,105 @@
+"""From rows to results: every metric with its interval, by period, by need and by age, and what the run used."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from assets.records.base import Record
+from assets.records.estimate import Estimate
+from assets.reporting.intervals import Sample, Tallies
+from pipelines.evaluation.metrics.metrics.counts import tally
+from pipelines.evaluation.metrics.metrics.metrics import BASELINES, COSTS, METRICS, SERIES
+from pipelines.evaluation.records import Answer, RunManifest, Turn
+from pipelines.evaluation.spending import Spending, Toll
+
+
+class Fidelity(Record):
+    """How well the simulated user kept to its part: messages after the opening ones, and those that still give away.
+
+    `score` is the share of messages without a breach; `asked_again` counts further tries.
+    """
+
+    messages: int
+    asked_again: int
+    kept_with_breach: int
+    breaches: dict[str, int]
+    score: float | None
+
+
+class Results(Record):
+    """`results.json`. Estimates by name; lists run over the periods; groups are keyed by their value as text."""
+
+    run_id: str
+    metrics: dict[str, Estimate]
+    baselines: dict[str, Estimate]
+    periods: dict[str, tuple[Estimate, ...]]
+    by_required: dict[str, Estimate]
+    by_age: dict[str, Estimate]
+    costs: dict[str, Estimate]
+    counts: dict[str, int]
+    fidelity: Fidelity
+    spending: dict[str, Spending]
+    cut_calls: int
+    failed_writes: int
+
+
+def score(manifest: RunManifest, answers: Sequence[Answer], turns: Sequence[Turn], *, toll: Toll) -> Results:
+    """All results of one run; a function of its rows and the seed, and of the prices for what it took."""
+    sample = sample_of(answers, manifest)
+    questions = [answer for answer in answers if answer.kind == "question"]
+
+    def by(key: Callable[[Answer], int]) -> dict[str, Estimate]:
+        return _grouped(questions, key, manifest)
+
+    return Results(
+        run_id=manifest.run_id,
+        metrics={name: sample.estimate(metric) for name, metric in METRICS.items()},
+        baselines={name: sample.estimate(metric) for name, metric in BASELINES.items()},
+        periods={name: sample.estimates(metric) for name, metric in SERIES.items()},
+        by_required=by(lambda answer: answer.required),
+        by_age=by(lambda answer: answer.age),
+        costs={name: sample.estimate(metric) for name, metric in COSTS.items()},
+        counts=_counts(answers),
+        fidelity=fidelity_of(turns),
+        spending=toll.spending,
+        cut_calls=toll.cut_calls,
+        failed_writes=toll.failed_writes,
+    )
+
+
+def tally_of(answers: Sequence[Answer], *, users: Sequence[str]) -> Tallies:
+    """The tallies of these users over as many periods as they have."""
+    own = set(users)
+    return tally(answers, users=users, periods=1 + max((one.period for one in answers if one.user_id in own), default=0))
+
+
+def sample_of(answers: Sequence[Answer], manifest: RunManifest) -> Sample:
+    """The run's users, resampled by its seed."""
+    return Sample.of(tally_of(answers, users=manifest.users), seed=manifest.seed)
+
+
+def _grouped(questions: Sequence[Answer], key: Callable[[Answer], int], manifest: RunManifest) -> dict[str, Estimate]:
+    groups: dict[int, list[Answer]] = {}
+    for answer in questions:
+        groups.setdefault(key(answer), []).append(answer)
+    overall = METRICS["overall"]
+    return {str(value): sample_of(group, manifest).estimate(overall) for value, group in sorted(groups.items())}
+
+
+def _counts(answers: Iterable[Answer]) -> dict[str, int]:
+    counts = Counter(f"{answer.kind}.{status}" for answer in answers for status in ("asked", answer.status))
+    again = Counter(f"{answer.kind}.asked_again" for answer in answers if answer.tries > 1)
+    return dict(sorted((counts + again).items()))
+
+
+def fidelity_of(turns: Sequence[Turn]) -> Fidelity:
+    """Over the simulated user's own messages; the opening queries are the dataset's."""
+    own = [turn for turn in turns if turn.round > 0]
+    kept = sum(bool(turn.breaches) for turn in own)
+    kinds = Counter(breach.partition(" ")[0] for turn in own for breach in turn.breaches)
+    return Fidelity(
+        messages=len(own),
+        asked_again=sum(turn.tries - 1 for turn in own),
+        kept_with_breach=kept,
+        breaches=dict(sorted(kinds.items())),
+        score=round(1 - kept / len(own), 6) if own else None,
+    )

@@ -1,0 +1,124 @@
+"""A run, or several, told in Markdown: what was reached, where memories were lost, what it took, and how sure that is."""
+
+from collections.abc import Mapping, Sequence
+
+from assets.records.estimate import Estimate
+from pipelines.evaluation.folder import FinishedRun
+from pipelines.evaluation.metrics.metrics.results import Results
+from pipelines.evaluation.report.markdown.formatting import (
+    BOARD,
+    MEANINGS,
+    baseline_words,
+    figure,
+    mode_words,
+    settings_words,
+    shown,
+    table,
+    words,
+)
+from pipelines.evaluation.report.markdown.labels import labels
+
+
+def ordered(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
+    """The best memory first."""
+    return sorted(runs, key=lambda run: -(run.results.metrics["memory"].value or 0.0))
+
+
+def leaderboard(runs: Sequence[FinishedRun]) -> str:
+    """One line for each run, the best memory first, and below them what needs no memory or has a perfect one."""
+    names = labels(runs)
+    best, *_ = board = ordered(runs)
+    head = ["assistant", "mode", *map(words, BOARD), "upper bound", "tokens/answer", "$/1000 answers", "s/answer", "unscored"]
+    baselines = [
+        [told, "baseline", shown(best.results.baselines[name]), *[""] * (len(head) - 3)]
+        for name, told in baseline_words(names[best.manifest.run_id]).items()
+    ]
+    return table(head, [*(_line(run, names[run.manifest.run_id]) for run in board), *baselines])
+
+
+def _line(run: FinishedRun, name: str) -> list[str]:
+    results = run.results
+    return [
+        name,
+        run.manifest.mode,
+        *(shown(results.metrics[name]) for name in BOARD),
+        shown(results.baselines["upper_bound"]),
+        figure(results.costs["input_tokens_per_answer"].value, digits=0),
+        shown(results.costs["usd_per_1000_answers"], digits=4, missing="unknown"),
+        shown(run.latency.mean, digits=2, missing="unknown"),
+        str(results.counts.get("question.unscored", 0)),
+    ]
+
+
+def period_table(runs: Sequence[FinishedRun], name: str) -> str:
+    """One of the series, a line for each run and a column for each period."""
+    names = labels(runs)
+    board = [(names[run.manifest.run_id], run.results.periods[name]) for run in ordered(runs)]
+    head = ["assistant", *map(str, range(max(len(series) for _, series in board)))]
+    return table(head, [[assistant, *(figure(one.value) for one in series)] for assistant, series in board])
+
+
+def run_report(run: FinishedRun) -> str:
+    """The whole report of one run."""
+    manifest, results = run.manifest, run.results
+    settings = settings_words(manifest.assistant)
+    parts = [
+        f"# {manifest.assistant.name} on {manifest.dataset}",
+        f"Run `{manifest.run_id}`, {mode_words(manifest)}; {len(manifest.users)} users; {settings}; user simulated by "
+        f"{manifest.simulator}.",
+        "Brackets hold 95 % intervals over users (bootstrap, expanded percentile).",
+        *_section("Scores", _estimates(results.metrics)),
+        *_section("Baselines", _estimates(results.baselines)),
+        *_section("By period", _periods(results)),
+        *_section("By number of needed values", _groups("needed values", results.by_required)),
+        *_section("By age of the oldest needed value, in periods", _groups("age", results.by_age)),
+        *_section("Simulated user", _fidelity(results)),
+        *_section("Counts", table(["what", "count"], [[name, f"{count:,}"] for name, count in results.counts.items()])),
+        *_section("What it took", _spending(results)),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _section(title: str, content: str) -> tuple[str, str]:
+    return f"## {title}", content
+
+
+def _estimates(estimates: Mapping[str, Estimate]) -> str:
+    return table(["", "", "meaning"], [[words(name), shown(one), MEANINGS[name]] for name, one in estimates.items()])
+
+
+def _periods(results: Results) -> str:
+    series = results.periods
+    count = max(map(len, series.values()), default=0)
+    return table(["period", *map(words, series)], [[str(p), *(shown(s[p]) for s in series.values())] for p in range(count)])
+
+
+def _groups(name: str, groups: Mapping[str, Estimate]) -> str:
+    return table([name, "overall"], [[value, shown(estimate)] for value, estimate in groups.items()])
+
+
+def _fidelity(results: Results) -> str:
+    found = results.fidelity
+    if found.score is None:
+        return "Every session consists of its opening query alone, so the simulated user said nothing of its own."
+    kinds = ", ".join(f"{count} {kind}" for kind, count in found.breaches.items()) or "none"
+    return (
+        f"Fidelity {figure(found.score)}: of {found.messages:,} messages after the opening ones, {found.kept_with_breach:,} "
+        f"still tell a tracked value ({kinds}); {found.asked_again:,} were asked for again."
+    )
+
+
+def _spending(results: Results) -> str:
+    rows = [
+        [name, f"{used.calls:,}", f"{used.input_tokens:,}", f"{used.output_tokens:,}", _dollars(used.usd)]
+        for name, used in results.spending.items()
+    ]
+    each = [[words(name), shown(one, digits=4, missing="unknown")] for name, one in results.costs.items()]
+    cut = f"In {results.cut_calls:,} calls the oldest messages had no room in the context." if results.cut_calls else ""
+    lost = f"{results.failed_writes:,} writes to the memory failed twice and were lost." if results.failed_writes else ""
+    parts = [table(["purpose", "calls", "input tokens", "output tokens", "cost"], rows), table(["each", ""], each), cut, lost]
+    return "\n\n".join(filter(None, parts))
+
+
+def _dollars(usd: float | None) -> str:
+    return "unknown" if usd is None else f"${usd:.4f}"

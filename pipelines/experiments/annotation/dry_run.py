@@ -1,0 +1,86 @@
+"""A model in an annotator's place, to try a study before people's time is spent on it. Its answers are marked everywhere."""
+
+import asyncio
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assets.recipe.asset.recipe import Recipe
+from pydantic import BaseModel
+
+from assets.llm.ports import CallLabels, LanguageModel
+from assets.llm.structured_output import Ask, ask
+from assets.llm.usage_meter import Meter, MeteredModel
+from assets.records.failure import UserFailed
+from pipelines.experiments.annotation.records import Answer, AnswerSheet, Study, Task
+from pipelines.experiments.annotation.study import dealt
+from pipelines.experiments.annotation.units import NONE, VALUE, VARIABLE
+from prompts.catalogue import load_prompt
+from prompts.template import RenderedPrompt
+
+PROMPTS = {
+    "exposure": "annotation/rate_exposure",
+    "integrity": "annotation/rate_integrity",
+    "truth": "annotation/choose_truth",
+}
+
+
+class Rating(BaseModel):
+    """The reply to a rating prompt."""
+
+    rating: int
+
+
+class Choice(BaseModel):
+    """The reply to a choosing prompt; 0 for none."""
+
+    choice: int
+
+
+async def fill_in(study: Study, sheet: AnswerSheet, *, recipe: Recipe, model: LanguageModel) -> AnswerSheet:
+    """The sheet answered by the recipe's judge, all items at once, each shown as to this annotator.
+
+    What the model gives no usable reply to stays open. Raises EndpointError where the endpoint cannot serve.
+    """
+    labels = CallLabels(stage="annotation", user_id=sheet.annotator)
+    asked = MeteredModel(model, labels, Meter())
+    sample = int(hashlib.sha256(sheet.annotator.encode()).hexdigest()[:6], 16) % 900 + 1
+    tasks = dealt(study, sheet)
+    values = await asyncio.gather(*(_answer(study, task, sample=sample, recipe=recipe, model=asked) for task in tasks))
+    answers = {task.item: Answer(value=value) for task, value in zip(tasks, values, strict=True) if value is not None}
+    name = recipe.models.judge.model
+    return sheet.model_copy(update={"kind": "model", "model": name, "answers": answers})
+
+
+async def _answer(study: Study, task: Task, *, sample: int, recipe: Recipe, model: LanguageModel) -> str | None:
+    prompt = _prompt(study, task)
+    numbers = {0: NONE} | {place: label.value for place, label in enumerate(_options(task), start=1)}
+    try:
+        if study.kind == "truth":
+            return await ask(model, Ask(prompt, Choice, lambda reply: _one_of(reply.choice, numbers), sample), recipe=recipe)
+        ratings = {int(label.value): label.value for label in task.labels}
+        return await ask(model, Ask(prompt, Rating, lambda reply: _one_of(reply.rating, ratings), sample), recipe=recipe)
+    except UserFailed:
+        return None
+
+
+def _one_of(number: int, allowed: Mapping[int, str]) -> str:
+    if number not in allowed:
+        raise ValueError(f"{number} is none of {', '.join(map(str, allowed))}.")
+    return allowed[number]
+
+
+def _prompt(study: Study, task: Task) -> RenderedPrompt:
+    prompt, facts = load_prompt(PROMPTS[study.kind]), {fact.name: fact.value for fact in task.facts}
+    if study.kind == "truth":
+        choices = {str(place): label.text for place, label in enumerate(_options(task), start=1)}
+        return prompt.render(question=task.passages[0].text, situation=facts, choices=choices)
+    claim = {"variable": facts[VARIABLE], "value": facts[VALUE]}
+    if study.kind == "exposure":
+        return prompt.render(message=task.passages[0].text, claim=claim)
+    turns: list[dict[str, Any]] = [turn.model_dump() for turn in task.passages]
+    return prompt.render(conversation=turns, claim=claim)
+
+
+def _options(task: Task) -> Sequence[Any]:
+    return [label for label in task.labels if label.value != NONE]

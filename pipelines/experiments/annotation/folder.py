@@ -1,0 +1,97 @@
+"""A study's folder: what annotators are given, the key, and every annotator's answers."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from dataset_card.release.asset.writers import write_durably
+from pydantic import TypeAdapter, ValidationError
+
+from assets.records.base import Record
+from pipelines.experiments.annotation.errors import AnnotationError
+from pipelines.experiments.annotation.records import Answer, AnswerSheet, Key, Study
+
+STUDY, KEY, ANSWERS, PAGES = "study.json", "key.json", "answers", "pages"
+KEYS: TypeAdapter[tuple[Key, ...]] = TypeAdapter(tuple[Key, ...])
+R = TypeVar("R", bound=Record)
+
+
+class StudyFolder:
+    """`<studies>/<name>/`. Nothing but answers and reports is written twice."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def of(cls, name: str, *, studies: Path) -> "StudyFolder":
+        """The folder of a study that is there. Raises AnnotationError naming the studies that are."""
+        path = Path(name) if (Path(name) / STUDY).is_file() else studies / name
+        if not (path / STUDY).is_file():
+            known = ", ".join(sorted(one.parent.name for one in studies.glob(f"*/{STUDY}"))) or "none"
+            raise AnnotationError(
+                f"There is no study {name!r} in {studies}; there is {known}. Make one: amemgym annotate sample"
+            )
+        return cls(path)
+
+    def begin(self, study: Study, keys: Sequence[Key]) -> None:
+        """Write a new study with an empty sheet for each annotator. Raises AnnotationError where one lies already."""
+        if (self.path / STUDY).exists():
+            if self.study() == study:
+                return
+            raise AnnotationError(f"The study {study.name!r} is there with other items; choose another --name.")
+        (self.path / ANSWERS).mkdir(parents=True, exist_ok=True)
+        write_durably(self.path / KEY, KEYS.dump_json(tuple(keys), indent=1))
+        for name in study.annotators:
+            self.save(AnswerSheet(study=study.name, study_digest=study.sha256(), annotator=name))
+        write_durably(self.path / STUDY, study.model_dump_json(indent=1).encode())
+
+    def study(self) -> Study:
+        """What annotators are given. Raises AnnotationError."""
+        return _read(self.path / STUDY, Study)
+
+    def keys(self) -> dict[str, Key]:
+        """What each item is. Raises AnnotationError."""
+        try:
+            return {key.item: key for key in KEYS.validate_json((self.path / KEY).read_bytes())}
+        except (OSError, ValidationError) as error:
+            raise AnnotationError(f"{self.path / KEY} cannot be read; without the key nothing can be counted.") from error
+
+    def sheets(self) -> list[AnswerSheet]:
+        """All annotators' answers, by name."""
+        return [_read(path, AnswerSheet) for path in sorted((self.path / ANSWERS).glob("*.json"))]
+
+    def sheet(self, annotator: str) -> AnswerSheet:
+        """One annotator's answers. Raises AnnotationError for one who has no part in the study."""
+        found = next((sheet for sheet in self.sheets() if sheet.annotator == annotator), None)
+        if found is None:
+            names = ", ".join(sheet.annotator for sheet in self.sheets())
+            raise AnnotationError(f"{annotator!r} has no part in the study {self.path.name!r}; there are {names}.")
+        return found
+
+    def save(self, sheet: AnswerSheet) -> None:
+        """Return when the answers are on the disk."""
+        write_durably(self.path / ANSWERS / f"{sheet.annotator}.json", sheet.model_dump_json(indent=1).encode())
+
+    def put(self, sheet: AnswerSheet, answers: dict[str, Answer]) -> AnswerSheet:
+        """The sheet with these answers too, kept. Raises AnnotationError for an item or label that the study does not have."""
+        check_answers(self.study(), answers)
+        merged = sheet.model_copy(update={"answers": {**sheet.answers, **answers}})
+        self.save(merged)
+        return merged
+
+
+def check_answers(study: Study, answers: dict[str, Answer]) -> None:
+    """Raise AnnotationError for the first answer that no page of the study can have given."""
+    labels = {task.item: {label.value for label in task.labels} for task in study.tasks}
+    for item, answer in answers.items():
+        if item not in labels:
+            raise AnnotationError(f"The study {study.name!r} has no item {item!r}; is the file from another study?")
+        if answer.value not in labels[item]:
+            raise AnnotationError(f"{answer.value!r} is no label of {item}; it has {', '.join(sorted(labels[item]))}.")
+
+
+def _read(path: Path, kind: type[R]) -> R:
+    try:
+        return kind.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise AnnotationError(f"{path} cannot be read ({type(error).__name__}); put back an unchanged copy.") from error

@@ -1,0 +1,102 @@
+"""Label Studio's formats: a study as tasks and labeling configuration, and its JSON export as answers."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+from xml.etree import ElementTree
+
+from pydantic import ValidationError
+
+from pipelines.experiments.annotation.errors import AnnotationError
+from pipelines.experiments.annotation.records import Answer, AnswerSheet, Study, Task
+from pipelines.experiments.annotation.units import guide
+
+TASKS, CONFIG = "tasks.json", "config.xml"
+CONTROL, NOTE, TEXT = "label", "note", "dialogue"
+
+
+def exported(study: Study) -> dict[str, str]:
+    """File name to content: tasks to import into a project, and the configuration for its labeling interface."""
+    tasks = [{"id": place, "data": _data(task)} for place, task in enumerate(study.tasks, start=1)]
+    return {TASKS: json.dumps(tasks, ensure_ascii=False, indent=1) + "\n", CONFIG: _config(study)}
+
+
+def _data(task: Task) -> dict[str, Any]:
+    return {
+        "item": task.item,
+        TEXT: [{"author": one.speaker or "text", "text": one.text} for one in task.passages],
+        "facts": "\n".join(f"{fact.name}: {fact.value}" for fact in task.facts),
+        "options": [{"value": shown(task, place)} for place in range(len(task.labels))],
+    }
+
+
+def shown(task: Task, place: int) -> str:
+    """A label as Label Studio shows it and gives it back: the texts of two options may begin alike, so their letter leads."""
+    label = task.labels[place]
+    return f"{label.value}: {label.text}"
+
+
+def _config(study: Study) -> str:
+    """Choices come from each task's data, so that one configuration serves all studies."""
+    view = ElementTree.Element("View")
+    ElementTree.SubElement(view, "Header", value=str(guide(study.kind)["title"]))
+    ElementTree.SubElement(view, "Header", value=str(guide(study.kind)["task"]), size="5")
+    ElementTree.SubElement(view, "Paragraphs", name=TEXT, value=f"${TEXT}", layout="dialogue", nameKey="author", textKey="text")
+    ElementTree.SubElement(view, "Text", name="facts", value="$facts")
+    ElementTree.SubElement(
+        view, "Choices", name=CONTROL, toName=TEXT, value="$options", choice="single", required="true", layout="vertical"
+    )
+    ElementTree.SubElement(view, "TextArea", name=NOTE, toName=TEXT, placeholder="A note, if something is odd", rows="2")
+    ElementTree.indent(view)
+    return ElementTree.tostring(view, encoding="unicode") + "\n"
+
+
+def imported(content: bytes, *, study: Study) -> list[AnswerSheet]:
+    """The answers in a JSON export, a sheet for each person who completed any. Raises AnnotationError.
+
+    People are told apart by Label Studio's number for them; no name or address is kept. Cancelled annotations are left out,
+    and of several by one person the last counts.
+    """
+    tasks, answers = {task.item: task for task in study.tasks}, dict[str, dict[str, Answer]]()
+    try:
+        for entry in cast(list[dict[str, Any]], json.loads(content)):
+            task = tasks.get(str(entry["data"]["item"]))
+            if task is None:
+                raise AnnotationError(f"The export has the item {entry['data']['item']!r}, which {study.name!r} does not have.")
+            for annotation in entry["annotations"]:
+                answer = None if annotation.get("was_cancelled") else _answer(annotation["result"], task)
+                if answer is not None:
+                    answers.setdefault(_person(annotation), {})[task.item] = answer
+    except (LookupError, TypeError, ValueError, AttributeError, ValidationError) as error:
+        raise AnnotationError("This is no JSON export of Label Studio with the items of this study.") from error
+    digest = study.sha256()
+    return [
+        AnswerSheet(study=study.name, study_digest=digest, annotator=name, answers=given)
+        for name, given in sorted(answers.items())
+    ]
+
+
+def _person(annotation: Mapping[str, Any]) -> str:
+    """By number: `completed_by` is one, or an object with one, from version to version."""
+    by: Any = annotation.get("completed_by", 0)
+    number: Any = cast(dict[str, Any], by)["id"] if isinstance(by, dict) else by
+    return f"ls-{int(number)}"
+
+
+def _answer(result: list[dict[str, Any]], task: Task) -> Answer | None:
+    values = {shown(task, place): label.value for place, label in enumerate(task.labels)}
+    chosen = [text for name, text in _given(result) if name == CONTROL]
+    if not chosen:
+        return None
+    if chosen[-1] not in values:
+        raise AnnotationError(f"{chosen[-1][:60]!r} is no label of {task.item}; was the task changed in Label Studio?")
+    notes = "\n".join(text for name, text in _given(result) if name == NOTE)
+    return Answer(value=values[chosen[-1]], note=notes[:4000])
+
+
+def _given(result: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Name of the control and each text that it holds."""
+    for region in result:
+        value = region["value"]
+        for text in value.get("choices") or value.get("text") or ():
+            yield str(region["from_name"]), str(text)

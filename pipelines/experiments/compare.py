@@ -1,0 +1,100 @@
+"""Runs side by side over the same users: paired differences, and on- against off-policy with ranks (Table 2)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from assets.reporting.intervals import Tallies
+from pipelines.evaluation.errors import EvaluationError
+from pipelines.evaluation.folder import FinishedRun
+from pipelines.evaluation.metrics.metrics.counts import MEMORY_COUNTS
+from pipelines.evaluation.metrics.metrics.metrics import METRICS
+from pipelines.evaluation.metrics.metrics.paired import Paired, paired
+from pipelines.evaluation.metrics.metrics.results import tally_of
+from pipelines.evaluation.report.markdown.formatting import figure, shown, table, words
+from pipelines.evaluation.report.markdown.labels import labels
+from pipelines.evaluation.report.markdown.markdown import leaderboard, ordered
+from pipelines.experiments.on_off_policy import PolicyRow, policy_rows
+
+COMPARED = ("overall", "memory", "write_failure", "read_failure", "utilization_failure")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two runs and the second's differences from the first."""
+
+    title: str
+    differences: tuple[Paired, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Runs, the users that all of them have, and what lies between them."""
+
+    runs: tuple[FinishedRun, ...]
+    users: tuple[str, ...]
+    pairs: tuple[Pair, ...]
+    policies: tuple[PolicyRow, ...]
+
+
+def compared(runs: Sequence[FinishedRun]) -> Comparison:
+    """Compare the runs. Raises EvaluationError for runs that share no dataset or no users."""
+    users, names = common_users(runs), labels(runs)
+    tallies = {run.manifest.run_id: counts_of(run, users=users) for run in runs}
+    board = [run.manifest for run in ordered(runs)]
+    metrics = {name: METRICS[name] for name in COMPARED}
+    # The worse run first, so that most differences are gains.
+    pairs = [
+        Pair(
+            f"{names[better.run_id]} minus {names[worse.run_id]}",
+            paired(metrics, (tallies[worse.run_id], tallies[better.run_id]), seed=worse.seed),
+        )
+        for better, worse in combinations(board, 2)
+    ]
+    return Comparison(tuple(runs), users, tuple(pairs), tuple(policy_rows(runs, tallies=tallies)))
+
+
+def common_users(runs: Sequence[FinishedRun]) -> tuple[str, ...]:
+    """The users of the first run that all others have too."""
+    if len({run.manifest.dataset_digest for run in runs}) > 1:
+        names = ", ".join(f"{run.manifest.run_id} on {run.manifest.dataset}" for run in runs)
+        raise EvaluationError(f"These runs are of different datasets and cannot be compared: {names}.")
+    users = tuple(user for user in runs[0].manifest.users if all(user in run.manifest.users for run in runs))
+    if not users:
+        raise EvaluationError("These runs have no user in common; evaluate them on the same users.")
+    return users
+
+
+def counts_of(run: FinishedRun, *, users: Sequence[str]) -> Tallies:
+    """What the compared metrics need of these users."""
+    found = tally_of(run.answers, users=users)
+    return Tallies(found.users, {name: found.counts[name] for name in MEMORY_COUNTS})
+
+
+def comparison(found: Comparison) -> str:
+    """The comparison in Markdown."""
+    parts = [
+        f"# {len(found.runs)} runs on {found.runs[0].manifest.dataset}",
+        leaderboard(found.runs),
+        f"## Differences over the same {len(found.users)} users",
+        "The p value comes from swapping whole users between two runs; for several comparisons mind their number. "
+        "Detectable is the smallest true difference that these users would show four times out of five.",
+        *map(_told, found.pairs),
+        *_policies(found.policies),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _told(pair: Pair) -> str:
+    rows = [[words(one.metric), shown(one.difference), figure(one.p_value), figure(one.detectable)] for one in pair.differences]
+    return f"### {pair.title}\n\n{table(['metric', 'difference', 'p', 'detectable'], rows)}"
+
+
+def _policies(rows: Sequence[PolicyRow]) -> list[str]:
+    if not rows:
+        return []
+    head = ["assistant", "on-policy", "off-policy", "off minus on", "ranks gained off-policy"]
+    lines = [
+        [row.name, shown(row.on), shown(row.off), shown(row.difference), shown(row.ranks_gained, digits=0)] for row in rows
+    ]
+    return ["## Memory on- and off-policy", table(head, lines)]

@@ -1,0 +1,83 @@
+"""What an evolution came to, as records: scores, gains, what became of the policies, and what it took."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assets.amemgym.records.episode import Episode
+from assets.records.base import Record
+from pipelines.evaluation.spending import Spending
+from pipelines.experiments.evolution.book import Book
+from pipelines.experiments.evolution.loop import Lived
+from pipelines.experiments.evolution.records import CycleAnswer, CycleTurn, EvolutionManifest, Fact, PolicyStep
+from pipelines.experiments.evolution.scores import Gain, Leak, Score, gains, leaks, scored
+
+
+class EvolutionResults(Record):
+    """`results.json`. `outcomes`: by arm, how often a policy was improved, unchanged, or kept for want of a usable reply."""
+
+    evolution_id: str
+    scores: tuple[Score, ...]
+    gains: tuple[Gain, ...]
+    leaks: tuple[Leak, ...]
+    outcomes: dict[str, dict[str, int]]
+    unscored_facts: int
+    spending: dict[str, Spending]
+    cut_calls: int
+    failed_writes: int
+
+
+@dataclass(frozen=True)
+class FinishedEvolution:
+    """All of an evolution, as its folder holds it."""
+
+    manifest: EvolutionManifest
+    results: EvolutionResults
+    steps: Sequence[PolicyStep]
+    facts: Sequence[Fact]
+    answers: Sequence[CycleAnswer]
+    turns: Sequence[CycleTurn]
+
+
+def finished(manifest: EvolutionManifest, lived: Lived, *, episodes: Sequence[Episode]) -> FinishedEvolution:
+    """Score what was lived; a function of it and the manifest's seed."""
+    book = _book(manifest, lived, episodes)
+    cycles = [(arm, place, cycle) for arm in lived.arms for every in arm.cycles.values() for place, cycle in enumerate(every)]
+    steps = [step for arm in lived.arms for step in arm.steps]
+    facts = [fact for _, _, cycle in cycles for fact in cycle.facts]
+    results = EvolutionResults(
+        evolution_id=manifest.run.run_id,
+        scores=tuple(scored(book)),
+        gains=tuple(gains(book)),
+        leaks=tuple(leaks(book)),
+        outcomes={arm.arm.name: dict(sorted(Counter(step.outcome for step in arm.steps).items())) for arm in lived.arms},
+        unscored_facts=sum(fact.supported == "unscored" for fact in facts),
+        spending=lived.toll.spending,
+        cut_calls=lived.toll.cut_calls,
+        failed_writes=lived.toll.failed_writes,
+    )
+    answers = [(arm.arm.name, place, answer) for arm, place, cycle in cycles for answer in cycle.answers]
+    turns = [(arm.arm.name, place, turn) for arm, place, cycle in cycles for turn in cycle.turns]
+    return FinishedEvolution(
+        manifest,
+        results,
+        steps,
+        facts,
+        [
+            CycleAnswer(**answer.model_dump(), arm=arm, cycle=cycle)
+            for arm, cycle, answer in [*(("", -1, answer) for answer in lived.baselines), *answers]
+        ],
+        [CycleTurn(**turn.model_dump(), arm=arm, cycle=cycle) for arm, cycle, turn in turns],
+    )
+
+
+def _book(manifest: EvolutionManifest, lived: Lived, episodes: Sequence[Episode]) -> Book:
+    places = [(arm, cycle) for arm in lived.arms for cycle in range(manifest.cycles)]
+    cycles = {(arm.arm.name, cycle): [every[cycle] for every in arm.cycles.values()] for arm, cycle in places}
+    return Book(
+        manifest,
+        episodes,
+        {key: [answer for one in several for answer in one.answers] for key, several in cycles.items()},
+        {key: [fact for one in several for fact in one.facts] for key, several in cycles.items()},
+        lived.baselines,
+    )

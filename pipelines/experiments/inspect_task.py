@@ -1,0 +1,174 @@
+"""A release as a task of Inspect: `inspect eval pipelines/experiments/inspect_task.py -T release=demo --model ...`.
+
+A sample is one question to one user after one period. The sessions before it are lived on-policy, once for all of the
+user's samples, and each sample asks a copy. Inspect makes every call: its model plays the assistant, its roles "user"
+and "judge" (else the same model) the simulated user and the check of what that gives away.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from assets.recipe.asset.recipe import Budget
+from inspect_ai import Task, task
+from inspect_ai._util.error import PrerequisiteError
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import ModelOutput, get_model
+from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, accuracy, grouped, scorer, stderr
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+
+from assets.amemgym.records.answer import AnswerChoice
+from assets.amemgym.records.episode import Episode, EpisodeQuestion
+from pipelines.evaluation.assistant import Assistant, Tools
+from pipelines.evaluation.assistants.registry import find_spec, make_assistant
+from pipelines.evaluation.dataset import Dataset, load_dataset
+from pipelines.evaluation.dialogue import live_period
+from pipelines.evaluation.errors import EvaluationError
+from pipelines.evaluation.plan import Options, Roles, manifest_of
+from pipelines.evaluation.prompting import Ask, choice_ask, put, shuffled_options
+from pipelines.evaluation.records import AssistantSpec, RunManifest
+from pipelines.evaluation.simulator import Scene
+from pipelines.experiments.inspect_models import EVALUATED, InspectModels, embedder, roles
+from pipelines.home import home
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is evaluated on what; `manifest` is that of the same run by `amemgym evaluate`, but for the models."""
+
+    dataset: Dataset
+    manifest: RunManifest
+    roles: Roles
+
+    @classmethod
+    def of(cls, dataset: Dataset, spec: AssistantSpec, *, seed: int, roles: Roles) -> "Plan":
+        """Raises EvaluationError for an assistant that brings its own model."""
+        if spec.settings.get("model"):
+            raise EvaluationError(f"Assistant {spec.name!r} names a model of its own; under Inspect the model is --model's.")
+        return cls(dataset, manifest_of(dataset, spec, Options(seed=seed, baselines=False), roles=roles), roles)
+
+    def assistant(self, state: bytes = b"") -> Assistant:
+        """A new assistant that remembers what the snapshot holds."""
+        tools = Tools(InspectModels(), embedder(), EVALUATED, self.roles.embedding, self.manifest.seed)
+        made = make_assistant(self.manifest.assistant, tools)
+        if state:
+            made.restore(state)
+        return made
+
+    def scene(self, episode: Episode) -> Scene:
+        """The simulated user of the episode."""
+        return Scene(episode, self.roles.recipe(self.manifest, budget=Budget()), self.dataset.language, InspectModels())
+
+    def options(self, episode: Episode, question: EpisodeQuestion, period: int) -> list[AnswerChoice]:
+        """The options in the order in which `amemgym evaluate` shows them."""
+        return shuffled_options(question, self.manifest.seed, "question", episode.user_id, period)
+
+    def ask(self, episode: Episode, question: EpisodeQuestion, period: int) -> Ask[str]:
+        """The question as `amemgym evaluate` puts it."""
+        return choice_ask(question, self.options(episode, question, period))
+
+    def samples(self) -> list[Sample]:
+        """Users, periods and questions in order."""
+        return [
+            self._sample(episode, question, period)
+            for episode in self.dataset.episodes
+            for period in range(len(episode.periods))
+            for question in episode.questions
+        ]
+
+    def _sample(self, episode: Episode, question: EpisodeQuestion, period: int) -> Sample:
+        options = self.options(episode, question, period)
+        golden = [option.choice_id for option in options].index(question.golden[period])
+        return Sample(
+            input=self.ask(episode, question, period).question.text,
+            choices=[option.answer for option in options],
+            target=_letter(golden),
+            id=f"{episode.user_id}-p{period:02}-{question.question_id}",
+            metadata={"user": episode.user_id, "period": f"{period:02}", "question": question.question_id},
+        )
+
+
+@dataclass
+class Life:
+    """One user's life with the assistant, lived as far as questions need it."""
+
+    plan: Plan
+    episode: Episode
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    states: list[bytes] = field(default_factory=list[bytes])
+
+    async def after(self, period: int) -> Assistant:
+        """A copy of the assistant as it is after the period."""
+        async with self.lock:
+            while len(self.states) <= period:
+                assistant = self.plan.assistant(self.states[-1] if self.states else b"")
+                rounds = self.plan.dataset.rounds
+                await live_period(self.plan.scene(self.episode), assistant, period=len(self.states), rounds=rounds)
+                self.states.append(assistant.snapshot())
+        return self.plan.assistant(self.states[period])
+
+
+@solver(name="on_policy")
+def on_policy(plan: Plan) -> Solver:
+    """Live up to the sample's period, then ask its question; once more if the answer cannot be read."""
+    episodes = {episode.user_id: episode for episode in plan.dataset.episodes}
+    lives: dict[tuple[str, int], Life] = {}
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        user, period = str(state.metadata["user"]), int(state.metadata["period"])
+        episode = episodes[user]
+        question = next(one for one in episode.questions if one.question_id == state.metadata["question"])
+        life = lives.setdefault((user, state.epoch), Life(plan, episode))
+        assistant = await life.after(period)
+        outcome = await put(plan.ask(episode, question, period), assistant.answer)
+        for place, option in enumerate(plan.options(episode, question, period)):
+            state.choices.mark_choice(place, option.choice_id == outcome.value)
+        state.output = ModelOutput.from_content(model=str(get_model()), content=outcome.reply)
+        state.messages.append(state.output.message)
+        state.metadata["unread"] = outcome.reason if outcome.value is None else ""
+        return state
+
+    return solve
+
+
+@scorer(
+    metrics=[accuracy(), stderr(cluster="user"), grouped(accuracy(), "period", all=False, name_template="period {group_name}")]
+)
+def chosen_option() -> Scorer:
+    """Right or wrong by the marked option. An answer that could not be read is unscored: neither right nor lucky."""
+
+    async def score(state: TaskState, target: Target) -> Score:
+        if state.metadata["unread"]:
+            return Score.unscored(reason="invalid_response_format", explanation=str(state.metadata["unread"]))
+        answer = _marked([choice.correct is True for choice in state.choices])
+        return Score(value=CORRECT if answer == target.text else INCORRECT, answer=answer, explanation=state.output.completion)
+
+    return score
+
+
+@task
+def amemgym(
+    release: str = "demo", assistant: str = "llm", users: int | None = None, seed: int = 42, embedding_model: str = ""
+) -> Task:
+    """`release`, `assistant` and `embedding_model` as in `amemgym evaluate`; `users`: only the first so many."""
+    try:
+        dataset = load_dataset(release, shelf=home().shelf).first(users)
+        plan = Plan.of(dataset, find_spec(assistant), seed=seed, roles=roles(embedding_model))
+        plan.assistant()  # so that a missing package shows before the first call
+    except EvaluationError as error:
+        # Of this kind Inspect prints the sentence alone.
+        raise PrerequisiteError(str(error)) from error
+    return Task(
+        dataset=MemoryDataset(plan.samples(), name=plan.dataset.name),
+        solver=on_policy(plan),
+        scorer=chosen_option(),
+        metadata=plan.manifest.model_dump(mode="json"),
+    )
+
+
+def _letter(place: int) -> str:
+    return chr(ord("A") + place)
+
+
+def _marked(marks: Sequence[bool]) -> str:
+    return "".join(_letter(place) for place, marked in enumerate(marks) if marked)

@@ -1,0 +1,92 @@
+"""On- against off-policy (section 4.2, Table 2): how scores and ranks change when the dialogues are another assistant's."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from dataset_card.release.asset.digests import canonical_digest
+
+from assets.records.base import Record
+from assets.records.estimate import Estimate
+from assets.reporting.intervals import CONFIDENCE, Array, Sample, Tallies
+from pipelines.evaluation.folder import FinishedRun
+from pipelines.evaluation.metrics.metrics.metrics import memory
+from pipelines.evaluation.metrics.metrics.paired import gap, merged, of_part
+from pipelines.evaluation.records import Mode
+from pipelines.evaluation.report.markdown.labels import labels
+
+Pairs = Sequence[tuple[FinishedRun, FinishedRun]]
+
+
+class PolicyRow(Record):
+    """One assistant that was run both ways: its memory in each, the difference off minus on, and the ranks it gains off-policy.
+
+    Ranks are among the assistants that were run both ways, off-policy with the same dialogues. All is over the users that
+    the compared runs have in common.
+    """
+
+    name: str
+    on: Estimate
+    off: Estimate
+    difference: Estimate
+    ranks_gained: Estimate
+
+
+def policy_rows(runs: Sequence[FinishedRun], *, tallies: Mapping[str, Tallies]) -> list[PolicyRow]:
+    """The assistants that were run both ways, by the dialogues that were replayed, the best on-policy first.
+
+    `tallies`: counts by run id, of the same users in all runs; intervals are over them.
+    """
+    on = _by_setup(runs, mode="on-policy")
+    replayed = dict.fromkeys(run.manifest.replayed_run for run in runs if run.manifest.mode == "off-policy")
+    rows = list[PolicyRow]()
+    for source in replayed:
+        off = _by_setup([run for run in runs if run.manifest.replayed_run == source], mode="off-policy")
+        pairs = [(run, off[setup]) for setup, run in on.items() if setup in off]
+        rows += _rows(pairs, tallies, dialogues=f", dialogues of {source}" if len(replayed) > 1 else "")
+    return rows
+
+
+def _by_setup(runs: Sequence[FinishedRun], *, mode: Mode) -> dict[tuple[object, ...], FinishedRun]:
+    """Runs by what has to be the same on both sides; of several alike the one with most users."""
+    found: dict[tuple[object, ...], FinishedRun] = {}
+    for run in sorted(runs, key=lambda run: (-len(run.manifest.users), run.manifest.run_id)):
+        one = run.manifest
+        if one.mode == mode:
+            assistant = canonical_digest(one.assistant.model_dump())
+            found.setdefault((assistant, one.assistant_version, one.attempt, one.seed, one.simulator), run)
+    return found
+
+
+def _rows(pairs: Pairs, tallies: Mapping[str, Tallies], *, dialogues: str) -> list[PolicyRow]:
+    if not pairs:
+        return []
+    names, seed = labels([on for on, _ in pairs]), pairs[0][0].manifest.seed
+    samples = {
+        f"{names[on.manifest.run_id]}{dialogues}": Sample.of(
+            merged({"a": tallies[on.manifest.run_id], "b": tallies[off.manifest.run_id]}), seed=seed
+        )
+        for on, off in pairs
+    }
+    best = dict(sorted(samples.items(), key=lambda item: -(item[1].estimate(of_part("a", memory)).value or 0.0)))
+    gained = _ranks("a", list(best.values())) - _ranks("b", list(best.values()))
+    return [_row(name, sample, gained[place]) for place, (name, sample) in enumerate(best.items())]
+
+
+def _row(name: str, sample: Sample, gained: Array) -> PolicyRow:
+    low, high = np.quantile(gained[1:], [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    several = sample.users > 1
+    return PolicyRow(
+        name=name,
+        on=sample.estimate(of_part("a", memory)),
+        off=sample.estimate(of_part("b", memory)),
+        difference=sample.estimate(gap(memory)),
+        ranks_gained=Estimate(value=gained[0], low=low if several else None, high=high if several else None),
+    )
+
+
+def _ranks(side: str, samples: Sequence[Sample]) -> Array:
+    """Ranks from 1, shape (samples, 1 + resamples): over all users first, then over each resample of them."""
+    metric = of_part(side, memory)
+    scores = np.array([[float(metric(one.total)), *metric(one.drawn)] for one in samples])
+    order = (-np.nan_to_num(scores)).argsort(axis=0, kind="stable")
+    return 1 + order.argsort(axis=0).astype(np.float64)

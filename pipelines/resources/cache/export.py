@@ -1,0 +1,132 @@
+"""Looking after the call cache: what is in it, copies of it, and taking things out."""
+
+import asyncio
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, TypeAdapter, ValidationError
+from typing_extensions import TypedDict
+
+from assets.llm.ports import ModelReply
+from pipelines.resources.cache.reply_cache import ABOUT_THE_CALL, COLUMNS, REPLY, TABLE
+from pipelines.resources.storage.database import Connection, Table
+from pipelines.resources.storage.key_value import KeyedStore
+from pipelines.resources.storage.sqlite import SqliteFile
+
+SECONDS_PER_DAY = 86_400
+UNKNOWN = "(not noted)"
+AT_ONCE = 1_000
+COPY = f"INSERT INTO {TABLE} (key, value, model, at) VALUES (?, ?, ?, ?)"
+
+
+class _Exported(TypedDict):
+    key: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    model: str | None
+    at: float | None
+    reply: ModelReply
+
+
+EXPORTED = TypeAdapter(_Exported)
+
+
+@dataclass(frozen=True)
+class ModelShare:
+    """What the cache holds of one model. `oldest` and `newest` are seconds since 1970, None where nobody noted them."""
+
+    model: str
+    replies: int
+    size: int
+    oldest: float | None
+    newest: float | None
+
+
+async def shares(replies: KeyedStore) -> list[ModelShare]:
+    """The cache by model, the largest first; replies from before models were noted stand under one name."""
+
+    def read(connection: Connection) -> list[ModelShare]:
+        query = (
+            f"SELECT COALESCE(model, ?), COUNT(*), SUM(LENGTH(value)), MIN(at), MAX(at) FROM {TABLE} "
+            "GROUP BY 1 ORDER BY 3 DESC, 1"
+        )
+        return [ModelShare(*row) for row in connection.execute(query, (UNKNOWN,))]
+
+    return await replies.run(read)
+
+
+async def export(replies: KeyedStore, path: Path) -> int:
+    """Copy the cache to a file that appears only when it is whole; the number of replies. Raises OSError.
+
+    `.jsonl`: one object per reply with key, model, time and reply. Anything else: a SQLite file that can take the
+    cache's place.
+    """
+
+    def write(connection: Connection) -> int:
+        draft = path.with_name(f".{path.name}.{os.getpid()}")
+        draft.unlink(missing_ok=True)
+        if path.suffix == ".jsonl":
+            with draft.open("w", encoding="utf-8") as file:
+                file.writelines(_lines(connection))
+        else:
+            with closing(SqliteFile(draft).connect([Table(TABLE, COLUMNS)])) as copy, copy.writing():
+                copy.executemany(COPY, connection.execute(f"SELECT key, value, model, at FROM {TABLE} ORDER BY rowid"))
+        draft.replace(path)
+        return connection.execute(f"SELECT COUNT(*) FROM {TABLE}").fetchone()[0]
+
+    return await replies.run(write)
+
+
+def _lines(connection: Connection) -> Iterator[str]:
+    for key, model, at, value in connection.execute(f"SELECT key, model, at, value FROM {TABLE} ORDER BY key"):
+        yield json.dumps({"key": key, "model": model, "at": at, "reply": json.loads(value)}, ensure_ascii=False) + "\n"
+
+
+class NotReplies(ValueError):
+    """A file that is no export of a call cache; the message says where."""
+
+
+async def take_in(replies: KeyedStore, path: Path) -> int:
+    """Keep the replies of an exported `.jsonl`; how many it holds. A reply that is there already stays as it is.
+
+    Raises NotReplies, before anything is kept, or OSError.
+    """
+    with path.open(encoding="utf-8", errors="replace") as file:
+        rows = [_row(line, place=f"{path}, line {number}") for number, line in enumerate(file, start=1)]
+    for start in range(0, len(rows), AT_ONCE):
+        chunk = rows[start : start + AT_ONCE]
+        await asyncio.gather(*(replies.put(key, value, extra={"model": model, "at": at}) for key, value, model, at in chunk))
+    return len(rows)
+
+
+def _row(line: str, *, place: str) -> tuple[str, bytes, str | None, float | None]:
+    try:
+        found = EXPORTED.validate_json(line)
+        return found["key"], REPLY.dump_json(found["reply"], exclude=ABOUT_THE_CALL), found["model"], found["at"]
+    except ValidationError as error:
+        reason = error.errors()[0]
+        raise NotReplies(
+            f"{place} is no exported reply ({'.'.join(map(str, reason['loc'])) or 'the line'}: {reason['msg']}); "
+            "give a .jsonl file that amemgym cache export wrote."
+        ) from error
+
+
+async def prune(replies: KeyedStore, *, model: str | None, older_than_days: float | None) -> int:
+    """Take out the replies of a model, those older than so many days, or those that are both; their number.
+
+    A reply whose time nobody noted counts as old. Raises StoreError when another process keeps the file busy.
+    """
+    limit = None if older_than_days is None else time.time() - older_than_days * SECONDS_PER_DAY
+
+    def delete(connection: Connection) -> int:
+        query = f"DELETE FROM {TABLE} WHERE (? IS NULL OR COALESCE(model, ?) = ?) AND (? IS NULL OR at IS NULL OR at < ?)"
+        count = connection.execute(query, (model, UNKNOWN, model, limit, limit)).rowcount
+        if count:
+            connection.execute("VACUUM")
+        return count
+
+    return await replies.run(delete)

@@ -1,0 +1,160 @@
+"""The Hub's port over the huggingface_hub client. Import it through `open_hub`, which sets the environment first."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dataset_card.hub.port.port import (
+    MAIN,
+    Change,
+    CommitMessage,
+    HubDenied,
+    HubError,
+    HubMissing,
+    HubStale,
+    Refs,
+    RemoteFile,
+    RepoState,
+    Visibility,
+)
+from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, RepoFile, get_session, hf_hub_url
+from huggingface_hub.hf_api import CommitInfo, DatasetInfo
+from huggingface_hub.utils import build_hf_headers, hf_raise_for_status  # pyright: ignore[reportUnknownVariableType]
+
+from pipelines.resources.hub.client.retry import HubCalls, login_advice
+from pipelines.resources.hub.client.settings import HubSettings
+
+DATASET = "dataset"
+PULL_REQUEST = re.compile(r"refs/pr/(\d+)")
+
+
+class HubClient:
+    """One Hub. The token is the client's own affair (HF_TOKEN, or `hf auth login`) and never passes through here."""
+
+    def __init__(self, settings: HubSettings, *, endpoint: str) -> None:
+        self.endpoint = endpoint
+        self._calls = HubCalls(settings, endpoint=endpoint)
+        self._api = HfApi(endpoint=endpoint, library_name="amemgym-synth")
+
+    def look(self, repo: str, *, revision: str = MAIN) -> RepoState | None:
+        """The repository at a revision."""
+        try:
+            info = self._calls.ask(f"looking at {repo}", lambda: self._api.dataset_info(repo, revision=revision))
+        except HubMissing:
+            return None
+        return RepoState(info.sha or "", _visibility(info))
+
+    def check_access(self, repo: str, *, write: bool) -> None:
+        """Raise HubDenied unless allowed. Making a repository that exists says nothing about the right to write to it."""
+        try:
+            self._calls.ask(
+                f"access to {repo}",
+                lambda: self._api.auth_check(repo, repo_type=DATASET, write=write),
+            )
+        except HubMissing as error:
+            raise HubDenied(f"This token may not {'write to' if write else 'read'} {repo}; {login_advice()}.") from error
+
+    def refs(self, repo: str) -> Refs:
+        """Branches, tags and pull requests."""
+        found = self._calls.ask(
+            f"the branches of {repo}",
+            lambda: self._api.list_repo_refs(repo, repo_type=DATASET, include_pull_requests=True),
+        )
+        numbers = ((PULL_REQUEST.fullmatch(ref.ref), ref.target_commit) for ref in found.pull_requests or ())
+        return Refs(
+            frozenset(ref.name for ref in found.branches),
+            frozenset(ref.name for ref in found.tags),
+            {int(number[1]): commit for number, commit in numbers if number},
+        )
+
+    def files(self, repo: str, *, sha: str) -> dict[str, RemoteFile]:
+        """All files of a commit."""
+
+        def listed() -> list[RepoFile]:
+            tree = self._api.list_repo_tree(repo, recursive=True, revision=sha, repo_type=DATASET)
+            return [entry for entry in tree if isinstance(entry, RepoFile)]
+
+        entries = self._calls.ask(f"the files of {repo}", listed)
+        return {one.path: RemoteFile(one.path, one.size, one.lfs.sha256 if one.lfs else one.blob_id) for one in entries}
+
+    def read(self, repo: str, *, sha: str, path: str) -> bytes:
+        """A file's bytes, kept in no cache."""
+        url = hf_hub_url(repo, path, repo_type=DATASET, revision=sha, endpoint=self.endpoint)
+
+        def content() -> bytes:
+            response = get_session().get(url, headers=build_hf_headers())
+            hf_raise_for_status(response)
+            return response.content
+
+        return self._calls.ask(f"reading {path} of {repo}", content)
+
+    def download(self, repo: str, *, sha: str, patterns: Sequence[str], again: bool) -> Path:
+        """The client's snapshot of a commit; files in its cache are not fetched again unless asked for."""
+
+        # Its annotations are only partly known to type checkers.
+        client: Any = self._api
+        wanted = {"allow_patterns": list(patterns), "force_download": again}
+        snapshot = self._calls.ask(
+            f"downloading {repo}", lambda: client.snapshot_download(repo, repo_type=DATASET, revision=sha, **wanted)
+        )
+        return Path(snapshot)
+
+    def create(self, repo: str) -> None:
+        """A private repository. Never with exist_ok, which would hide that it is somebody else's."""
+        try:
+            self._calls.send(f"making {repo}", lambda: self._api.create_repo(repo, repo_type=DATASET, private=True))
+        except HubStale:
+            if self.look(repo) is None:
+                raise HubDenied(f"{repo} exists, but this token may not see it; {login_advice()}.") from None
+
+    def commit(self, repo: str, *, change: Change, message: CommitMessage, parent: str) -> str:
+        """One commit onto main."""
+        return self._commit(repo, change=change, message=message, parent=parent).oid
+
+    def propose(self, repo: str, *, change: Change, message: CommitMessage, parent: str) -> int:
+        """One commit as a pull request."""
+        number = self._commit(repo, change=change, message=message, parent=parent, as_pull_request=True).pr_num
+        if number is None:
+            raise HubError(f"The Hub made no pull request in {repo}; look there before running this again.")
+        return number
+
+    def _commit(
+        self, repo: str, *, change: Change, message: CommitMessage, parent: str, as_pull_request: bool = False
+    ) -> CommitInfo:
+        # upload_folder would split large releases into several commits, and would send a commit twice when a reply is lost.
+        adds = [CommitOperationAdd(file.path, file.content) for file in change.adds]
+        operations = [*adds, *(CommitOperationDelete(path, is_folder=False) for path in change.deletes)]
+        return self._calls.send(
+            f"the commit to {repo}",
+            lambda: self._api.create_commit(
+                repo,
+                operations,
+                commit_message=message.title,
+                commit_description=message.description,
+                repo_type=DATASET,
+                parent_commit=parent,
+                create_pr=as_pull_request,
+            ),
+        )
+
+    def tag(self, repo: str, *, tag: str, sha: str, message: str) -> None:
+        """A tag. Never with exist_ok, which says nothing when the tag is at another commit."""
+        self._calls.send(
+            f"the tag {tag} of {repo}",
+            lambda: self._api.create_tag(repo, tag=tag, tag_message=message, revision=sha, repo_type=DATASET),
+        )
+
+    def set_visibility(self, repo: str, *, visibility: Visibility) -> None:
+        """Who may read it. Gated: everybody who asks, at once."""
+        gated = "auto" if visibility == "gated" else False if visibility == "public" else None
+        self._calls.send(
+            f"the settings of {repo}",
+            lambda: self._api.update_repo_settings(repo, private=visibility == "private", gated=gated, repo_type=DATASET),
+        )
+
+
+def _visibility(info: DatasetInfo) -> Visibility:
+    if info.private:
+        return "private"
+    return "gated" if info.gated else "public"

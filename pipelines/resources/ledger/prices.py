@@ -1,0 +1,113 @@
+"""What a call costs: from the user's own list, else from a price library that comes with its data and asks no network."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, cast
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from assets.llm.ports import EndpointError
+from pipelines.embedded.bank import MODEL_FAMILY
+
+SHIPPED = Path(__file__).parent / "prices.yaml"
+VARIABLE = "AMEMGYM_PRICES"
+MILLION = 1_000_000
+
+# own: the price file. provider: the library, for the endpoint's provider. list: the library, for the model's maker,
+# where the endpoint is nobody it knows. embedded: free. unknown: no price, which is not a price of nothing.
+PriceSource = Literal["own", "provider", "list", "embedded", "unknown"]
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """What a call used; `cached` is the part of `input` that the provider had in its prefix cache."""
+
+    input: int
+    output: int
+    cached: int = 0
+
+
+@dataclass(frozen=True)
+class Price:
+    """US dollars, and who says so; None where nobody does."""
+
+    usd: float | None
+    source: PriceSource
+
+
+class OwnPrice(BaseModel):
+    """One line of the price file, in US dollars per million tokens. Without `cached_input`, such tokens cost as others."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cached_input: float | None = Field(default=None, ge=0)
+
+    def of(self, tokens: Tokens) -> float:
+        """What these tokens cost."""
+        cached = self.input if self.cached_input is None else self.cached_input
+        fresh = tokens.input - tokens.cached
+        return (fresh * self.input + tokens.cached * cached + tokens.output * self.output) / MILLION
+
+
+OWN_PRICES: TypeAdapter[dict[str, OwnPrice]] = TypeAdapter(dict[str, OwnPrice])
+
+
+class Prices:
+    """The prices at one endpoint. `base_url` None: at the makers of the models."""
+
+    def __init__(self, own: Mapping[str, OwnPrice], *, base_url: str | None = None) -> None:
+        self._own = dict(own)
+        self._base_url = base_url
+
+    def load(self) -> None:
+        """Load the library's list now, so that the first paid call does not hold up an event loop for it."""
+        _listed("", Tokens(0, 0), base_url=None)
+
+    def of(self, model: str, tokens: Tokens) -> Price:
+        """What a call of this model costs."""
+        own = self._own.get(model)
+        if own is not None:
+            return Price(own.of(tokens), "own")
+        if model.startswith(MODEL_FAMILY):
+            return Price(0.0, "embedded")
+        if self._base_url is not None:
+            usd = _listed(model, tokens, base_url=self._base_url)
+            if usd is not None:
+                return Price(usd, "provider")
+        usd = _listed(model, tokens, base_url=None)
+        return Price(usd, "unknown" if usd is None else "list")
+
+
+def read_prices(path: Path | None = None) -> dict[str, OwnPrice]:
+    """The price file: the one given, else the one in AMEMGYM_PRICES, else the shipped one. Raises EndpointError."""
+    path = path or Path(os.environ.get(VARIABLE) or SHIPPED)
+    try:
+        return OWN_PRICES.validate_python(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
+    except (OSError, UnicodeDecodeError) as error:
+        problem = f"cannot be read: {getattr(error, 'strerror', None) or error}; correct the path in {VARIABLE}"
+    except yaml.YAMLError as error:
+        problem = f"is not YAML: {' '.join(str(error).split())}"
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the file"
+        problem = f"cannot be used: {where}: {first['msg']}; a line reads 'model: {{input: 0.4, output: 1.6}}'"
+    raise EndpointError(f"The price file {path} {problem}.")
+
+
+def _listed(model: str, tokens: Tokens, *, base_url: str | None) -> float | None:
+    # Imported here because its data take 0.7 s to load, which runs on the embedded model need not wait for.
+    from genai_prices import Usage, calc_price
+
+    usage = Usage(input_tokens=tokens.input, output_tokens=tokens.output, cache_read_tokens=tokens.cached)
+    try:
+        found = calc_price(usage, model, provider_api_url=base_url)
+    except LookupError:
+        return None
+    # The library counts a price that it lacks as nothing.
+    listed = cast(tuple[object, object], (found.model_price.input_mtok, found.model_price.output_mtok))
+    return None if None in listed else float(found.total_price)

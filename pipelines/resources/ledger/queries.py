@@ -1,0 +1,104 @@
+"""What the ledger tells: sums by stage, model, prompt or variant, and all rows as Parquet."""
+
+import os
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipelines.resources.ledger.ledger.ledger import COLUMNS, TABLE, Ledger, LedgerRow
+from pipelines.resources.storage.database import Connection
+
+Grouping = Literal["variant", "stage", "model", "prompt"]
+ARROW_TYPES = {"TEXT": pa.string(), "INTEGER": pa.int64(), "REAL": pa.float64()}
+BOOLS = {field.name for field in fields(LedgerRow) if field.type is bool}
+SCHEMA = pa.schema([(name, pa.bool_() if name in BOOLS else ARROW_TYPES[kind]) for name, kind in COLUMNS.items()])
+ROWS_AT_ONCE = 50_000
+
+# Tokens and cost are those of paid calls; errors are calls that brought no reply.
+SUMS = """
+    COUNT(*) FILTER (WHERE outcome <> 'error'),
+    COUNT(*) FILTER (WHERE cache_hit = 1),
+    COUNT(*) FILTER (WHERE outcome = 'error'),
+    COALESCE(SUM(input_tokens) FILTER (WHERE cache_hit = 0), 0),
+    COALESCE(SUM(cached_input_tokens) FILTER (WHERE cache_hit = 0), 0),
+    COALESCE(SUM(output_tokens) FILTER (WHERE cache_hit = 0), 0),
+    COALESCE(SUM(cost_usd), 0.0),
+    COUNT(*) FILTER (WHERE cost_usd IS NULL),
+    AVG(seconds) FILTER (WHERE cache_hit = 0 AND outcome <> 'error')
+"""
+
+
+@dataclass(frozen=True)
+class Line:
+    """Sums of one group. Tokens and `cost_usd` are of paid calls, of which `unpriced` have no known price."""
+
+    name: str
+    calls: int
+    hits: int
+    errors: int
+    input_tokens: int
+    cached_input_tokens: int
+    output_tokens: int
+    cost_usd: float
+    unpriced: int
+    seconds_per_call: float
+
+    @property
+    def hit_rate(self) -> float:
+        """The share of calls that the call cache answered."""
+        return self.hits / self.calls if self.calls else 0.0
+
+    @property
+    def cost(self) -> str:
+        """The cost as told to a reader."""
+        paid = self.calls - self.hits
+        return dollars(self.cost_usd if self.unpriced < paid or not paid else None, unpriced=self.unpriced)
+
+
+def dollars(usd: float | None, *, unpriced: int = 0) -> str:
+    """An amount for a reader: "unknown" where nobody knows a price, and never a zero in its place."""
+    if usd is None:
+        return "unknown"
+    amount = f"${usd:,.2f}" if usd >= 1 or usd == 0 else f"${usd:.4f}"
+    return f"{amount} + unknown" if unpriced else amount
+
+
+async def summary(ledger: Ledger, *, by: Grouping, variant: str | None = None) -> list[Line]:
+    """One line per group, in order of first appearance; `variant` None: over all variants."""
+
+    def read(connection: Connection) -> list[Line]:
+        query = f"SELECT {by}, {SUMS} FROM {TABLE} WHERE ? IS NULL OR variant = ? GROUP BY {by} ORDER BY MIN(rowid)"
+        return [_line(row) for row in connection.execute(query, (variant, variant))]
+
+    return await ledger.calls.run(read)
+
+
+def _line(row: tuple[Any, ...]) -> Line:
+    name, calls, hits, errors, sent, cached, received, cost, unpriced, seconds = row
+    return Line(name, calls, hits, errors, int(sent), int(cached), int(received), cost, unpriced, seconds or 0.0)
+
+
+async def export(ledger: Ledger, path: Path) -> int:
+    """Write all rows in order as a Parquet file, which appears only when it is whole; their number. Raises OSError."""
+
+    def write(connection: Connection) -> int:
+        draft, count = path.with_name(f".{path.name}.{os.getpid()}"), 0
+        rows = connection.execute(f"SELECT {', '.join(COLUMNS)} FROM {TABLE} ORDER BY rowid")
+        with pq.ParquetWriter(draft, SCHEMA, compression="zstd") as writer:
+            while part := rows.fetchmany(ROWS_AT_ONCE):
+                writer.write_table(_table(part))  # pyright: ignore[reportUnknownMemberType]
+                count += len(part)
+        draft.replace(path)
+        return count
+
+    return await ledger.calls.run(write)
+
+
+def _table(rows: list[tuple[Any, ...]]) -> pa.Table:
+    columns = dict(zip(COLUMNS, zip(*rows, strict=True), strict=True))
+    for name in BOOLS:
+        columns[name] = tuple(bool(value) for value in columns[name])
+    return pa.table(columns, schema=SCHEMA)

@@ -1,0 +1,153 @@
+"""Which batch jobs are meant, sent and ended, and the replies they brought: written down before anything is done.
+
+A line is in one open job at most, whatever processes and runs there are, so that nobody sends it twice. A reply stays
+here until the call cache has it.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from assets.llm.ports import ModelReply
+from pipelines.home import Home
+from pipelines.resources.cache.reply_cache import REPLY, ReplyStore
+from pipelines.resources.storage.database import Connection, database_of
+from pipelines.resources.storage.key_value import KeyedStore
+
+TABLE, KEPT = "jobs", "kept"
+COLUMNS = {"ids": "TEXT", "place": "TEXT", "tried": "INTEGER", "batch_id": "TEXT", "ended": "INTEGER"}
+ADD = f"INSERT INTO {TABLE} (key, value, ids, place) VALUES (?, ?, ?, ?)"
+OPEN = f"SELECT key, ids FROM {TABLE} WHERE place = ? AND ended IS NULL"
+END = f"UPDATE {TABLE} SET ended = 1, value = ? WHERE key = ?"
+KEEP = f"INSERT INTO {KEPT} (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING"
+
+
+def batch_file(place: Home) -> Path:
+    """Where an installation writes its batch jobs down."""
+    return place.root / "batches.sqlite"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job as it is written down. `content` is the input file.
+
+    `tried` without a `batch_id`: it may have been sent by someone who did not live to note the provider's name of it.
+    """
+
+    key: str
+    content: bytes
+    tried: bool
+    batch_id: str | None
+    ended: bool
+
+
+@dataclass
+class Known:
+    """What is known of some lines: replies that came, and the open jobs that others are in, by job."""
+
+    replies: dict[str, ModelReply] = field(default_factory=dict[str, ModelReply])
+    jobs: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    fresh: list[str] = field(default_factory=list[str])
+
+
+class BatchBook:
+    """The jobs of one endpoint in the installation's database. Raises StoreError when it cannot be used."""
+
+    def __init__(self, path: Path, *, place: str) -> None:
+        self._place = place
+        self._store = KeyedStore(database_of(path), table=TABLE, columns=COLUMNS, beside=[KEPT])
+
+    async def known(self, ids: Iterable[str]) -> Known:
+        """What is known of these lines."""
+        return await self._store.run(partial(self._known, ids=list(ids)))
+
+    async def claim(self, lines: Mapping[str, str]) -> Known:
+        """Put the lines of which nothing is known into a job, written down when this returns; none is fresh any more."""
+        return await self._store.run(partial(self._claim, lines=dict(lines)))
+
+    async def job(self, key: str) -> Job:
+        """A job as it is now."""
+        row = await self._store.run(lambda connection: connection.execute(_SELECT, (key,)).fetchone())
+        content, tried, batch_id, ended = row
+        return Job(key, content, bool(tried), batch_id, bool(ended))
+
+    async def try_to_send(self, key: str) -> None:
+        """Note that the job is about to be sent."""
+        update = f"UPDATE {TABLE} SET tried = 1 WHERE key = ?"
+        await self._store.run(lambda connection: connection.execute(update, (key,)))
+
+    async def sent(self, key: str, batch_id: str) -> None:
+        """Note the provider's name of the job."""
+        update = f"UPDATE {TABLE} SET batch_id = ? WHERE key = ?"
+        await self._store.run(lambda connection: connection.execute(update, (batch_id, key)))
+
+    async def end(self, key: str, replies: Mapping[str, ModelReply]) -> None:
+        """Close the job and keep its replies, both or neither. Lines without a reply are free for another job."""
+        rows = [(custom_id, REPLY.dump_json(reply)) for custom_id, reply in replies.items()]
+        await self._store.run(partial(_end, key=key, rows=rows))
+
+    def locked(self) -> AbstractAsyncContextManager[object]:
+        """Only one process at a time may be inside; one that dies lets the next one in."""
+        return self._store.database.locked()
+
+    async def tidy(self, kept: ReplyStore) -> None:
+        """Forget the replies that the call cache has."""
+        ids = await self._store.run(_reply_ids)
+        done = [custom_id for custom_id in ids if await kept.get(custom_id) is not None]
+        await self._store.run(partial(_forget, ids=done))
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._store.close()
+
+    def _known(self, connection: Connection, *, ids: list[str]) -> Known:
+        known, jobs = Known(), dict[str, str]()
+        for key, joined in connection.execute(OPEN, (self._place,)):
+            jobs.update(dict.fromkeys(joined.split(), key))
+        for custom_id in ids:
+            row = connection.execute(f"SELECT value FROM {KEPT} WHERE key = ?", (custom_id,)).fetchone()
+            if row is not None:
+                known.replies[custom_id] = REPLY.validate_json(row[0])
+            elif custom_id in jobs:
+                known.jobs.setdefault(jobs[custom_id], []).append(custom_id)
+            else:
+                known.fresh.append(custom_id)
+        return known
+
+    def _claim(self, connection: Connection, *, lines: dict[str, str]) -> Known:
+        with connection.writing():
+            known = self._known(connection, ids=list(lines))
+            if known.fresh:
+                content = "".join(f"{lines[custom_id]}\n" for custom_id in sorted(known.fresh)).encode()
+                key = _key(connection, content=content)
+                connection.execute(ADD, (key, content, " ".join(known.fresh), self._place))
+                known.jobs[key], known.fresh = known.fresh, []
+        return known
+
+
+_SELECT = f"SELECT value, tried, batch_id, ended FROM {TABLE} WHERE key = ?"
+
+
+def _key(connection: Connection, *, content: bytes) -> str:
+    """The digest of the lines, and how many jobs with these lines there were: they may have to be sent again."""
+    digest = hashlib.sha256(content).hexdigest()[:40]
+    earlier = connection.execute(f"SELECT COUNT(*) FROM {TABLE} WHERE key LIKE ?", (f"{digest}-%",)).fetchone()
+    return f"{digest}-{earlier[0]}"
+
+
+def _end(connection: Connection, *, key: str, rows: list[tuple[str, bytes]]) -> None:
+    with connection.writing():
+        connection.executemany(KEEP, rows)
+        connection.execute(END, (b"", key))
+
+
+def _reply_ids(connection: Connection) -> list[str]:
+    return [row[0] for row in connection.execute(f"SELECT key FROM {KEPT}")]
+
+
+def _forget(connection: Connection, *, ids: list[str]) -> None:
+    with connection.writing():
+        connection.executemany(f"DELETE FROM {KEPT} WHERE key = ?", [(custom_id,) for custom_id in ids])

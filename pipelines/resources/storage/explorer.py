@@ -1,0 +1,70 @@
+"""DuckDB views over the latest snapshots: everything that has been made so far, open to SQL."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import duckdb
+
+from assets.llm.ports import SnapshotRef
+from pipelines.resources.storage.filesystem import Place
+from pipelines.resources.storage.snapshot_writer import FAILURES, load_ref
+
+
+def views(place: Place, *, connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Register a view for each stage that has rows, and `failures`; return their names.
+
+    A view unites all units, with the column `unit`, and the rows of replacement users that later stages carry. It reads
+    files on this machine, and so copies of what lies in an object store; DuckDB itself would need an extension for that.
+    """
+    selects: dict[str, list[str]] = {}
+    for home, ref in _latest(place):
+        for stage in dict.fromkeys(part.stage for part in ref.parts):
+            files = [place.local(part.path).resolve() for part in ref.parts if part.stage == stage]
+            selects.setdefault(stage, []).append(_select(ref, files, carried=stage != ref.stage))
+        selects.setdefault("failures", []).append(_select(ref, [place.local(f"{home}/{FAILURES}").resolve()], carried=False))
+    for name, parts in selects.items():
+        key = "unit, stage, position" if name == "failures" else "unit, position"
+        rows = " UNION ALL BY NAME ".join(parts)
+        connection.execute(
+            f'CREATE OR REPLACE VIEW "{name}" AS SELECT DISTINCT ON ({key}) * EXCLUDE (carried, record) FROM ({rows}) '
+            f"ORDER BY {key}, carried"
+        )
+    return sorted(selects)
+
+
+def write_explorer(place: Place, path: Path) -> list[str]:
+    """Write a DuckDB file that holds the views, and return their names; no file where there are none.
+
+    Views need absolute paths, so the file is a convenience for this machine and never part of a release.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.unlink(missing_ok=True)
+    with duckdb.connect(str(draft)) as connection:
+        names = views(place, connection=connection)
+    if names:
+        draft.replace(path)
+    else:
+        draft.unlink()
+    return names
+
+
+def _latest(place: Place) -> Iterator[tuple[str, SnapshotRef]]:
+    for pointer in place.names():
+        unit, _, name = pointer.rpartition("/")
+        if name == "LATEST":
+            home = f"{unit}/{place.read(pointer).decode().strip()[:16]}"
+            ref = load_ref(place, home)
+            if ref is not None:
+                yield home, ref
+
+
+def _select(ref: SnapshotRef, files: Iterable[Path], *, carried: bool) -> str:
+    paths = ", ".join(_literal(re.sub(r"([\[*?])", r"[\1]", str(file))) for file in files)
+    return f"SELECT {_literal(ref.unit)} AS unit, {carried} AS carried, * FROM read_parquet([{paths}])"
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

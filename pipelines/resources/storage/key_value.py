@@ -1,0 +1,147 @@
+"""Bytes by key in a database: safe under several processes and kills, and never in the way of the event loop.
+
+One thread per store owns the connection. Puts that wait at the same time are committed together, so that a hundred
+finished users cost one write to the disk. Nothing is bound to an event loop, so one store serves many of them.
+"""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from pipelines.resources.storage.database import Connection, Database, StoreError, Table
+from pipelines.resources.storage.sqlite import SqliteFile
+
+T = TypeVar("T")
+SqlValue = str | int | float | None
+RETURN_SECONDS = 60.0  # so long a database that was there may be away
+RETRY_SECONDS = 0.5
+
+
+@dataclass
+class _Batch:
+    rows: list[tuple[object, ...]] = field(default_factory=list[tuple[object, ...]])
+    waiting: "list[Future[None]]" = field(default_factory=list["Future[None]"])
+
+    def settle(self, commit: "Future[None]") -> None:
+        """Tell everyone who still waits how the commit ended."""
+        error = commit.exception()
+        for waiter in self.waiting:
+            if not waiter.set_running_or_notify_cancel():
+                continue
+            if error is None:
+                waiter.set_result(None)
+            else:
+                waiter.set_exception(error)
+
+
+class KeyedStore:
+    """A table of values by key; the first value of a key stays.
+
+    `place`: a SQLite file, or any database. `columns` adds columns: name to SQL type. `beside`: further tables of values
+    by key that jobs use in the same transactions.
+    """
+
+    def __init__(
+        self, place: Path | Database, *, table: str, columns: Mapping[str, str] | None = None, beside: Sequence[str] = ()
+    ) -> None:
+        self.database: Database = SqliteFile(place) if isinstance(place, Path) else place
+        self._table = Table(table, dict(columns or {}))
+        self._tables = (self._table, *map(Table, beside))
+        names = ("key", "value", *self._table.columns)
+        marks = ", ".join("?" for _ in names)
+        self._insert = f'INSERT INTO "{table}" ({", ".join(names)}) VALUES ({marks}) ON CONFLICT (key) DO NOTHING'
+        self._select = f'SELECT value FROM "{table}" WHERE key = ?'
+        self._lock = threading.Lock()
+        self._thread: ThreadPoolExecutor | None = None
+        self._batch: _Batch | None = None
+        self._own = threading.local()
+
+    async def get(self, key: str) -> bytes | None:
+        """The value of the key, if any process has put one."""
+        row = await self.run(lambda connection: connection.execute(self._select, (key,)).fetchone())
+        return None if row is None else row[0]
+
+    async def put(self, key: str, value: bytes, *, extra: Mapping[str, SqlValue] | None = None) -> None:
+        """Return when the row is on the disk. A cancelled put may still be stored."""
+        given, columns = extra or {}, self._table.columns
+        if given.keys() - columns.keys():
+            raise ValueError(f"Table {self._table.name} has no columns {sorted(given.keys() - columns.keys())}.")
+        waiter: Future[None] = Future()
+        with self._lock:
+            if self._batch is None:
+                self._batch = _Batch()
+                self._submit(partial(self._commit, self._batch)).add_done_callback(self._batch.settle)
+            self._batch.rows.append((key, value, *(given.get(name) for name in columns)))
+            self._batch.waiting.append(waiter)
+        await asyncio.wrap_future(waiter)
+
+    async def run(self, job: Callable[[Connection], T]) -> T:
+        """Call the job with the connection, in the store's thread; puts wait until it returns.
+
+        Where a connection can get lost, the job is called again with a new one, for a minute: it must bear that. Raises
+        StoreError.
+        """
+        with self._lock:
+            future = self._submit(lambda: self._with_connection(job))
+        return await asyncio.wrap_future(future)
+
+    def close(self) -> None:
+        """Finish what waits and let go of the database. The store opens again when it is next used."""
+        with self._lock:
+            thread, self._thread = self._thread, None
+            if thread is not None:
+                thread.submit(self._disconnect)
+        if thread is not None:
+            thread.shutdown(wait=True)
+
+    def _submit(self, job: Callable[[], T]) -> "Future[T]":
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"store-{self._table.name}")
+        return self._thread.submit(job)
+
+    def _commit(self, batch: _Batch) -> None:
+        with self._lock:
+            self._batch = None
+        self._with_connection(partial(self._write, batch))
+
+    def _write(self, batch: _Batch, connection: Connection) -> None:
+        with connection.writing():
+            connection.executemany(self._insert, batch.rows)
+
+    def _with_connection(self, job: Callable[[Connection], T]) -> T:
+        held: Connection | None = getattr(self._own, "connection", None)
+        give_up = time.monotonic() + RETURN_SECONDS
+        while True:
+            try:
+                return job(getattr(self._own, "connection", None) or self._connect())
+            except self.database.errors as error:
+                lost = self.database.lost(error)
+                if held is None or not lost or time.monotonic() > give_up:
+                    self._tell(error)
+                    raise
+            # A server that restarts refuses whoever comes back at once, and the replies that wait here have been paid for.
+            self._disconnect()
+            time.sleep(RETRY_SECONDS)
+
+    def _tell(self, error: Exception) -> None:
+        """Raise StoreError, unless the job was to blame."""
+        sentence = self.database.diagnose(error)
+        if sentence is not None:
+            self._disconnect()
+            raise StoreError(sentence) from error
+
+    def _connect(self) -> Connection:
+        connection = self._own.connection = self.database.connect(self._tables)
+        return connection
+
+    def _disconnect(self) -> None:
+        connection: Connection | None = getattr(self._own, "connection", None)
+        if connection is not None:
+            connection.close()
+            self._own.connection = None

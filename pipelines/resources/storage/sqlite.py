@@ -1,0 +1,117 @@
+"""Tables in one SQLite file: safe under several processes of one machine, and under kills."""
+
+import sqlite3
+import time
+from collections.abc import Generator, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import AsyncFileLock
+
+from pipelines.resources.storage.database import StoreError, Table
+
+BUSY_SECONDS = 60.0
+PRIMARY_CODE = 0xFF
+REMEDIES = {
+    sqlite3.SQLITE_CORRUPT: "is damaged; move it away, with its -wal and -shm neighbours, and what it held is made anew",
+    sqlite3.SQLITE_NOTADB: "is not a SQLite database; move it away, and what it should hold is made anew",
+    sqlite3.SQLITE_FULL: "cannot grow because the disk is full; make room and run again, what was stored is kept",
+    sqlite3.SQLITE_READONLY: "cannot be written; make the file and its folder writable, or choose another place",
+    sqlite3.SQLITE_PERM: "cannot be opened; make the file and its folder writable, or choose another place",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened; make the file and its folder writable, or choose another place",
+    sqlite3.SQLITE_IOERR: "cannot be read or written; check the disk, and keep the file on a local one",
+    sqlite3.SQLITE_PROTOCOL: "cannot be locked; keep the file on a local disk, not on a network drive",
+    sqlite3.SQLITE_BUSY: "is held by another process; end that process, or wait for it, and run again",
+}
+
+
+class SqliteConnection(sqlite3.Connection):
+    """The Connection port; what it adds to SQLite's own costs nothing."""
+
+    @contextmanager
+    def writing(self) -> Generator[None]:
+        """A transaction that has the file's write lock from its start."""
+        with self:
+            self.execute("BEGIN IMMEDIATE")
+            yield
+
+
+@dataclass(frozen=True)
+class SqliteFile:
+    """The Database port over a file, in WAL mode with full synchronization."""
+
+    path: Path
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    @property
+    def errors(self) -> tuple[type[Exception], ...]:
+        return (sqlite3.Error,)
+
+    @property
+    def exists(self) -> bool:
+        return self.path.exists()
+
+    def connect(self, tables: Sequence[Table]) -> SqliteConnection:
+        """Open the file, which is made with its folder if it is missing. Raises StoreError or sqlite3.Error."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{self.path} {REMEDIES[sqlite3.SQLITE_CANTOPEN]} ({error.strerror}).") from error
+        connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, factory=SqliteConnection)
+        try:
+            _use_wal(connection)
+            connection.execute("PRAGMA synchronous = FULL")
+            for table in tables:
+                _create(connection, table)
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+    def diagnose(self, error: Exception) -> str | None:
+        """SQLite's code as a sentence."""
+        code = getattr(error, "sqlite_errorcode", 0) & PRIMARY_CODE
+        return f"{self.path} {REMEDIES[code]} ({error})." if code in REMEDIES else None
+
+    def lost(self, error: Exception) -> bool:
+        """Never: a file does not hang up."""
+        return False
+
+    def locked(self) -> AbstractAsyncContextManager[object]:
+        """A lock file beside the file."""
+        # Never a lock that is only a file: a killed process would leave it behind, and everyone would wait for ever.
+        return AsyncFileLock(f"{self.path}.lock", fallback_to_soft=False)
+
+    def size(self) -> int:
+        """The file with its neighbours, in bytes."""
+        return sum(file.stat().st_size for file in self.path.parent.glob(f"{self.path.name}*"))
+
+
+def _create(connection: SqliteConnection, table: Table) -> None:
+    """Make the table, or add the columns that an older version of the file lacks."""
+    if _columns(connection, table).issuperset({"key", *table.columns}):
+        return
+    with connection.writing():
+        connection.execute(f'CREATE TABLE IF NOT EXISTS "{table.name}" (key TEXT PRIMARY KEY, value BLOB NOT NULL)')
+        for name in table.columns.keys() - _columns(connection, table):
+            connection.execute(f'ALTER TABLE "{table.name}" ADD COLUMN {name} {table.columns[name]}')
+
+
+def _columns(connection: SqliteConnection, table: Table) -> set[str]:
+    return {row[1] for row in connection.execute(f'PRAGMA table_info("{table.name}")')}
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Turn write-ahead logging on. SQLite does not wait by itself when two processes do so at once."""
+    give_up = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & PRIMARY_CODE != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
+                raise
+            time.sleep(0.05)
