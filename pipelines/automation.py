@@ -4,8 +4,8 @@ import logging
 import os
 
 import dagster as dg
-from assets.recipe.asset.partitions import SHARDED, UNITS
 
+from assets.recipe.partitions import SHARDED, UNITS
 from pipelines.jobs import FREEZE, RELEASE, REPORT, WHOLE
 
 PARTITION = "dagster/partition"

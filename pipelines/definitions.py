@@ -1,12 +1,6 @@
 """The one assembly point: reading it tells everything that Dagster knows of this project."""
 
 import dagster as dg
-from assets.recipe.asset.asset import recipe
-from dataset_card.hub.port.asset import hub_release
-from dataset_card.release.asset.asset import release_folder
-from dataset_card.release.asset.checks import RELEASE_CHECKS
-from validation.amemgym.report.build.asset import quality_report
-from validation.amemgym.report.build.checks import quality_report_checks
 
 from assets.amemgym.answers.stage import answers
 from assets.amemgym.audits.stage import audits
@@ -19,16 +13,22 @@ from assets.amemgym.session_queries.stage import session_queries
 from assets.amemgym.state_schema import state_schema
 from assets.amemgym.state_trajectory.stage import state_trajectory
 from assets.amemgym.user_profiles import user_profiles
+from assets.recipe.asset import recipe
+from dataset_card.hub.asset import hub_release
+from dataset_card.release.asset import release_folder
+from dataset_card.release.checks import RELEASE_CHECKS
 from pipelines.automation import SCHEDULES, SENSORS
 from pipelines.evaluation_assets import answers_scored, evaluation
 from pipelines.home import home
 from pipelines.jobs import JOBS
 from pipelines.resources.dagster_resources import ReleaseShelf, ReportFolder, WorkshopResource
-from pipelines.resources.hub.client.resource import PublisherResource
+from pipelines.resources.hub.resource import PublisherResource
 from pipelines.resources.storage.io_manager import RecordValues
 from validation.checks import stage_checks
 from validation.expectations.checks import column_checks
 from validation.recipe_checks import RECIPE_CHECKS
+from validation.report.asset import quality_report
+from validation.report.checks import quality_report_checks
 
 defs = dg.Definitions(
     assets=[

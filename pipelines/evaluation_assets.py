@@ -4,17 +4,17 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Optional
 
 import dagster as dg
-from assets.recipe.asset.partitions import VARIANT_PARTITIONS
-from assets.recipe.asset.pools import MODEL_POOL
-from dataset_card.release.asset.checks import last_materialized
-from dataset_card.release.asset.digests import canonical_digest
 from pydantic import Field
 
 from assets.engine.cancellation import stopping_with_the_run
 from assets.engine.progress import Steps, heartbeat
 from assets.engine.stage_asset import disk_problem
 from assets.llm.ports import EndpointError
+from assets.recipe.partitions import VARIANT_PARTITIONS
+from assets.recipe.pools import MODEL_POOL
 from assets.reporting.asset_description import OWNERS, column_schema, definition, group
+from dataset_card.release.checks import last_materialized
+from dataset_card.release.digests import canonical_digest
 from pipelines.home import home
 from prompts.catalogue import prompt_names
 
@@ -121,8 +121,8 @@ def _result(runs: "Sequence[FinishedRun]") -> dg.MaterializeResult[Any]:
     from pipelines.evaluation.command import runs_folder
     from pipelines.evaluation.folder import PAGE
     from pipelines.evaluation.records import Answer
-    from pipelines.evaluation.report.markdown.labels import labels
-    from pipelines.evaluation.report.markdown.markdown import leaderboard, period_table
+    from pipelines.evaluation.report.labels import labels
+    from pipelines.evaluation.report.markdown import leaderboard, period_table
     from pipelines.experiments.compare import compared
     from pipelines.experiments.leaderboard import write_board
 

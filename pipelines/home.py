@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dataset_card.release.asset.store import Shelf
-
+    from dataset_card.release.store import Shelf
     from pipelines.resources.storage.filesystem import Place
 
 

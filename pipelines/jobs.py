@@ -3,7 +3,8 @@
 from typing import Any
 
 import dagster as dg
-from assets.recipe.asset.partitions import SHARDED, UNIT_PARTITIONS, VARIANT_PARTITIONS
+
+from assets.recipe.partitions import SHARDED, UNIT_PARTITIONS, VARIANT_PARTITIONS
 
 SAMPLING = ("recipe",)
 GENERATION = (

@@ -58,9 +58,9 @@ def _paths() -> dict[str, Path]:
 def catalogue_page() -> str:
     """The Markdown page that lists every prompt with its contract."""
     rows = [
-        f"| [`{prompt.name}`]({prompt_path(prompt.name).relative_to(FOLDER)}) | {prompt.purpose} | {prompt.role}, {prompt.warmth} "
-        f"| {', '.join(f'`{name}`' for name in sorted(prompt.variables))} | {prompt.version} | {prompt.paper} |"
-        for prompt in map(load_prompt, prompt_names())
+        f"| [`{name}`]({prompt_path(name).relative_to(FOLDER)}) | {prompt.purpose} | {prompt.role}, {prompt.warmth} "
+        f"| {', '.join(f'`{variable}`' for variable in sorted(prompt.variables))} | {prompt.version} | {prompt.paper} |"
+        for name, prompt in ((name, load_prompt(name)) for name in prompt_names())
     ]
     head = [
         "# Prompts",

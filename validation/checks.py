@@ -4,8 +4,6 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, cast
 
 import dagster as dg
-from assets.recipe.asset.partitions import UNIT_PARTITIONS, by_variant, variant_of
-from assets.recipe.asset.recipe import Recipe
 
 from assets.amemgym.pipeline import STAGES
 from assets.engine.gc_control import collector_at_rest
@@ -13,6 +11,8 @@ from assets.engine.run_context import Workshop
 from assets.engine.snapshot_rows import portions, rows_of
 from assets.engine.stage import Stage
 from assets.llm.ports import SnapshotRef
+from assets.recipe.partitions import UNIT_PARTITIONS, by_variant, variant_of
+from assets.recipe.recipe import Recipe
 from assets.records.base import StageName, UserRecord
 from assets.reporting.markdown import Row, markdown_table
 from validation.amemgym.rules import RULES

@@ -1,11 +1,11 @@
 """Checks of a resolved recipe: what it was resolved with is still there, and it can be followed."""
 
 import dagster as dg
-from assets.recipe.asset.loading import RecipeError
-from assets.recipe.asset.partitions import VARIANT_PARTITIONS
-from assets.recipe.asset.recipe import Recipe
 
 from assets.amemgym.personas.sampling import pool_digest, pool_files
+from assets.recipe.loading import RecipeError
+from assets.recipe.partitions import VARIANT_PARTITIONS
+from assets.recipe.recipe import Recipe
 
 
 @dg.asset_check(

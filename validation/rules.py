@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from assets.recipe.asset.recipe import Recipe
 from pydantic import ValidationError
 
+from assets.recipe.recipe import Recipe
 from assets.records.base import Record, StageName, UserRecord
 
 Beside = Mapping[StageName, Mapping[str, UserRecord]]

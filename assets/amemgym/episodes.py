@@ -19,7 +19,7 @@ from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import Stage
 from assets.engine.stage_asset import stage_asset
 from assets.llm.ports import LanguageModel
-from assets.recipe.asset.recipe import Recipe
+from assets.recipe.recipe import Recipe
 from assets.records.failure import UserFailed
 from assets.reporting.asset_description import Face
 from assets.reporting.markdown import Row

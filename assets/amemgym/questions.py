@@ -12,7 +12,7 @@ from assets.engine.stage_asset import stage_asset
 from assets.llm.ports import LanguageModel
 from assets.llm.reply_schema import NAME, TEXT, Shape, keyed, many
 from assets.llm.structured_output import Ask, ask
-from assets.recipe.asset.recipe import Recipe
+from assets.recipe.recipe import Recipe
 from assets.reporting.asset_description import Face
 from assets.reporting.markdown import Row
 from prompts.catalogue import load_prompt

@@ -16,7 +16,7 @@ from assets.llm.ports import LanguageModel
 from assets.llm.reply_schema import NAME, Shape, keyed, many
 from assets.llm.structured_output import Ask, ask
 from assets.llm.text_matching import folded
-from assets.recipe.asset.recipe import Recipe
+from assets.recipe.recipe import Recipe
 from assets.records.base import duplicates
 from assets.reporting.asset_description import Face
 from assets.reporting.markdown import Row

@@ -16,7 +16,7 @@ from assets.amemgym.records.rows import (
     TableName,
     UserRow,
 )
-from assets.recipe.asset.public_names import shared_model
+from assets.recipe.public_names import shared_model
 from assets.records.base import Record
 from assets.records.columnar import Columns, columns_of
 from assets.records.failure import Failure

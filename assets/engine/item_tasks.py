@@ -13,7 +13,7 @@ from assets.engine.serialized_record import Kept, kept
 from assets.engine.stage import Stage
 from assets.llm.ports import CallLabels, EndpointError
 from assets.llm.usage_meter import Meter, MeteredModel
-from assets.recipe.asset.recipe import Recipe
+from assets.recipe.recipe import Recipe
 from assets.records.base import StageName, UserRecord
 from assets.records.failure import Failure, UserFailed
 from assets.records.usage import Usage

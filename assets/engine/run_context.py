@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from assets.engine.prefetch_tasks import Flights
 from assets.engine.stage import Stage
 from assets.llm.ports import Embedder, LanguageModel, SnapshotStore, StageProgress, WorkStore
-from assets.recipe.asset.recipe import Recipe
+from assets.recipe.recipe import Recipe
 from assets.records.base import UserRecord
 
 

@@ -14,10 +14,10 @@ from assets.engine.stage import Stage
 from assets.engine.stage_runner import Line, StageResult
 from assets.llm.ports import BudgetReached, EndpointError, SnapshotRef, StageProgress
 from assets.llm.usage_meter import Meter
-from assets.recipe.asset.loading import RecipeError, units
-from assets.recipe.asset.partitions import UNIT_PARTITIONS, by_variant, unit_of
-from assets.recipe.asset.pools import MODEL_POOL
-from assets.recipe.asset.recipe import Recipe
+from assets.recipe.loading import RecipeError, units
+from assets.recipe.partitions import UNIT_PARTITIONS, by_variant, unit_of
+from assets.recipe.pools import MODEL_POOL
+from assets.recipe.recipe import Recipe
 from assets.records.base import StageName, UserRecord
 from assets.reporting.asset_description import OWNERS, POSITION, Face, column_schema, definition, group
 from assets.reporting.materialization import first_records, stage_metadata

@@ -21,8 +21,8 @@ from assets.engine.snapshot_rows import kept_of
 from assets.engine.stage import Stage
 from assets.llm.ports import EndpointError, SnapshotRef, SnapshotWriter, StageProgress
 from assets.llm.usage_meter import Meter
-from assets.recipe.asset.loading import Unit
-from assets.recipe.asset.recipe import Recipe
+from assets.recipe.loading import Unit
+from assets.recipe.recipe import Recipe
 from assets.records.base import StageName, UserRecord
 from assets.records.failure import Failure
 

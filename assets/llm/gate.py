@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from assets.engine.item_tasks import together
-from assets.recipe.asset.gate_policy import GatePolicy
-from assets.recipe.asset.recipe import Recipe
+from assets.recipe.gate_policy import GatePolicy
+from assets.recipe.recipe import Recipe
 from assets.records.failure import UserFailed
 from assets.records.gate import GateName, GateRecord
 

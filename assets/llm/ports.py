@@ -7,7 +7,7 @@ from typing import Literal, Protocol, TypeVar
 from pydantic import Field
 
 from assets.engine.serialized_record import Kept
-from assets.recipe.asset.model_policy import Transport
+from assets.recipe.model_policy import Transport
 from assets.records.base import Record, StageName, UserRecord
 from assets.records.failure import Failure
 from assets.records.usage import Usage

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from assets.llm.ports import CallLabels, LanguageModel, ModelReply, ModelRequest
 from assets.llm.reply_schema import Shape, shape_of
 from assets.llm.usage_meter import MeteredModel
-from assets.recipe.asset.recipe import Recipe
+from assets.recipe.recipe import Recipe
 from assets.records.failure import FailureReason, UserFailed
 from assets.records.usage import Usage
 from prompts.template import Message, RenderedPrompt

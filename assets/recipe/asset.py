@@ -7,12 +7,12 @@ import dagster as dg
 
 from assets.amemgym.personas.sampling import pool_digest, pool_files, sample_personas
 from assets.engine.run_context import Workshop
-from assets.recipe.asset.config_schema import launchpad_fields
-from assets.recipe.asset.loading import RecipeError, load_recipe, units, variants
-from assets.recipe.asset.model_policy import JudgeSpec, Models
-from assets.recipe.asset.partitions import UNITS, VARIANT_PARTITIONS
-from assets.recipe.asset.recipe import Recipe
-from assets.recipe.asset.regeneration import EVERYONE
+from assets.recipe.config_schema import launchpad_fields
+from assets.recipe.loading import RecipeError, load_recipe, units, variants
+from assets.recipe.model_policy import JudgeSpec, Models
+from assets.recipe.partitions import UNITS, VARIANT_PARTITIONS
+from assets.recipe.recipe import Recipe
+from assets.recipe.regeneration import EVERYONE
 from assets.records.base import Record
 from assets.reporting.asset_description import OWNERS, definition, group
 from assets.reporting.markdown import markdown_table

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import dagster as dg
 
-from assets.recipe.asset.recipe import Recipe
+from assets.recipe.recipe import Recipe
 
 Node = dict[str, Any]
 # The file's name, and what resolving the recipe fills in.

@@ -10,7 +10,7 @@ from typing import Any, cast
 import yaml
 from pydantic import ValidationError
 
-from assets.recipe.asset.recipe import Recipe
+from assets.recipe.recipe import Recipe
 
 RECIPES = Path(os.environ.get("AMEMGYM_RECIPES") or Path(__file__).parents[2] / "pipelines" / "recipes")
 

@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from assets.recipe.asset.loading import Unit, load_recipe, units, variants
+from assets.recipe.loading import Unit, load_recipe, units, variants
 
 
 def _units_by_variant() -> dict[str, list[str]]:

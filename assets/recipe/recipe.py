@@ -6,11 +6,11 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from assets.recipe.asset.audit_policy import AuditPolicy
-from assets.recipe.asset.gate_policy import GatePolicy
-from assets.recipe.asset.model_policy import ROLES, Models
-from assets.recipe.asset.regeneration import Again, times_again
-from assets.recipe.asset.report_policy import DiversityPolicy, WallPolicy
+from assets.recipe.audit_policy import AuditPolicy
+from assets.recipe.gate_policy import GatePolicy
+from assets.recipe.model_policy import ROLES, Models
+from assets.recipe.regeneration import Again, times_again
+from assets.recipe.report_policy import DiversityPolicy, WallPolicy
 from assets.records.base import Name, Record, StageName, unit
 
 LANGUAGES = {"en": "English", "zh": "Simplified Chinese"}

@@ -15,8 +15,8 @@ from typing import Any, cast
 import pyarrow.parquet as pq
 from pyarrow import ArrowException
 
-from dataset_card.hub.port.repo_card import CardError, split_card
-from dataset_card.release.asset.manifest import CARD, Manifest, ManifestFile
+from dataset_card.hub.repo_card import CardError, split_card
+from dataset_card.release.manifest import CARD, Manifest, ManifestFile
 
 
 def configuration_problems(folder: Path, *, manifest: Manifest) -> Iterator[str]:

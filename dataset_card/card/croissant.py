@@ -12,14 +12,14 @@ from os.path import relpath
 from typing import Any
 
 import pyarrow as pa
-from assets.recipe.asset.recipe import Recipe
 
 from assets.amemgym.records.rows import TABLES, TableName
+from assets.recipe.recipe import Recipe
 from assets.records.columnar import arrow_schema
-from dataset_card.card.render import statements
-from dataset_card.card.render.header import table_path, title
-from dataset_card.card.render.recipe import model_names, pool_terms, shared_recipe
-from dataset_card.release.asset.manifest import ManifestFile
+from dataset_card.card import statements
+from dataset_card.card.header import table_path, title
+from dataset_card.card.recipe import model_names, pool_terms, shared_recipe
+from dataset_card.release.manifest import ManifestFile
 
 STANDARDS = ("http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0")
 FORMATS = {".parquet": "application/x-parquet", ".json": "application/json"}

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from assets.recipe.asset.recipe import Recipe
-
 from assets.amemgym.records.rows import TableName
-from dataset_card.card.render.statements import LICENSE_ID, TAGS
+from assets.recipe.recipe import Recipe
+from dataset_card.card.statements import LICENSE_ID, TAGS
 from validation.amemgym.report.contents import Facts
 
 SPLIT = "test"

@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from validation.amemgym.report.build.figures import BRIGHT, DARK
-
-from dataset_card.card.render.statistics import Histogram, Statistics
+from dataset_card.card.statistics import Histogram, Statistics
+from validation.report.figures import BRIGHT, DARK
 
 # matplotlib's axes, whose annotations are only partly known to type checkers.
 Axes = Any

@@ -11,10 +11,10 @@ from importlib import import_module
 from typing import Any
 
 from assets.records.report import QualityReport
-from dataset_card.card.render import panels
-from dataset_card.card.render.statistics import Statistics
-from dataset_card.release.asset.digests import canonical_digest
-from validation.amemgym.report.build import figures as report_figures
+from dataset_card.card import panels
+from dataset_card.card.statistics import Statistics
+from dataset_card.release.digests import canonical_digest
+from validation.report import figures as report_figures
 
 FIGURES = "figures"
 DOTS_PER_INCH = 120

@@ -2,9 +2,9 @@
 
 from typing import Any, cast
 
-from assets.recipe.asset.model_policy import Models, ModelSpec
-from assets.recipe.asset.public_names import file_name, shared_model
-from assets.recipe.asset.recipe import Budget, PoolSpec, Recipe
+from assets.recipe.model_policy import Models, ModelSpec
+from assets.recipe.public_names import file_name, shared_model
+from assets.recipe.recipe import Budget, PoolSpec, Recipe
 
 EMBEDDED_FAMILY = "amemgym-embedded"
 

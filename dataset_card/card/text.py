@@ -1,6 +1,6 @@
 """What the card says of one number or text at a time."""
 
-from dataset_card.release.asset.manifest import Usage
+from dataset_card.release.manifest import Usage
 
 
 def cell(value: object) -> str:

@@ -7,7 +7,7 @@ same when they differ in nothing but this section.
 import re
 from collections.abc import Iterator, Sequence
 
-from dataset_card.diff.compare.records import Drift, ReleaseDiff
+from dataset_card.diff.records import Drift, ReleaseDiff
 
 HEADING = "## Changes since "
 SECTION = re.compile(rf"^{HEADING}.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, cast
 import yaml
 
 from assets.amemgym.records.rows import KEYS
-from dataset_card.diff.compare.card_section import without_changes
-from dataset_card.diff.compare.metrics import drifts, report_figures, statistics
-from dataset_card.diff.compare.records import Compared, Drift, Reason, ReleaseDiff, Setting, TableChange
-from dataset_card.diff.compare.tables import TablePair, compare_table
-from dataset_card.errata.apply.annotations import told_errata
-from dataset_card.release.asset.manifest import CARD, ManifestBody, read_manifest
+from dataset_card.diff.card_section import without_changes
+from dataset_card.diff.metrics import drifts, report_figures, statistics
+from dataset_card.diff.records import Compared, Drift, Reason, ReleaseDiff, Setting, TableChange
+from dataset_card.diff.tables import TablePair, compare_table
+from dataset_card.errata.annotations import told_errata
+from dataset_card.release.manifest import CARD, ManifestBody, read_manifest
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -6,7 +6,7 @@ from pathlib import Path
 from string import Formatter
 from typing import TYPE_CHECKING, Any, cast
 
-from dataset_card.diff.compare.records import Drift
+from dataset_card.diff.records import Drift
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -7,8 +7,8 @@ from typing import Literal
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from dataset_card.diff.compare.card_section import figure_text
-from dataset_card.diff.compare.records import ReleaseDiff
+from dataset_card.diff.card_section import figure_text
+from dataset_card.diff.records import ReleaseDiff
 
 Mark = Literal["same", "gone", "new"]
 USERS_SHOWN = 50

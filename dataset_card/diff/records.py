@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from assets.records.base import Record
-from dataset_card.release.asset.versions import LEVELS, Level
+from dataset_card.release.versions import LEVELS, Level
 
 ChangeKind = Literal["label", "words"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from assets.amemgym.records.rows import KEYS, TableName
-from dataset_card.diff.compare.records import CellChange, ChangeKind, Reason, RowChange, TableChange
+from dataset_card.diff.records import CellChange, ChangeKind, Reason, RowChange, TableChange
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -7,7 +7,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from assets.records.annotation import StudyResult
 from assets.records.erratum import SettledErratum
-from dataset_card.errata.apply.apply import ErrataError
+from dataset_card.errata.apply import ErrataError
 
 STUDIES = "studies.json"
 SETTLED = "errata.json"

@@ -11,7 +11,7 @@ from assets.amemgym.records.episode import Episode, EpisodeQuestion
 from assets.amemgym.records.schema import StateSchema
 from assets.amemgym.records.session import Session
 from assets.records.erratum import Erratum, SettledErratum
-from dataset_card.errata.apply.exclude import without_question
+from dataset_card.errata.exclude import without_question
 
 ERRATA = "errata.yaml"
 LISTED: TypeAdapter[tuple[Erratum, ...]] = TypeAdapter(tuple[Erratum, ...])

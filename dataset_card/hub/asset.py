@@ -5,17 +5,17 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-from assets.recipe.asset.partitions import VARIANT_PARTITIONS
 
 from assets.amemgym.records.episode import Episode
 from assets.engine.progress import Steps, heartbeat
 from assets.engine.stage_asset import disk_problem
+from assets.recipe.partitions import VARIANT_PARTITIONS
 from assets.reporting.asset_description import OWNERS, definition, group
-from dataset_card.hub.port.plan import Order
-from dataset_card.hub.port.port import HubError, Visibility
-from dataset_card.hub.port.publish import Published, Publisher
-from dataset_card.release.asset.errors import ReleaseError
-from dataset_card.release.asset.store import Shelf, find_release
+from dataset_card.hub.plan import Order
+from dataset_card.hub.port import HubError, Visibility
+from dataset_card.hub.publish import Published, Publisher
+from dataset_card.release.errors import ReleaseError
+from dataset_card.release.store import Shelf, find_release
 
 NEWEST = "newest"
 

@@ -5,10 +5,10 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from dataset_card.hub.port.layout import Summary, folders, release_paths
-from dataset_card.hub.port.port import Hub
-from dataset_card.release.asset.manifest import ManifestError, read_manifest
-from dataset_card.release.asset.verify import verify_release
+from dataset_card.hub.layout import Summary, folders, release_paths
+from dataset_card.hub.port import Hub
+from dataset_card.release.manifest import ManifestError, read_manifest
+from dataset_card.release.verify import verify_release
 
 
 @dataclass(frozen=True)

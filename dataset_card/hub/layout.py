@@ -10,8 +10,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from dataset_card.hub.port.port import Change, LocalFile, RemoteFile
-from dataset_card.release.asset.manifest import CARD, MANIFEST, VERSION_PATTERN
+from dataset_card.hub.port import Change, LocalFile, RemoteFile
+from dataset_card.release.manifest import CARD, MANIFEST, VERSION_PATTERN
 
 LICENSE = "LICENSE"
 TABLES = "tables"

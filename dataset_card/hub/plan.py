@@ -6,12 +6,12 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from dataset_card.hub.port.layout import LICENSE, Summary, change_of, folders, release_files, variants_in
-from dataset_card.hub.port.port import Change, Hub, HubError, HubMissing, LocalFile, Refs, RemoteFile, RepoState, Visibility
-from dataset_card.hub.port.preflight import checked_release, checked_repo
-from dataset_card.hub.port.repo_card import VariantCard, repository_card, split_card
-from dataset_card.hub.port.version_check import Candidate, PublishRefused, check_rule, newest_tag
-from dataset_card.release.asset.manifest import CARD, MANIFEST
+from dataset_card.hub.layout import LICENSE, Summary, change_of, folders, release_files, variants_in
+from dataset_card.hub.port import Change, Hub, HubError, HubMissing, LocalFile, Refs, RemoteFile, RepoState, Visibility
+from dataset_card.hub.preflight import checked_release, checked_repo
+from dataset_card.hub.repo_card import VariantCard, repository_card, split_card
+from dataset_card.hub.version_check import Candidate, PublishRefused, check_rule, newest_tag
+from dataset_card.release.manifest import CARD, MANIFEST
 
 
 class TagConflict(HubError):

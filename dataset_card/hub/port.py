@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, Protocol
 
-from dataset_card.release.asset.digests import file_digest
+from dataset_card.release.digests import file_digest
 
 MAIN = "main"
 CHUNK = 1 << 20

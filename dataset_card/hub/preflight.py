@@ -4,11 +4,11 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
-from dataset_card.card.render.configurations import configuration_problems
-from dataset_card.hub.port.layout import RESERVED, repository_path
-from dataset_card.hub.port.port import HubError
-from dataset_card.release.asset.manifest import Manifest, ManifestError, read_manifest
-from dataset_card.release.asset.verify import verify_release
+from dataset_card.card.configurations import configuration_problems
+from dataset_card.hub.layout import RESERVED, repository_path
+from dataset_card.hub.port import HubError
+from dataset_card.release.manifest import Manifest, ManifestError, read_manifest
+from dataset_card.release.verify import verify_release
 
 REPO = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 # What git forbids in the name of a tag, of all that a variant's name may hold.

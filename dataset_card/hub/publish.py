@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dataset_card.hub.port.plan import Order, Plan, Planner, TagConflict, differs, restricts
-from dataset_card.hub.port.port import Change, CommitMessage, Hub, HubError, HubMissing, HubStale, HubUncertain
-from dataset_card.hub.port.tag_registry import ReleaseRecord, ReleaseRecords
+from dataset_card.hub.plan import Order, Plan, Planner, TagConflict, differs, restricts
+from dataset_card.hub.port import Change, CommitMessage, Hub, HubError, HubMissing, HubStale, HubUncertain
+from dataset_card.hub.tag_registry import ReleaseRecord, ReleaseRecords
 
 ROUNDS = 8
 FIRST_PAUSE = 0.5

@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dataset_card.hub.port.download import Place, fetch_release
-from dataset_card.hub.port.layout import Summary, variant_of_tag, variants_in
-from dataset_card.hub.port.port import Hub, HubError, HubMissing, HubUnreachable, LocalFile
-from dataset_card.hub.port.preflight import checked_repo
-from dataset_card.hub.port.tag_registry import ReleaseRecord, ReleaseRecords, missing_tag, moved_tag
-from dataset_card.release.asset.manifest import MANIFEST, Manifest, read_manifest
-from dataset_card.release.asset.verify import verify_release
-from dataset_card.release.asset.versions import VARIANT
+from dataset_card.hub.download import Place, fetch_release
+from dataset_card.hub.layout import Summary, variant_of_tag, variants_in
+from dataset_card.hub.port import Hub, HubError, HubMissing, HubUnreachable, LocalFile
+from dataset_card.hub.preflight import checked_repo
+from dataset_card.hub.tag_registry import ReleaseRecord, ReleaseRecords, missing_tag, moved_tag
+from dataset_card.release.manifest import MANIFEST, Manifest, read_manifest
+from dataset_card.release.verify import verify_release
+from dataset_card.release.versions import VARIANT
 
 # Beside the variants; no variant begins with a dot.
 FILES = ".files"

@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import yaml
 
-from dataset_card.hub.port.layout import Summary, release_paths
-from dataset_card.hub.port.port import HubError
-from dataset_card.release.asset.manifest import CARD
+from dataset_card.hub.layout import Summary, release_paths
+from dataset_card.hub.port import HubError
+from dataset_card.release.manifest import CARD
 
 HEADER = re.compile(r"\A---\n(.*?\n)---\n(.*)\Z", re.DOTALL)
 FIRST_SECTION = re.compile(r"^## ", re.MULTILINE)

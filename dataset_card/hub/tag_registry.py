@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from dataset_card.hub.port.port import HubError
+from dataset_card.hub.port import HubError
 
 
 class ReleaseRecord(BaseModel):

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dataset_card.card.render.configurations import configurations_of, matches
-from dataset_card.hub.port.download import Place, fetch_release
-from dataset_card.hub.port.layout import variant_of_tag, variants_in
-from dataset_card.hub.port.port import Hub, RemoteFile
-from dataset_card.hub.port.repo_card import CardError, split_card
-from dataset_card.hub.port.tag_registry import ReleaseRecord, missing_tag, moved_tag
-from dataset_card.release.asset.manifest import CARD, read_manifest
-from dataset_card.release.asset.verify import examine_release
+from dataset_card.card.configurations import configurations_of, matches
+from dataset_card.hub.download import Place, fetch_release
+from dataset_card.hub.layout import variant_of_tag, variants_in
+from dataset_card.hub.port import Hub, RemoteFile
+from dataset_card.hub.repo_card import CardError, split_card
+from dataset_card.hub.tag_registry import ReleaseRecord, missing_tag, moved_tag
+from dataset_card.release.manifest import CARD, read_manifest
+from dataset_card.release.verify import examine_release
 
 
 @dataclass(frozen=True)

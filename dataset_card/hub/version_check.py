@@ -5,12 +5,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from dataset_card.diff.compare.card_section import too_low
-from dataset_card.diff.compare.compare import compare, read_side
-from dataset_card.hub.port.download import Place, fetch_release
-from dataset_card.hub.port.layout import Summary, variant_of_tag
-from dataset_card.hub.port.port import Hub, HubError, HubMissing
-from dataset_card.release.asset.versions import is_version, numbers, smallest_after
+from dataset_card.diff.card_section import too_low
+from dataset_card.diff.compare import compare, read_side
+from dataset_card.hub.download import Place, fetch_release
+from dataset_card.hub.layout import Summary, variant_of_tag
+from dataset_card.hub.port import Hub, HubError, HubMissing
+from dataset_card.release.versions import is_version, numbers, smallest_after
 
 
 class PublishRefused(HubError):

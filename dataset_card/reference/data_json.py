@@ -11,8 +11,8 @@ from pydantic_core import to_json
 from assets.amemgym.records.episode import Episode, EpisodePeriod, EpisodeQuestion
 from assets.amemgym.records.session import Session
 from assets.records.base import duplicates
-from dataset_card.reference.data_json.read import episode_of
-from dataset_card.reference.data_json.schema import ItemShape, Misplaced, join, placed
+from dataset_card.reference.read import episode_of
+from dataset_card.reference.schema import ItemShape, Misplaced, join, placed
 
 
 class ReferenceError(ValueError):

@@ -9,7 +9,7 @@ from assets.amemgym.records.profile import UserProfile
 from assets.amemgym.records.schema import SchemaQuestion, StateSchema, StateVariable
 from assets.amemgym.records.session import ChatMessage, Session
 from assets.amemgym.records.trajectory import StateUpdate
-from dataset_card.reference.data_json.schema import ItemShape, Misplaced, PeriodShape, QuestionShape, SessionShape, placed
+from dataset_card.reference.schema import ItemShape, Misplaced, PeriodShape, QuestionShape, SessionShape, placed
 
 
 def episode_of(item: ItemShape) -> Episode:

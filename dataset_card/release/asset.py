@@ -7,23 +7,23 @@ from operator import add
 from typing import Any
 
 import dagster as dg
-from assets.recipe.asset.partitions import VARIANT_PARTITIONS, by_unit
-from assets.recipe.asset.recipe import Recipe
 
 from assets.amemgym.records.episode import Episode
 from assets.engine.progress import Steps, heartbeat
 from assets.engine.stage_asset import disk_problem
+from assets.recipe.partitions import VARIANT_PARTITIONS, by_unit
+from assets.recipe.recipe import Recipe
 from assets.records.report import QualityReport
 from assets.records.usage import Usage as StageUsage
 from assets.reporting.asset_description import OWNERS, definition, group
-from dataset_card.card.render.render import render_card
-from dataset_card.release.asset.contents import ReleaseContent, write_contents
-from dataset_card.release.asset.errors import ReleaseError
-from dataset_card.release.asset.folder import AUTO, Release, write_release
-from dataset_card.release.asset.manifest import Usage
-from dataset_card.release.asset.metadata import card_metadata, release_metadata
-from dataset_card.release.asset.rows import FinishedRows
-from dataset_card.release.asset.store import Shelf
+from dataset_card.card.render import render_card
+from dataset_card.release.contents import ReleaseContent, write_contents
+from dataset_card.release.errors import ReleaseError
+from dataset_card.release.folder import AUTO, Release, write_release
+from dataset_card.release.manifest import Usage
+from dataset_card.release.metadata import card_metadata, release_metadata
+from dataset_card.release.rows import FinishedRows
+from dataset_card.release.store import Shelf
 from prompts.catalogue import load_prompt, prompt_names
 
 DISTRIBUTION = "amemgym-synth"

@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-from assets.recipe.asset.partitions import VARIANT_PARTITIONS, which_partition
 
 from assets.engine.progress import Steps, heartbeat
+from assets.recipe.partitions import VARIANT_PARTITIONS, which_partition
 from assets.reporting.markdown import markdown_table
-from dataset_card.card.render.configurations import configurations_of, header_problems
-from dataset_card.hub.port.port import HubError
-from dataset_card.hub.port.publish import Publisher
-from dataset_card.hub.port.repo_card import CardError, split_card
-from dataset_card.release.asset.manifest import CARD, ManifestError, read_manifest
-from dataset_card.release.asset.store import Shelf
-from dataset_card.release.asset.verify import verify_release
+from dataset_card.card.configurations import configurations_of, header_problems
+from dataset_card.hub.port import HubError
+from dataset_card.hub.publish import Publisher
+from dataset_card.hub.repo_card import CardError, split_card
+from dataset_card.release.manifest import CARD, ManifestError, read_manifest
+from dataset_card.release.store import Shelf
+from dataset_card.release.verify import verify_release
 
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)\s#]+)")
 SHOWN = 10

@@ -5,30 +5,29 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from assets.recipe.asset.recipe import Recipe
-
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.rows import TABLES, TableName
 from assets.amemgym.tables import failure_row, gate_record_columns, table_rows
 from assets.engine.gc_control import collector_at_rest
+from assets.recipe.recipe import Recipe
 from assets.records.annotation import StudyResult
 from assets.records.erratum import Erratum, SettledErratum
 from assets.records.failure import Failure
 from assets.records.gate import GateRecord
 from assets.records.report import QualityReport
-from dataset_card.card.render.header import data_json_path, nested_path, table_path
-from dataset_card.card.render.plots import plots
-from dataset_card.card.render.recipe import model_names, shared_recipe
-from dataset_card.card.render.render import Card
-from dataset_card.card.render.statements import LICENSE_ID
-from dataset_card.card.render.statistics import StatisticsCounter
-from dataset_card.errata.apply.annotations import STUDIES, read_studies
-from dataset_card.errata.apply.apply import ERRATA, Corrector, ErrataError, read_errata
-from dataset_card.reference.data_json.data_json import ReferenceError
-from dataset_card.release.asset.documents import write_documents
-from dataset_card.release.asset.errors import ReleaseError
-from dataset_card.release.asset.manifest import ManifestBody, ManifestFile, Usage
-from dataset_card.release.asset.writers import EPISODES_AT_ONCE, EPISODES_PER_GROUP, DataJsonSink, ParquetSink
+from dataset_card.card.header import data_json_path, nested_path, table_path
+from dataset_card.card.plots import plots
+from dataset_card.card.recipe import model_names, shared_recipe
+from dataset_card.card.render import Card
+from dataset_card.card.statements import LICENSE_ID
+from dataset_card.card.statistics import StatisticsCounter
+from dataset_card.errata.annotations import STUDIES, read_studies
+from dataset_card.errata.apply import ERRATA, Corrector, ErrataError, read_errata
+from dataset_card.reference.data_json import ReferenceError
+from dataset_card.release.documents import write_documents
+from dataset_card.release.errors import ReleaseError
+from dataset_card.release.manifest import ManifestBody, ManifestFile, Usage
+from dataset_card.release.writers import EPISODES_AT_ONCE, EPISODES_PER_GROUP, DataJsonSink, ParquetSink
 from validation.amemgym.report.contents import FactCounter
 
 

@@ -4,16 +4,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import yaml
-from validation.amemgym.report.build.page import render_page
 
-from dataset_card.card.render.croissant import Described, croissant, croissant_path
-from dataset_card.card.render.recipe import shared_recipe
-from dataset_card.card.render.render import Card, render_card
-from dataset_card.card.render.statements import LICENSE_TEXT
-from dataset_card.diff.compare.compare import RECIPE, REPORT
-from dataset_card.errata.apply.annotations import SETTLED, STUDIES, settled_bytes, studies_bytes
-from dataset_card.release.asset.manifest import CARD, ManifestFile
-from dataset_card.release.asset.writers import written
+from dataset_card.card.croissant import Described, croissant, croissant_path
+from dataset_card.card.recipe import shared_recipe
+from dataset_card.card.render import Card, render_card
+from dataset_card.card.statements import LICENSE_TEXT
+from dataset_card.diff.compare import RECIPE, REPORT
+from dataset_card.errata.annotations import SETTLED, STUDIES, settled_bytes, studies_bytes
+from dataset_card.release.manifest import CARD, ManifestFile
+from dataset_card.release.writers import written
+from validation.report.page import render_page
 
 REPORT_PAGE = "quality_report.html"
 

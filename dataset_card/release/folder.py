@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from dataset_card.diff.compare.card_section import changes_section, too_low, with_changes
-from dataset_card.diff.compare.compare import Side, compare, read_side, same_release
-from dataset_card.release.asset.contents import ReleaseContent, with_annotations, write_contents
-from dataset_card.release.asset.errors import ReleaseError
-from dataset_card.release.asset.manifest import CARD, MANIFEST, Manifest, ManifestBody, ManifestError, Predecessor
-from dataset_card.release.asset.versions import FIRST_VERSION, VARIANT, is_version, numbers, released_versions, smallest_after
-from dataset_card.release.asset.writers import sync, sync_tree, written
+from dataset_card.diff.card_section import changes_section, too_low, with_changes
+from dataset_card.diff.compare import Side, compare, read_side, same_release
+from dataset_card.release.contents import ReleaseContent, with_annotations, write_contents
+from dataset_card.release.errors import ReleaseError
+from dataset_card.release.manifest import CARD, MANIFEST, Manifest, ManifestBody, ManifestError, Predecessor
+from dataset_card.release.versions import FIRST_VERSION, VARIANT, is_version, numbers, released_versions, smallest_after
+from dataset_card.release.writers import sync, sync_tree, written
 
 AUTO = "auto"
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from assets.records.base import duplicates
-from dataset_card.release.asset.digests import canonical_digest
+from dataset_card.release.digests import canonical_digest
 
 MANIFEST = "manifest.json"
 CARD = "README.md"

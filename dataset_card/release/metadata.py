@@ -5,9 +5,9 @@ from typing import Any
 import dagster as dg
 
 from assets.reporting.markdown import Row, markdown_table
-from dataset_card.release.asset.documents import REPORT_PAGE
-from dataset_card.release.asset.folder import Release
-from dataset_card.release.asset.manifest import CARD
+from dataset_card.release.documents import REPORT_PAGE
+from dataset_card.release.folder import Release
+from dataset_card.release.manifest import CARD
 
 
 def card_metadata(released: Release) -> dict[str, Any]:

@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from dataset_card.release.asset.errors import ReleaseError
-from dataset_card.release.asset.versions import VARIANT, released_versions
+from dataset_card.release.errors import ReleaseError
+from dataset_card.release.versions import VARIANT, released_versions
 
 if TYPE_CHECKING:
-    from dataset_card.release.asset.contents import ReleaseContent
-    from dataset_card.release.asset.folder import Release
+    from dataset_card.release.contents import ReleaseContent
+    from dataset_card.release.folder import Release
 
 
 class Shelf(Protocol):
@@ -53,7 +53,7 @@ class FolderShelf:
 
     def write(self, content: "ReleaseContent", *, version: str) -> "Release":
         """Straight into the folder."""
-        from dataset_card.release.asset.folder import write_release  # comes with Dagster, which whoever only reads does without
+        from dataset_card.release.folder import write_release  # comes with Dagster, which whoever only reads does without
 
         return write_release(content, root=self.root, version=version)
 

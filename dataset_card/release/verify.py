@@ -7,10 +7,10 @@ from typing import Any
 import pyarrow.parquet as pq
 from pyarrow import ArrowException
 
-from dataset_card.card.render.configurations import configuration_problems
-from dataset_card.reference.data_json.data_json import written_items
-from dataset_card.release.asset.digests import RowDigest, file_digest, in_order
-from dataset_card.release.asset.manifest import MANIFEST, Manifest, ManifestError, ManifestFile, read_manifest
+from dataset_card.card.configurations import configuration_problems
+from dataset_card.reference.data_json import written_items
+from dataset_card.release.digests import RowDigest, file_digest, in_order
+from dataset_card.release.manifest import MANIFEST, Manifest, ManifestError, ManifestFile, read_manifest
 
 # What the Hub and its client put beside a release.
 NOT_OURS = {".gitattributes", ".cache", ".git"}

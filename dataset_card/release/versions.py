@@ -13,7 +13,7 @@ import re
 from pathlib import Path
 from typing import Literal
 
-from dataset_card.release.asset.manifest import VERSION_PATTERN
+from dataset_card.release.manifest import VERSION_PATTERN
 
 FIRST_VERSION = "0.1.0"
 # A variant's name becomes that of a folder and, on the Hub, of a configuration.

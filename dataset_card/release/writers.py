@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 from assets.amemgym.records.episode import Episode
 from assets.records.base import Record
 from assets.records.columnar import Columns, arrow_schema, columns_of, rows_of, table_of
-from dataset_card.reference.data_json.data_json import end_bytes, item_bytes, to_reference
-from dataset_card.release.asset.digests import RowDigest, file_digest, in_order
-from dataset_card.release.asset.manifest import ManifestFile
+from dataset_card.reference.data_json import end_bytes, item_bytes, to_reference
+from dataset_card.release.digests import RowDigest, file_digest, in_order
+from dataset_card.release.manifest import ManifestFile
 
 ROWS_PER_GROUP = 10_000
 ROWS_AT_ONCE = 400

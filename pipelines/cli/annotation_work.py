@@ -5,12 +5,12 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from dataset_card.errata.apply.apply import ERRATA
-from dataset_card.release.asset.store import FolderShelf
-from dataset_card.release.asset.writers import write_durably
 from rich.console import Console
 from rich.markdown import Markdown
 
+from dataset_card.errata.apply import ERRATA
+from dataset_card.release.store import FolderShelf
+from dataset_card.release.writers import write_durably
 from pipelines.cli.problems import Problem
 from pipelines.experiments.annotation.dry_run import fill_in
 from pipelines.experiments.annotation.errors import AnnotationError

@@ -107,8 +107,8 @@ def _hit_rates() -> dict[str, str]:
     import asyncio
 
     from pipelines.home import home
-    from pipelines.resources.ledger.ledger.ledger import Ledger, ledger_file
-    from pipelines.resources.ledger.ledger.queries import summary
+    from pipelines.resources.ledger.ledger import Ledger, ledger_file
+    from pipelines.resources.ledger.queries import summary
     from pipelines.resources.storage.database import database_of
 
     path = ledger_file(home())

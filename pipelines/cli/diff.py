@@ -12,8 +12,9 @@ from pipelines.cli.problems import Problem
 from pipelines.cli.publish import EndpointOption, hub_problems, release_folder, tell
 
 if TYPE_CHECKING:
-    from dataset_card.diff.compare.records import ReleaseDiff
     from rich.console import Console
+
+    from dataset_card.diff.records import ReleaseDiff
 
 EXAMPLES = 100
 SHOWN_CELLS = 6
@@ -40,9 +41,9 @@ def diff(
     form: Form,
 ) -> None:
     """Tell what changed from one release to another: users, questions, answers, keys, words, figures, settings."""
-    from dataset_card.diff.compare.card_section import changes_section
-    from dataset_card.diff.compare.compare import DiffError, compare, read_side
-    from dataset_card.diff.compare.page import diff_page
+    from dataset_card.diff.card_section import changes_section
+    from dataset_card.diff.compare import DiffError, compare, read_side
+    from dataset_card.diff.page import diff_page
 
     with hub_problems():
         sides = [read_side(source_folder(source, endpoint=endpoint)) for source in (before, after)]
@@ -63,9 +64,8 @@ def diff(
 
 def source_folder(source: str, *, endpoint: str) -> Path:
     """The folder of a release that is here, or that is fetched; every file is checked. Raises HubError or Problem."""
-    from dataset_card.hub.port.read import ON_THE_HUB
-
-    from pipelines.resources.hub.client.reader import release_reader
+    from dataset_card.hub.read import ON_THE_HUB
+    from pipelines.resources.hub.reader import release_reader
 
     place: str | Path = source
     if not ON_THE_HUB.fullmatch(source):
@@ -75,9 +75,10 @@ def source_folder(source: str, *, endpoint: str) -> Path:
 
 
 def _print(found: "ReleaseDiff") -> None:
-    from dataset_card.diff.compare.card_section import figure_text
     from rich.console import Console
     from rich.text import Text
+
+    from dataset_card.diff.card_section import figure_text
 
     console = Console()
     if found.level == "same":

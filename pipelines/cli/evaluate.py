@@ -17,8 +17,8 @@ from pipelines.evaluation.folder import PAGE, FinishedRun, read_run
 from pipelines.evaluation.forecast import Forecast
 from pipelines.evaluation.plan import Options
 from pipelines.evaluation.records import RunManifest
-from pipelines.evaluation.report.markdown.formatting import shown
-from pipelines.evaluation.report.markdown.markdown import leaderboard, run_report
+from pipelines.evaluation.report.formatting import shown
+from pipelines.evaluation.report.markdown import leaderboard, run_report
 from pipelines.experiments.compare import compared, comparison
 from pipelines.experiments.leaderboard import all_boards, write_board
 from pipelines.home import home

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-from assets.recipe.asset.asset import stand_in
-from assets.recipe.asset.loading import units
-from assets.recipe.asset.recipe import Recipe
 from rich.console import Console
 
 from assets.engine.cancellation import STOPPED
+from assets.recipe.asset import stand_in
+from assets.recipe.loading import units
+from assets.recipe.recipe import Recipe
 from pipelines.cli.problems import Problem
 from pipelines.cli.progress import LiveProgress
 from pipelines.cli.recipe import checked_recipe, launchpad_config

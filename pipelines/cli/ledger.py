@@ -8,8 +8,8 @@ import typer
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from pipelines.resources.ledger.ledger.ledger import Ledger
-    from pipelines.resources.ledger.ledger.queries import Line
+    from pipelines.resources.ledger.ledger import Ledger
+    from pipelines.resources.ledger.queries import Line
 
 app = typer.Typer(help="Every call that was made: calls, tokens, cost and hit rate.", rich_markup_mode=None)
 
@@ -37,7 +37,7 @@ def print_summary(variant: str | None) -> None:
     from rich.console import Console
 
     from pipelines.cli.problems import Problem
-    from pipelines.resources.ledger.ledger.queries import summary
+    from pipelines.resources.ledger.queries import summary
 
     ledger, console = _ledger(), Console()
     try:
@@ -56,7 +56,7 @@ def export_rows(path: Path) -> None:
     import asyncio
 
     from pipelines.cli.problems import Problem
-    from pipelines.resources.ledger.ledger.queries import export
+    from pipelines.resources.ledger.queries import export
 
     ledger = _ledger()
     try:
@@ -71,7 +71,7 @@ def export_rows(path: Path) -> None:
 def _ledger() -> "Ledger":
     from pipelines.cli.problems import Problem
     from pipelines.home import home
-    from pipelines.resources.ledger.ledger.ledger import Ledger, ledger_file
+    from pipelines.resources.ledger.ledger import Ledger, ledger_file
     from pipelines.resources.storage.database import database_of
 
     path = ledger_file(home())

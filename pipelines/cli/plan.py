@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 if TYPE_CHECKING:
-    from assets.recipe.asset.recipe import Recipe
     from rich.table import Table
 
+    from assets.recipe.recipe import Recipe
     from pipelines.planning.defaults import Margin
     from pipelines.planning.forecast import Forecast, Range
-    from pipelines.resources.ledger.ledger.queries import Line
+    from pipelines.resources.ledger.queries import Line
 
 # What the paper says of one user of base with gpt-4.1 (App. C.2).
 PAPER = "140 K input and 15.2 K output tokens, $0.40 with gpt-4.1 (App. C.2)"
@@ -42,9 +42,9 @@ def print_plan(recipe: "Recipe") -> None:
     from pipelines.home import home
     from pipelines.planning.basis import basis_for
     from pipelines.planning.forecast import Terms, forecast
-    from pipelines.resources.ledger.ledger.ledger import Ledger, ledger_file
-    from pipelines.resources.ledger.ledger.prices import Prices, read_prices
-    from pipelines.resources.ledger.ledger.queries import summary
+    from pipelines.resources.ledger.ledger import Ledger, ledger_file
+    from pipelines.resources.ledger.prices import Prices, read_prices
+    from pipelines.resources.ledger.queries import summary
     from pipelines.resources.llm.settings import EndpointSettings
     from pipelines.resources.storage.database import database_of
 
@@ -109,10 +109,9 @@ def _thousands(tokens: float) -> str:
 
 
 def _sentences(recipe: "Recipe", whole: "Forecast") -> Iterator[str]:
-    from assets.recipe.asset.loading import load_recipe
-
+    from assets.recipe.loading import load_recipe
     from pipelines.planning.shape import Shape
-    from pipelines.resources.ledger.ledger.queries import dollars
+    from pipelines.resources.ledger.queries import dollars
 
     users = recipe.num_users
     cost = "an unknown price" if whole.cost_usd is None else dollars(whole.cost_usd.mid / users)
@@ -123,7 +122,7 @@ def _sentences(recipe: "Recipe", whole: "Forecast") -> Iterator[str]:
     if Shape.of(recipe) == Shape.of(load_recipe("base")):
         yield f"The paper's: {PAPER}."
     if whole.cost_usd is None:
-        yield "Give the model's price in pipelines/prices.yaml, or in the file that AMEMGYM_PRICES names."
+        yield "Give the model's price in pipelines/resources/ledger/prices.yaml, or in the file that AMEMGYM_PRICES names."
     budget, high = recipe.budget, whole.input_tokens.high + whole.output_tokens.high
     dear = budget.max_cost_usd is not None and whole.cost_usd is not None and whole.cost_usd.high > budget.max_cost_usd
     if dear or (budget.max_tokens is not None and high > budget.max_tokens):
@@ -135,7 +134,7 @@ def _widened(margin: "Margin") -> str:
 
 
 def _spent(lines: "Sequence[Line]") -> list[str]:
-    from pipelines.resources.ledger.ledger.queries import dollars
+    from pipelines.resources.ledger.queries import dollars
 
     return [
         f"So far {dollars(line.cost_usd, unpriced=line.unpriced)} were spent on {line.name}, in {line.calls - line.hits:,} "

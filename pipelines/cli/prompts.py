@@ -9,8 +9,7 @@ import typer
 from pipelines.cli.problems import Problem
 
 if TYPE_CHECKING:
-    from assets.recipe.asset.recipe import Recipe
-
+    from assets.recipe.recipe import Recipe
     from pipelines.experiments.prompt_trials.judging import Verdict
     from pipelines.experiments.prompt_trials.trial import Side, Trial
     from prompts.template import Prompt
@@ -41,7 +40,7 @@ def try_prompt(
     from pipelines.cli.trial_tables import show_samples, trial_table
     from pipelines.experiments.prompt_trials.inputs import resolved_recipe
     from pipelines.home import home
-    from pipelines.resources.ledger.ledger.prices import Prices, read_prices
+    from pipelines.resources.ledger.prices import Prices, read_prices
     from pipelines.resources.llm.settings import EndpointSettings
 
     recipe = resolved_recipe(home(), variant)

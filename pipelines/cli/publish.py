@@ -12,10 +12,10 @@ from pipelines.cli.field_options import about, options_of
 from pipelines.cli.problems import Problem
 
 if TYPE_CHECKING:
-    from dataset_card.hub.port.plan import Order, Plan, Planner
-    from dataset_card.hub.port.port import Visibility
-    from dataset_card.hub.port.publish import Published
-    from dataset_card.hub.port.read import ReadFile
+    from dataset_card.hub.plan import Order, Plan, Planner
+    from dataset_card.hub.port import Visibility
+    from dataset_card.hub.publish import Published
+    from dataset_card.hub.read import ReadFile
 
 EndpointOption = Annotated[str, typer.Option(metavar="URL", help="Another Hub than HF_ENDPOINT's or huggingface.co.")]
 
@@ -44,11 +44,10 @@ def publish(
 
     The token is HF_TOKEN's, or that of `hf auth login`.
     """
-    from dataset_card.hub.port.plan import Order
-    from dataset_card.hub.port.publish import Publisher
-
-    from pipelines.resources.hub.client.reader import release_records
-    from pipelines.resources.hub.client.settings import HubSettings, open_hub
+    from dataset_card.hub.plan import Order
+    from dataset_card.hub.publish import Publisher
+    from pipelines.resources.hub.reader import release_records
+    from pipelines.resources.hub.settings import HubSettings, open_hub
 
     visibility = _visibility(manner)
     with hub_problems():
@@ -71,9 +70,8 @@ def fetch(
     endpoint: EndpointOption = "",
 ) -> None:
     """Fetch a release from the Hub, check every file, and print its folder. Later it is there without the network."""
-    from dataset_card.hub.port.read import Wanted
-
-    from pipelines.resources.hub.client.reader import release_reader
+    from dataset_card.hub.read import Wanted
+    from pipelines.resources.hub.reader import release_reader
 
     with hub_problems():
         wanted = Wanted(commit or None, digest or None, variant or None)
@@ -89,10 +87,9 @@ def fetch(
 @contextmanager
 def hub_problems() -> Generator[None, None, None]:
     """What the Hub, a release or the disk does wrong, as a Problem."""
-    from dataset_card.hub.port.port import HubError
-    from dataset_card.release.asset.errors import ReleaseError
-    from dataset_card.release.asset.manifest import ManifestError
-
+    from dataset_card.hub.port import HubError
+    from dataset_card.release.errors import ReleaseError
+    from dataset_card.release.manifest import ManifestError
     from pipelines.resources.storage.database import StoreError
 
     try:
@@ -113,9 +110,8 @@ def release_folder(source: str, *, version: str, fresh: bool = False) -> Path:
 
     Raises Problem when there is none, ReleaseError for a missing version, StoreError.
     """
-    from dataset_card.release.asset.manifest import MANIFEST
-    from dataset_card.release.asset.store import find_release
-
+    from dataset_card.release.manifest import MANIFEST
+    from dataset_card.release.store import find_release
     from pipelines.home import home
     from pipelines.resources.storage.open_stores import release_at
 
@@ -142,8 +138,8 @@ def _visibility(manner: Manner) -> "Visibility | None":
 
 
 def _warn_of_embedded(order: "Order") -> None:
-    from dataset_card.card.render.recipe import EMBEDDED_FAMILY
-    from dataset_card.release.asset.manifest import ManifestError, read_manifest
+    from dataset_card.card.recipe import EMBEDDED_FAMILY
+    from dataset_card.release.manifest import ManifestError, read_manifest
 
     try:
         names = read_manifest(order.folder).models.values()

@@ -13,9 +13,8 @@ def quality(
     browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
 ) -> None:
     """Say how good a variant is and write the page of its quality report. Exit status 1: it may not be released."""
-    from validation.amemgym.report.build.page import problems, write_page
-
     from pipelines.home import home
+    from validation.report.page import problems, write_page
 
     report = latest_report(variant)
     page = write_page(report, home().reports / f"{variant}.html")
@@ -44,8 +43,9 @@ def print_summary(report: "QualityReport") -> None:
     """The verdict, then what is reached without memory and with perfect memory."""
     from rich.console import Console
     from rich.table import Table
-    from validation.amemgym.report.build.formatting import percent, percents
-    from validation.amemgym.report.build.page import problems
+
+    from validation.report.formatting import percent, percents
+    from validation.report.page import problems
 
     console = Console()
     table = Table("without memory", "right", "guess", "limit", "")

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import yaml
-from assets.recipe.asset.config_schema import recipe_fields
-from assets.recipe.asset.loading import RECIPES, RecipeError, build_recipe, load_recipe, variants
-from assets.recipe.asset.recipe import Recipe
 from rich.console import Console
 from rich.table import Table
 
+from assets.recipe.config_schema import recipe_fields
+from assets.recipe.loading import RECIPES, RecipeError, build_recipe, load_recipe, variants
+from assets.recipe.recipe import Recipe
 from pipelines.cli.problems import Problem
 
 # Names of the paper's configuration files, and ours.

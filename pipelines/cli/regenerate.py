@@ -3,11 +3,11 @@
 from typing import get_args
 
 import dagster as dg
-from assets.recipe.asset.recipe import Recipe
-from assets.recipe.asset.regeneration import EVERYONE, AskingStage
 from rich.console import Console
 
 from assets.amemgym.records.episode import Episode
+from assets.recipe.recipe import Recipe
+from assets.recipe.regeneration import EVERYONE, AskingStage
 from pipelines.cli.generate import Manner, dagster_instance, generate_variant
 from pipelines.cli.problems import Problem
 from pipelines.cli.show import choose, finished_episodes

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-from assets.recipe.asset.loading import variants
 from rich.console import Console
 from rich.panel import Panel
 from rich.table import Table
@@ -10,6 +9,7 @@ from rich.table import Table
 from assets.amemgym.episodes import EPISODES
 from assets.amemgym.records.episode import Episode, EpisodePeriod, EpisodeQuestion
 from assets.llm.ports import SnapshotRef
+from assets.recipe.loading import variants
 from pipelines.cli.problems import Problem
 from pipelines.home import home
 from pipelines.resources.storage.io_manager import RecordValues
@@ -18,7 +18,7 @@ from pipelines.resources.storage.snapshots import ParquetSnapshots
 
 def finished_episodes(variant: str) -> list[Episode]:
     """The episodes of a variant's latest snapshots, in order. Raises Problem when there are none."""
-    from assets.recipe.asset.partitions import UNITS
+    from assets.recipe.partitions import UNITS
 
     if variant not in UNITS:
         raise Problem(f"There is no variant {variant!r}; there are {', '.join(variants())}.")

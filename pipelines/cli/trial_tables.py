@@ -12,8 +12,8 @@ from scipy.stats import binomtest  # pyright: ignore[reportUnknownVariableType]
 
 from pipelines.experiments.prompt_trials.judging import Verdict
 from pipelines.experiments.prompt_trials.trial import Exchange, Trial
-from pipelines.resources.ledger.ledger.prices import Prices, Tokens
-from pipelines.resources.ledger.ledger.queries import dollars
+from pipelines.resources.ledger.prices import Prices, Tokens
+from pipelines.resources.ledger.queries import dollars
 
 SHOWN = 600  # characters of a reply or an objection
 

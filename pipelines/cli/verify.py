@@ -30,8 +30,8 @@ def verify(
 
 
 def _folder_problems(source: str, *, version: str) -> list[str]:
-    from dataset_card.release.asset.manifest import read_manifest
-    from dataset_card.release.asset.verify import examine_release
+    from dataset_card.release.manifest import read_manifest
+    from dataset_card.release.verify import examine_release
 
     # A folder whose manifest is lost is told as a problem, not as a wrong word.
     folder = Path(source) if Path(source).is_dir() else release_folder(source, version=version, fresh=True)
@@ -43,11 +43,10 @@ def _folder_problems(source: str, *, version: str) -> list[str]:
 
 
 def _repository_problems(repo: str, *, tag: str, variant: str, endpoint: str) -> list[str]:
-    from dataset_card.hub.port.preflight import checked_repo
-    from dataset_card.hub.port.verify import Claim, repository_problems
-
-    from pipelines.resources.hub.client.reader import release_records
-    from pipelines.resources.hub.client.settings import HubSettings, open_hub
+    from dataset_card.hub.preflight import checked_repo
+    from dataset_card.hub.verify import Claim, repository_problems
+    from pipelines.resources.hub.reader import release_records
+    from pipelines.resources.hub.settings import HubSettings, open_hub
 
     hub = open_hub(HubSettings(endpoint=endpoint or None, notice=tell))
     known = release_records().find(hub.endpoint, repo=checked_repo(repo), tag=tag)

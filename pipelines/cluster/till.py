@@ -6,8 +6,8 @@ import weakref
 from contextlib import suppress
 from functools import partial
 
-from pipelines.resources.ledger.ledger.budget import Allowed
-from pipelines.resources.ledger.ledger.ledger import Ledger, Spent, spent_so_far
+from pipelines.resources.ledger.budget import Allowed
+from pipelines.resources.ledger.ledger import Ledger, Spent, spent_so_far
 from pipelines.resources.storage.database import Connection
 from pipelines.resources.storage.key_value import KeyedStore
 

@@ -16,8 +16,8 @@ from pipelines.embedded.amemgym import (
     state_trajectory,
     user_profiles,
 )
-from pipelines.embedded.assistant.assistant import assistant, policies
-from pipelines.embedded.assistant.assistant.follow_ups import follow_up
+from pipelines.embedded.assistant import assistant, policies
+from pipelines.embedded.assistant.follow_ups import follow_up
 from pipelines.embedded.task import PLAIN_CHAT, Task
 
 WRITERS: dict[str, Callable[[Task], Any]] = {

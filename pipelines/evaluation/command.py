@@ -5,8 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from assets.recipe.asset.recipe import Budget
-
+from assets.recipe.recipe import Budget
 from pipelines.evaluation.assistants.registry import find_spec
 from pipelines.evaluation.context import Run
 from pipelines.evaluation.dataset import Dataset, load_dataset
@@ -16,8 +15,8 @@ from pipelines.evaluation.forecast import Forecast, forecast
 from pipelines.evaluation.models import Models, open_models
 from pipelines.evaluation.plan import Options, Roles, manifest_of
 from pipelines.evaluation.records import RunManifest, Turn
-from pipelines.evaluation.report.markdown.markdown import run_report
-from pipelines.evaluation.report.markdown.page import run_page
+from pipelines.evaluation.report.markdown import run_report
+from pipelines.evaluation.report.page import run_page
 from pipelines.evaluation.run import evaluate
 from pipelines.home import Home
 from pipelines.resources.cache.reply_cache import CacheMode

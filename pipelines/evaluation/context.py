@@ -5,10 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from assets.recipe.asset.recipe import Recipe
-
 from assets.amemgym.records.episode import Episode
 from assets.llm.ports import LanguageModel, ModelReply, ModelRequest
+from assets.recipe.recipe import Recipe
 from pipelines.evaluation.assistant import Assistant, Evolvable, Tools
 from pipelines.evaluation.assistants.registry import make_assistant
 from pipelines.evaluation.dataset import Dataset

@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from assets.recipe.asset.loading import RecipeError, build_recipe
-from assets.recipe.asset.recipe import LANGUAGES, Recipe
-from dataset_card.reference.data_json.data_json import ReferenceError, read_data_json
-from dataset_card.release.asset.digests import file_digest
-from dataset_card.release.asset.errors import ReleaseError
-from dataset_card.release.asset.manifest import MANIFEST, read_manifest
-from dataset_card.release.asset.store import Shelf, find_release
-from dataset_card.release.asset.verify import verify_release
 
 from assets.amemgym.records.episode import Episode
+from assets.recipe.loading import RecipeError, build_recipe
+from assets.recipe.recipe import LANGUAGES, Recipe
+from dataset_card.reference.data_json import ReferenceError, read_data_json
+from dataset_card.release.digests import file_digest
+from dataset_card.release.errors import ReleaseError
+from dataset_card.release.manifest import MANIFEST, read_manifest
+from dataset_card.release.store import Shelf, find_release
+from dataset_card.release.verify import verify_release
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.home import home
 from pipelines.resources.storage.database import StoreError
@@ -102,9 +102,8 @@ def _release(folder: Path) -> Dataset:
 
 def _fetched(place: str) -> Path:
     # Only releases on the Hub need its client, and Dagster, which is behind the checks there.
-    from dataset_card.hub.port.port import HubError
-
-    from pipelines.resources.hub.client.reader import release_reader
+    from dataset_card.hub.port import HubError
+    from pipelines.resources.hub.reader import release_reader
 
     try:
         return release_reader(notice=partial(print, file=sys.stderr)).read(place).folder

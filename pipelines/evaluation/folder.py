@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow.parquet as pq
-from dataset_card.release.asset.writers import ParquetSink, sync, write_durably
 
 from assets.records.base import Record
 from assets.records.columnar import from_table
+from dataset_card.release.writers import ParquetSink, sync, write_durably
 from pipelines.evaluation.errors import EvaluationError
-from pipelines.evaluation.metrics.metrics.latency import Latency
-from pipelines.evaluation.metrics.metrics.results import Results
+from pipelines.evaluation.metrics.latency import Latency
+from pipelines.evaluation.metrics.results import Results
 from pipelines.evaluation.records import Answer, RunManifest, Turn
 from pipelines.resources.storage.key_value import KeyedStore
 

@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from assets.recipe.asset.recipe import Budget
-
+from assets.recipe.recipe import Budget
 from pipelines.evaluation.dataset import Dataset
 from pipelines.evaluation.extent import Extent, Part, Size, extent_of
 from pipelines.evaluation.plan import Options, Roles
 from pipelines.evaluation.records import AssistantSpec
-from pipelines.resources.ledger.ledger.prices import Prices, Tokens
+from pipelines.resources.ledger.prices import Prices, Tokens
 
 WORDS: dict[Part, str] = {
     "replies": "replies",

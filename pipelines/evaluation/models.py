@@ -4,14 +4,13 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from assets.recipe.asset.recipe import Recipe
-
 from assets.llm.ports import LanguageModel
+from assets.recipe.recipe import Recipe
 from pipelines.embedded.bank import model_name
 from pipelines.home import Home
 from pipelines.resources.cache.reply_cache import CacheMode, open_replies
-from pipelines.resources.ledger.ledger.ledger import Ledger, ledger_file
-from pipelines.resources.ledger.ledger.prices import Prices, read_prices
+from pipelines.resources.ledger.ledger import Ledger, ledger_file
+from pipelines.resources.ledger.prices import Prices, read_prices
 from pipelines.resources.llm.client import Endpoint
 from pipelines.resources.llm.embeddings import EmbeddingEndpoint
 from pipelines.resources.llm.local import embedded_settings

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from importlib.metadata import version as installed_version
 from typing import Any
 
-from assets.recipe.asset.recipe import Budget, Recipe
-from dataset_card.release.asset.digests import canonical_digest
-
+from assets.recipe.recipe import Budget, Recipe
+from dataset_card.release.digests import canonical_digest
 from pipelines.evaluation.assistants.registry import BUILT_IN, EMBEDDING_KINDS, kind_version
 from pipelines.evaluation.dataset import Dataset
 from pipelines.evaluation.records import AssistantSpec, Mode, RunManifest

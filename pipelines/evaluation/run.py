@@ -15,9 +15,9 @@ from pipelines.evaluation.dialogue import live_period, replay_period
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.interview import Interview, interview, together
-from pipelines.evaluation.metrics.metrics.diagnosis import diagnosed
-from pipelines.evaluation.metrics.metrics.latency import latency_of
-from pipelines.evaluation.metrics.metrics.results import score
+from pipelines.evaluation.metrics.diagnosis import diagnosed
+from pipelines.evaluation.metrics.latency import latency_of
+from pipelines.evaluation.metrics.results import score
 from pipelines.evaluation.records import Answer, Asked, PeriodLived, Turn
 from pipelines.evaluation.simulator import Scene
 from pipelines.evaluation.spending import Toll

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assets.recipe.asset.recipe import Recipe
 from pydantic import BaseModel
 
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.session import Session
 from assets.llm.ports import CallLabels, LanguageModel, ModelRequest
 from assets.llm.structured_output import Ask, ask
+from assets.recipe.recipe import Recipe
 from assets.records.failure import UserFailed
 from prompts.catalogue import load_prompt
 from prompts.template import Message, RenderedPrompt

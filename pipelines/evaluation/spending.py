@@ -11,7 +11,7 @@ from pydantic import Field
 from assets.llm.ports import LanguageModel, ModelReply, ModelRequest
 from assets.records.base import Record
 from assets.records.usage import Usage
-from pipelines.resources.ledger.ledger.prices import Prices, Tokens
+from pipelines.resources.ledger.prices import Prices, Tokens
 
 Purpose = Literal["dialogue", "simulator", "interview", "baselines", "embeddings", "recall", "improvement"]
 STAGE = "evaluation"

@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from assets.recipe.asset.recipe import Budget
 from inspect_ai import Task, task
 from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.dataset import MemoryDataset, Sample
@@ -19,6 +18,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from assets.amemgym.records.answer import AnswerChoice
 from assets.amemgym.records.episode import Episode, EpisodeQuestion
+from assets.recipe.recipe import Budget
 from pipelines.evaluation.assistant import Assistant, Tools
 from pipelines.evaluation.assistants.registry import find_spec, make_assistant
 from pipelines.evaluation.dataset import Dataset, load_dataset

@@ -3,10 +3,9 @@
 import os
 from pathlib import Path
 
-from dataset_card.release.asset.digests import canonical_digest
-
+from dataset_card.release.digests import canonical_digest
 from pipelines.evaluation.folder import PAGE, RESULTS, FinishedRun, read_run
-from pipelines.evaluation.report.markdown.page import board_page
+from pipelines.evaluation.report.page import board_page
 from pipelines.experiments.compare import Comparison
 
 BOARDS = "boards"

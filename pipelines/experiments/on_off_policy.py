@@ -3,16 +3,16 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from dataset_card.release.asset.digests import canonical_digest
 
 from assets.records.base import Record
 from assets.records.estimate import Estimate
 from assets.reporting.intervals import CONFIDENCE, Array, Sample, Tallies
+from dataset_card.release.digests import canonical_digest
 from pipelines.evaluation.folder import FinishedRun
-from pipelines.evaluation.metrics.metrics.metrics import memory
-from pipelines.evaluation.metrics.metrics.paired import gap, merged, of_part
+from pipelines.evaluation.metrics.metrics import memory
+from pipelines.evaluation.metrics.paired import gap, merged, of_part
 from pipelines.evaluation.records import Mode
-from pipelines.evaluation.report.markdown.labels import labels
+from pipelines.evaluation.report.labels import labels
 
 Pairs = Sequence[tuple[FinishedRun, FinishedRun]]
 

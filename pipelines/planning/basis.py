@@ -1,12 +1,11 @@
 """Choose what a forecast rests on: runs like it in the ledger, else the shipped defaults."""
 
-from assets.recipe.asset.recipe import Recipe
-
+from assets.recipe.recipe import Recipe
 from pipelines.planning.defaults import Defaults, load_defaults
 from pipelines.planning.forecast import NO_MARGIN, Basis
 from pipelines.planning.observed import Runs, model_names, observed_runs, observed_seconds
 from pipelines.planning.shape import Shape
-from pipelines.resources.ledger.ledger.ledger import Ledger
+from pipelines.resources.ledger.ledger import Ledger
 
 FEW_USERS = 5
 

@@ -5,14 +5,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from assets.recipe.asset.recipe import Recipe
 from numpy.typing import NDArray
 
 from assets.llm.ports import BATCH_SHARE
+from assets.recipe.recipe import Recipe
 from pipelines.planning.defaults import Margin, Pace
 from pipelines.planning.observed import Use, UserUse
 from pipelines.planning.shape import HABITS, STAGES, stage_of
-from pipelines.resources.ledger.ledger.prices import Prices, Tokens
+from pipelines.resources.ledger.prices import Prices, Tokens
 from prompts.catalogue import load_prompt
 
 Figures = NDArray[np.float64]

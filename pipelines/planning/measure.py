@@ -7,14 +7,14 @@ import asyncio
 from collections.abc import Sequence
 
 import yaml
-from assets.recipe.asset.loading import load_recipe
 
+from assets.recipe.loading import load_recipe
 from pipelines.embedded.bank import model_name
 from pipelines.home import home
 from pipelines.planning.defaults import FILE, Defaults, Margin, Measurement, Pace, PromptMean
 from pipelines.planning.observed import Runs, observed_runs
 from pipelines.planning.shape import HABITS, Shape
-from pipelines.resources.ledger.ledger.ledger import Ledger, ledger_file
+from pipelines.resources.ledger.ledger import Ledger, ledger_file
 
 VARIANTS = ("demo", "base", "extra")
 HEAD = """# What `amemgym plan` starts from where the ledger knows nothing: means over users of the embedded model.

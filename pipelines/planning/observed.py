@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assets.recipe.asset.model_policy import Models
-from assets.recipe.asset.recipe import Recipe
 from pydantic import ValidationError
 
+from assets.recipe.model_policy import Models
+from assets.recipe.recipe import Recipe
 from pipelines.planning.shape import ALWAYS, Shape, fingerprints
-from pipelines.resources.ledger.ledger.ledger import RECIPES, TABLE, Ledger
+from pipelines.resources.ledger.ledger import RECIPES, TABLE, Ledger
 from pipelines.resources.storage.database import Connection
 
 

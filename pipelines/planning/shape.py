@@ -4,10 +4,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from assets.recipe.asset.audit_policy import AuditPolicy
-from assets.recipe.asset.gate_policy import GatePolicy
-from assets.recipe.asset.recipe import MAX_STATES_PER_QUERY, Recipe
-
+from assets.recipe.audit_policy import AuditPolicy
+from assets.recipe.gate_policy import GatePolicy
+from assets.recipe.recipe import MAX_STATES_PER_QUERY, Recipe
 from assets.records.base import Record
 from prompts.catalogue import load_prompt
 

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import dagster as dg
-from dataset_card.release.asset.store import Shelf
 
 from assets.engine.run_context import Workshop
+from dataset_card.release.store import Shelf
 from pipelines.home import home
 
 

@@ -11,8 +11,8 @@ from pipelines.home import Home
 from pipelines.planning.shape import calls_per_user
 from pipelines.resources.cache.record_cache import KeptWork
 from pipelines.resources.cache.reply_cache import CachedModel, CacheMode, open_replies
-from pipelines.resources.ledger.ledger.ledger import Ledger, ledger_file
-from pipelines.resources.ledger.ledger.prices import Prices, read_prices
+from pipelines.resources.ledger.ledger import Ledger, ledger_file
+from pipelines.resources.ledger.prices import Prices, read_prices
 from pipelines.resources.llm.batch.dispatcher import BatchPlan
 from pipelines.resources.llm.batch.job import Watch
 from pipelines.resources.llm.batch.model import BatchedModel

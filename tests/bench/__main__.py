@@ -26,7 +26,7 @@ from pipelines.resources.llm.settings import EndpointSettings
 from prompts.catalogue import load_prompt
 from tests.bench.evaluation import evaluation
 from tests.bench.runs import IN_FLIGHT, LATENCY, Row, generate, least_seconds, provider
-from tests.commands import clean_environment
+from tests.support.commands import clean_environment
 
 UNBOUNDED = 4096
 PLAIN_FIELDS = ("gates.votes=1", "gates.votes_needed=1", "gates.unexposed=0", "gates.reverse=false", "audit.enabled=false")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pipelines.embedded.bank import model_name
 from tests.bench.runs import IN_FLIGHT, LATENCY, Row, generate, provider
-from tests.commands import AMEMGYM, clean_environment
+from tests.support.commands import AMEMGYM, clean_environment
 
 BEFORE, READING, WRITING = 0.3, 5000, 80  # the provider's rule, as in LATENCY
 SECONDS = f"{BEFORE} + input_tokens / {READING}.0 + output_tokens / {WRITING}.0"

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-from dataset_card.release.asset.manifest import Manifest, read_manifest
 
+from dataset_card.release.manifest import Manifest, read_manifest
 from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name
 from pipelines.embedded.simulated_provider.fault_profile import Weather
 from pipelines.embedded.simulated_provider.provider import Provider, simulate
-from tests.commands import amemgym
-from tests.pipelines.scripted_server import on_a_port
+from tests.pipelines.llm.scripted_server import on_a_port
+from tests.support.commands import amemgym
 
 FOUL = Weather(errors=0.02, hangs=0.01, cut_off=0.02, refusals=0.01, seed=7)
 LIMITS = {"demo": 120, "base": 1200}  # requests per minute, below what a run asks for

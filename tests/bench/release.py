@@ -14,16 +14,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from assets.recipe.asset.loading import load_recipe
-from dataset_card.release.asset.asset import FINISHED, release_content
-from dataset_card.release.asset.folder import write_release
-from dataset_card.release.asset.rows import FinishedRows
-
 from assets.amemgym.pipeline import STAGES
 from assets.engine.serialized_record import kept_rows
 from assets.llm.ports import SnapshotRef
+from assets.recipe.loading import load_recipe
 from assets.records.base import StageName, UserRecord
 from assets.records.report import QualityReport
+from dataset_card.release.asset import FINISHED, release_content
+from dataset_card.release.folder import write_release
+from dataset_card.release.rows import FinishedRows
 from pipelines.home import Home
 from pipelines.resources.open_resources import open_workshop
 from pipelines.resources.storage.filesystem import Folder
@@ -31,7 +30,7 @@ from pipelines.resources.storage.io_manager import RecordValues
 from pipelines.resources.storage.snapshot_writer import load_ref
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.bench.runs import generate
-from tests.commands import clean_environment
+from tests.support.commands import clean_environment
 
 VARIANT, MANY = "base", "many"
 USERS_PER_PART = 200

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx2
-from dataset_card.release.asset.manifest import read_manifest
 
+from dataset_card.release.manifest import read_manifest
 from pipelines.embedded.bank import model_name
-from tests.commands import AMEMGYM, clean_environment, free_port
+from tests.support.commands import AMEMGYM, clean_environment, free_port
 
 IN_FLIGHT = 64
 LATENCY = ("--latency", "0.3", "--prefill", "5000", "--decode", "80")

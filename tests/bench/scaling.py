@@ -21,8 +21,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
-from assets.recipe.asset.asset import resolve
-from assets.recipe.asset.loading import load_recipe, units
 
 from assets.amemgym.personas.stage import draw_unit
 from assets.amemgym.pipeline import STAGES
@@ -32,12 +30,14 @@ from assets.engine.serialized_record import kept_rows
 from assets.engine.stage import Stage
 from assets.llm.ports import SnapshotRef
 from assets.llm.usage_meter import Meter
+from assets.recipe.asset import resolve
+from assets.recipe.loading import load_recipe, units
 from assets.records.base import StageName, UserRecord
 from pipelines.home import Home, home
 from pipelines.resources.open_resources import open_workshop
 from pipelines.resources.storage.io_manager import RecordValues
 from pipelines.resources.storage.snapshots import ParquetSnapshots
-from tests.commands import clean_environment
+from tests.support.commands import clean_environment
 
 LIVES, COPIES = 40, "copies"
 AT_ONCE = 200

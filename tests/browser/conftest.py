@@ -13,7 +13,7 @@ from tests.browser.pages import JOB, Visit, chromium, fill_in, launch, outcome, 
 from tests.browser.ui_server import UiServer, ui_server
 from tests.hub.server import HubServer, serving
 from tests.hub.state import WRITER, FakeHub
-from tests.pipelines.scripted_server import KEY, on_a_port
+from tests.pipelines.llm.scripted_server import KEY, on_a_port
 
 
 @pytest.fixture(scope="session")

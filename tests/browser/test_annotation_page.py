@@ -19,9 +19,9 @@ from pipelines.experiments.annotation.page import annotation_page
 from pipelines.experiments.annotation.results import collected, result_of
 from pipelines.experiments.annotation.sampling import Target
 from pipelines.experiments.annotation.server import create_app
-from tests.annotation.making import begun, source
 from tests.browser.pages import Visit, visit
-from tests.scenario import episode, varied
+from tests.experiments.annotation.making import begun, source
+from tests.support.scenario import episode, varied
 
 pytestmark = pytest.mark.browser
 HOSTILE = "</script><img src=x onerror=\"document.title='broken'\"><b>Noted</b><svg onload=\"document.title='broken'\">"

@@ -29,8 +29,8 @@ def write_recipes(folder: Path, count: int) -> None:
 def materialize_all() -> int:
     """Tell Dagster of every asset that it was materialized for every variant; how many materializations that are."""
     import dagster as dg
-    from assets.recipe.asset.partitions import UNITS
 
+    from assets.recipe.partitions import UNITS
     from pipelines.definitions import defs
 
     keys = [spec.key for spec in defs.resolve_all_asset_specs()]

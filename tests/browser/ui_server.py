@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.commands import AMEMGYM, clean_environment, free_port
+from tests.support.commands import AMEMGYM, clean_environment, free_port
 
 ROOT = Path(__file__).parent.parent.parent
 SECONDS_TO_START = 120.0

@@ -6,8 +6,8 @@ import sys
 from assets.llm.ports import ModelReply
 from pipelines.evaluation.models import open_models
 from pipelines.home import home
-from tests.pipelines.booked import call
-from tests.small import small_recipe
+from tests.pipelines.ledger.booked import call
+from tests.support.small import small_recipe
 
 
 async def main(first: int, count: int, most_tokens: int) -> None:

@@ -19,7 +19,7 @@ from pipelines.cluster.layout import Cluster
 from pipelines.embedded.bank import model_name
 from pipelines.home import Home
 from tests.bench.runs import provider
-from tests.commands import AMEMGYM, clean_environment, free_port
+from tests.support.commands import AMEMGYM, clean_environment, free_port
 
 ROOT = Path(__file__).parents[2]
 IN_FLIGHT = 16

@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from pipelines.cli.generate import Phase
 from pipelines.cluster.remote import Deployment
-from tests.pipelines.scripted_server import on_a_port
+from tests.pipelines.llm.scripted_server import on_a_port
 
 
 def backfill(**counts: int) -> dict[str, Any]:

@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from pipelines.resources.ledger.ledger.ledger import Ledger, Spent, ledger_file
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from pipelines.home import home
-from tests.pipelines.scripted_server import on_a_port
+from pipelines.resources.ledger.ledger import Ledger, Spent, ledger_file
+from tests.pipelines.llm.scripted_server import on_a_port
 
 ROOT = Path(__file__).parents[2]
 IN_FLIGHT, TOKENS = 6, 110

@@ -9,8 +9,6 @@ from typing import Any
 
 import psycopg2
 import pytest
-from pipelines.resources.ledger.ledger.ledger import Spent
-from pipelines.resources.ledger.ledger.queries import Grouping, summary
 
 from assets.llm.ports import ModelReply
 from pipelines.cluster.layout import Cluster
@@ -19,9 +17,11 @@ from pipelines.cluster.shares import fair_shares
 from pipelines.planning.observed import observed_runs, observed_seconds
 from pipelines.resources.cache.export import export, prune, shares
 from pipelines.resources.cache.record_cache import KeptWork
+from pipelines.resources.ledger.ledger import Spent
+from pipelines.resources.ledger.queries import Grouping, summary
 from pipelines.resources.llm.batch.store import BatchBook
 from pipelines.resources.storage.database import VARIABLE, StoreError
-from tests.pipelines.booked import Counterpart, UsingModel, call, counterpart
+from tests.pipelines.ledger.booked import Counterpart, UsingModel, call, counterpart
 
 
 def told(stores: Counterpart, folder: Path) -> list[Any]:

@@ -5,9 +5,9 @@ from contextlib import closing
 from pathlib import Path
 
 import psycopg2
-from pipelines.resources.ledger.ledger.ledger import Ledger, Spent
 
 from pipelines.cluster.till import SharedTill
+from pipelines.resources.ledger.ledger import Ledger, Spent
 
 # The first transaction from now on loses its connection while it is committed.
 LOSE_ONE_COMMIT = """

@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from pipelines.cli.problems import Problem
 from pipelines.cluster.web_server import WebServer
-from tests.pipelines.scripted_server import on_a_port
+from tests.pipelines.llm.scripted_server import on_a_port
 
 TROUBLE = {"data": {"field": {"__typename": "PythonError", "message": "The storage\nis away."}}}
 WELL = {"data": {"field": {"results": [1]}}}

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from starlette.applications import Starlette
 
-from tests.pipelines.scripted_server import on_a_port
+from tests.pipelines.llm.scripted_server import on_a_port
 
 ROOT = Path(__file__).parents[2]
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from dataset_card.release.asset.folder import Release, write_release
 
+from dataset_card.release.folder import Release, write_release
 from tests.dataset_card.releases import content
 
 

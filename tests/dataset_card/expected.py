@@ -1,4 +1,4 @@
-"""The example user of `tests/scenario.py` in the reference's shape, letter by letter."""
+"""The example user of `tests/support/scenario.py` in the reference's shape, letter by letter."""
 
 import copy
 from typing import Any

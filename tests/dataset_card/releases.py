@@ -4,9 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-from dataset_card.release.asset.contents import ReleaseContent
-from dataset_card.release.asset.folder import write_release
-from dataset_card.release.asset.manifest import CARD, Usage
 
 from assets.amemgym.audits.rates import GateErrorRate
 from assets.records.estimate import Estimate
@@ -21,7 +18,10 @@ from assets.records.report import (
     Verdict,
     WallLine,
 )
-from tests import gated, scenario
+from dataset_card.release.contents import ReleaseContent
+from dataset_card.release.folder import write_release
+from dataset_card.release.manifest import CARD, Usage
+from tests.support import gate_votes, scenario
 
 
 def content(**changes: Any) -> ReleaseContent:
@@ -32,8 +32,8 @@ def content(**changes: Any) -> ReleaseContent:
         "episodes": [first, second],
         "generator": "amemgym-synth 0.1.0",
         "prompts": {"questions/draft": "b" * 12, "answers/write": "a" * 12},
-        "gate_records": [(first.user_id, gated.gate_records())],
-        "failures": [gated.failure()],
+        "gate_records": [(first.user_id, gate_votes.gate_records())],
+        "failures": [gate_votes.failure()],
         "usage": Usage(calls=12, input_tokens=3456, output_tokens=789),
     }
     return ReleaseContent(**{**fields, **changes})

@@ -4,13 +4,13 @@ import re
 from pathlib import Path
 
 import pytest
-from assets.recipe.asset.model_policy import Models, ModelSpec
-from dataset_card.card.render.recipe import EMBEDDED_FAMILY
-from dataset_card.release.asset.manifest import Usage
 
 from assets.llm.tokens import count_tokens
-from tests import gated, scenario
+from assets.recipe.model_policy import Models, ModelSpec
+from dataset_card.card.recipe import EMBEDDED_FAMILY
+from dataset_card.release.manifest import Usage
 from tests.dataset_card.releases import readme, report
+from tests.support import gate_votes, scenario
 from validation.amemgym.report.contents import FactCounter, length_rows, parity_rows
 
 
@@ -21,7 +21,7 @@ def one_line(text: str) -> str:
 def test_facts_count_the_scenario() -> None:
     counter = FactCounter()
     counter.add(scenario.episode())
-    facts = counter.facts(failures=[gated.failure(), gated.failure(position=2)])
+    facts = counter.facts(failures=[gate_votes.failure(), gate_votes.failure(position=2)])
     assert facts.counts == {
         "users": 1,
         "periods": 3,

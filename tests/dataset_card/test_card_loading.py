@@ -9,14 +9,14 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from dataset_card.hub.port.layout import Summary, release_paths
-from dataset_card.hub.port.repo_card import VariantCard, repository_card
-from dataset_card.release.asset.folder import Release, write_release
-from dataset_card.release.asset.manifest import CARD
 
-from tests import gated, scenario
-from tests.commands import AMEMGYM, clean_environment
+from dataset_card.hub.layout import Summary, release_paths
+from dataset_card.hub.repo_card import VariantCard, repository_card
+from dataset_card.release.folder import Release, write_release
+from dataset_card.release.manifest import CARD
 from tests.dataset_card.releases import content, queried, readme, report
+from tests.support import gate_votes, scenario
+from tests.support.commands import AMEMGYM, clean_environment
 
 PROJECT = Path(__file__).parents[2]
 IMAGE = re.compile(r"!\[(.*?)\]\((.*?)\)")
@@ -52,7 +52,7 @@ def test_the_header_is_what_the_hub_reads(tmp_path: Path) -> None:
     assert [config["config_name"] for config in found["configs"] if config.get("default")] == ["demo"]
 
 
-@pytest.mark.parametrize("failures", [[gated.failure()], []], ids=["one replaced", "none"])
+@pytest.mark.parametrize("failures", [[gate_votes.failure()], []], ids=["one replaced", "none"])
 def test_every_configuration_of_the_header_loads_with_the_rows_of_the_manifest(tmp_path: Path, failures: list[Any]) -> None:
     release = write_release(content(failures=failures), root=tmp_path)
     rows = {file.path: file.rows for file in release.manifest.files}

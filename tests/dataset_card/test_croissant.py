@@ -9,10 +9,10 @@ from typing import Any, cast
 import mlcroissant
 import pyarrow.parquet as pq
 import pytest
-from dataset_card.card.render.croissant import croissant_path
-from dataset_card.hub.port.layout import repository_path
-from dataset_card.release.asset.folder import Release, write_release
 
+from dataset_card.card.croissant import croissant_path
+from dataset_card.hub.layout import repository_path
+from dataset_card.release.folder import Release, write_release
 from tests.dataset_card.releases import content
 
 TIMES = ("start_date", "period_start", "period_end", "session_time")

@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dataset_card.diff.compare.card_section import changes_section, with_changes, without_changes
-from dataset_card.diff.compare.compare import DiffError, compare, read_side
-from dataset_card.diff.compare.metrics import drifts, report_figures
-from dataset_card.diff.compare.page import diff_page, marked_words
-from dataset_card.diff.compare.records import ReleaseDiff, TableChange
-from dataset_card.release.asset.folder import write_release
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.amemgym.records.episode import Episode
-from tests import scenario
+from dataset_card.diff.card_section import changes_section, with_changes, without_changes
+from dataset_card.diff.compare import DiffError, compare, read_side
+from dataset_card.diff.metrics import drifts, report_figures
+from dataset_card.diff.page import diff_page, marked_words
+from dataset_card.diff.records import ReleaseDiff, TableChange
+from dataset_card.release.folder import write_release
 from tests.dataset_card.releases import content
+from tests.support import scenario
 
 SECOND, THIRD = "5f0c-ada-003", "5f0c-eve-004"
 BOTH = (scenario.episode(), scenario.episode(SECOND))

@@ -5,20 +5,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dataset_card.diff.compare.compare import compare, read_side
-from dataset_card.errata.apply.annotations import STUDIES, studies_bytes
-from dataset_card.errata.apply.apply import ERRATA, Corrector, errata_text, read_errata
-from dataset_card.reference.data_json.data_json import read_data_json
-from dataset_card.release.asset.errors import ReleaseError
-from dataset_card.release.asset.folder import Release, write_release
-from dataset_card.release.asset.verify import verify_release
 
 from assets.amemgym.records.episode import Episode
 from assets.records.annotation import AnnotatorLine, StudyResult
 from assets.records.erratum import Erratum, Vote
 from assets.records.estimate import Estimate
+from dataset_card.diff.compare import compare, read_side
+from dataset_card.errata.annotations import STUDIES, studies_bytes
+from dataset_card.errata.apply import ERRATA, Corrector, errata_text, read_errata
+from dataset_card.reference.data_json import read_data_json
+from dataset_card.release.errors import ReleaseError
+from dataset_card.release.folder import Release, write_release
+from dataset_card.release.verify import verify_release
 from tests.dataset_card.releases import all_bytes, content, queried
-from tests.scenario import DIET, EVENINGS, GOAL, USER_ID, episode
+from tests.support.scenario import DIET, EVENINGS, GOAL, USER_ID, episode
 
 ADA = "5f0c-ada-003"
 

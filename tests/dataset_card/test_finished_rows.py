@@ -3,15 +3,15 @@
 from pathlib import Path
 
 import pytest
-from dataset_card.release.asset.asset import FINISHED
-from dataset_card.release.asset.rows import FinishedRows
 
 from assets.amemgym.pipeline import STAGES
 from assets.engine.run_context import Workshop
 from assets.llm.ports import SnapshotRef
-from tests.scripted import Script, ScriptedModel, reply
-from tests.small import persona, small_recipe
-from tests.workshops import materialized, sampled, workshop
+from dataset_card.release.asset import FINISHED
+from dataset_card.release.rows import FinishedRows
+from tests.support.run_contexts import materialized, sampled, workshop
+from tests.support.scripted_model import Script, ScriptedModel, reply
+from tests.support.small import persona, small_recipe
 from validation.amemgym.report.finished_users import Finished, users_of
 
 RECIPE = small_recipe()

@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dataset_card.release.asset.digests import RowDigest, canonical, in_order
-from dataset_card.release.asset.manifest import (
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dataset_card.release.digests import RowDigest, canonical, in_order
+from dataset_card.release.manifest import (
     MANIFEST,
     Manifest,
     ManifestBody,
@@ -16,8 +19,6 @@ from dataset_card.release.asset.manifest import (
     Usage,
     read_manifest,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 def body(**changes: Any) -> ManifestBody:

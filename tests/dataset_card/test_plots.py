@@ -10,12 +10,12 @@ from typing import Any
 
 import matplotlib
 import pytest
-from dataset_card.card.render.plots import Plot, drawn, plots
-from dataset_card.card.render.statistics import StatisticsCounter
 from PIL import Image
 
-from tests import scenario
+from dataset_card.card.plots import Plot, drawn, plots
+from dataset_card.card.statistics import StatisticsCounter
 from tests.dataset_card.releases import report
+from tests.support import scenario
 
 PROJECT = Path(__file__).parents[2]
 ELSEWHERE = """

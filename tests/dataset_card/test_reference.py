@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from dataset_card.reference.data_json.data_json import ReferenceError, from_reference, to_reference
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.amemgym.records.episode import Episode
-from tests import scenario
+from dataset_card.reference.data_json import ReferenceError, from_reference, to_reference
 from tests.dataset_card.expected import EXPECTED, put
+from tests.support import scenario
 
 
 def without_what_the_shape_lacks(episode: Episode) -> dict[str, Any]:

@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dataset_card.reference.data_json.data_json import (
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dataset_card.reference.data_json import (
     ReferenceError,
     data_json,
     end_bytes,
@@ -16,10 +19,7 @@ from dataset_card.reference.data_json.data_json import (
     to_reference,
     written_items,
 )
-from hypothesis import given
-from hypothesis import strategies as st
-
-from tests import scenario
+from tests.support import scenario
 
 
 def test_data_json_is_one_indented_array_in_plain_utf8(tmp_path: Path) -> None:

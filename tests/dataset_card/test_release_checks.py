@@ -6,12 +6,12 @@ from typing import Any
 
 import dagster as dg
 import pytest
-from assets.recipe.asset.partitions import VARIANT_PARTITIONS
-from dataset_card.release.asset.checks import card_problems, files_match_manifest, links_and_configurations_resolve
-from dataset_card.release.asset.folder import Release, write_release
-from dataset_card.release.asset.metadata import card_metadata, release_metadata
-from dataset_card.release.asset.store import FolderShelf
 
+from assets.recipe.partitions import VARIANT_PARTITIONS
+from dataset_card.release.checks import card_problems, files_match_manifest, links_and_configurations_resolve
+from dataset_card.release.folder import Release, write_release
+from dataset_card.release.metadata import card_metadata, release_metadata
+from dataset_card.release.store import FolderShelf
 from tests.dataset_card.releases import content
 
 

@@ -6,20 +6,20 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.parquet as pq
 import yaml
-from assets.recipe.asset.recipe import Recipe
-from dataset_card.card.render.recipe import shared_recipe
-from dataset_card.reference.data_json.data_json import data_json, read_data_json
-from dataset_card.release.asset.folder import Release
-from dataset_card.release.asset.manifest import read_manifest
-from dataset_card.release.asset.verify import logical_digest
-from dataset_card.release.asset.writers import ParquetSink
 
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.rows import TABLES
+from assets.recipe.recipe import Recipe
 from assets.records.base import Record
 from assets.records.columnar import from_table
-from tests import scenario
+from dataset_card.card.recipe import shared_recipe
+from dataset_card.reference.data_json import data_json, read_data_json
+from dataset_card.release.folder import Release
+from dataset_card.release.manifest import read_manifest
+from dataset_card.release.verify import logical_digest
+from dataset_card.release.writers import ParquetSink
 from tests.dataset_card.releases import all_bytes, content, queried
+from tests.support import scenario
 
 
 def test_the_manifest_tells_what_the_release_was_made_from(release: Release) -> None:

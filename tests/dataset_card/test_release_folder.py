@@ -9,16 +9,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from dataset_card.release.asset.errors import ReleaseError
-from dataset_card.release.asset.folder import Release, ReleaseConflict, write_release
-from dataset_card.release.asset.manifest import MANIFEST
-from dataset_card.release.asset.verify import verify_release
-from dataset_card.release.asset.versions import released_versions
 
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.rows import TABLES
-from tests import scenario
+from dataset_card.release.errors import ReleaseError
+from dataset_card.release.folder import Release, ReleaseConflict, write_release
+from dataset_card.release.manifest import MANIFEST
+from dataset_card.release.verify import verify_release
+from dataset_card.release.versions import released_versions
 from tests.dataset_card.releases import all_bytes, content
+from tests.support import scenario
 
 PROJECT = Path(__file__).parents[2]
 FILES = {

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from dataset_card.release.asset.digests import file_digest
-from dataset_card.release.asset.folder import Release
-from dataset_card.release.asset.manifest import MANIFEST, Manifest, ManifestBody, ManifestFile
-from dataset_card.release.asset.verify import examine_release, verify_release
+
+from dataset_card.release.digests import file_digest
+from dataset_card.release.folder import Release
+from dataset_card.release.manifest import MANIFEST, Manifest, ManifestBody, ManifestFile
+from dataset_card.release.verify import examine_release, verify_release
 
 
 def rewrite(release: Release, files: Sequence[ManifestFile]) -> None:

@@ -4,16 +4,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dataset_card.diff.compare.card_section import SECTION
-from dataset_card.release.asset.errors import ReleaseError
-from dataset_card.release.asset.folder import ReleaseConflict, write_release
-from dataset_card.release.asset.versions import LEVELS, Level, numbers, smallest_after
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.amemgym.records.episode import Episode
-from tests import scenario
+from dataset_card.diff.card_section import SECTION
+from dataset_card.release.errors import ReleaseError
+from dataset_card.release.folder import ReleaseConflict, write_release
+from dataset_card.release.versions import LEVELS, Level, numbers, smallest_after
 from tests.dataset_card.releases import all_bytes, content
+from tests.support import scenario
 
 SECOND = "5f0c-ada-003"
 TWO = (scenario.episode(), scenario.episode(SECOND))

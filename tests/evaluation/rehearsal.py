@@ -10,13 +10,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from assets.recipe.asset.recipe import Budget
-from pipelines.evaluation.report.markdown.markdown import run_report
-from pipelines.evaluation.report.markdown.page import run_page
-from pipelines.resources.ledger.ledger.prices import OwnPrice, Prices
-
 from assets.amemgym.records.episode import Episode
 from assets.llm.ports import EndpointError, LanguageModel, ModelReply, ModelRequest, Vector
+from assets.recipe.recipe import Budget
 from pipelines.evaluation.assistant import Tools
 from pipelines.evaluation.context import Run
 from pipelines.evaluation.dataset import UNKNOWN, Dataset, Rounds
@@ -24,11 +20,14 @@ from pipelines.evaluation.folder import FinishedRun, RunFolder
 from pipelines.evaluation.models import ModelPorts
 from pipelines.evaluation.plan import Options, Roles, manifest_of
 from pipelines.evaluation.records import AssistantSpec
+from pipelines.evaluation.report.markdown import run_report
+from pipelines.evaluation.report.page import run_page
 from pipelines.evaluation.run import evaluate
+from pipelines.resources.ledger.prices import OwnPrice, Prices
 from pipelines.resources.llm.embeddings import packed
-from tests.coroutines import run
-from tests.scenario import episode as scenario_episode
-from tests.scenario import varied
+from tests.support.coroutines import run
+from tests.support.scenario import episode as scenario_episode
+from tests.support.scenario import varied
 
 ROUNDS = Rounds(initial=1, update=2)
 ROLES = Roles("test-model", "test-embedding", "test-user", "test-judge")

@@ -4,8 +4,8 @@ import pytest
 
 from pipelines.evaluation.assistant import Question
 from pipelines.evaluation.prompting import choice_ask, put, shuffled_options, states_ask
-from tests.coroutines import run
 from tests.evaluation.rehearsal import episode
+from tests.support.coroutines import run
 
 QUESTION = episode().questions[0]
 OPTIONS = shuffled_options(QUESTION, 7, "question", "ada", 0)

@@ -10,8 +10,8 @@ from pipelines.evaluation.assistants.chat import fit
 from pipelines.evaluation.assistants.registry import configurations, make_assistant
 from pipelines.evaluation.records import AssistantSpec
 from prompts.template import Message
-from tests.coroutines import run
 from tests.evaluation.rehearsal import RehearsalModel, tools
+from tests.support.coroutines import run
 
 AT = datetime(2020, 10, 1, 9, 30)
 QUESTION = Question(text="What about tea?", about="tea", schema_name="chat")

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from statistics import fmean
 
 import pytest
-from pipelines.evaluation.metrics.metrics.diagnosis import diagnosed, shares_of
 
 from pipelines.evaluation.interview import last_written
+from pipelines.evaluation.metrics.diagnosis import diagnosed, shares_of
 from pipelines.evaluation.records import Answer, AskKind, Failure, Status
 from tests.evaluation.rehearsal import episode
-from tests.scenario import DIET, EVENINGS, GOAL
+from tests.support.scenario import DIET, EVENINGS, GOAL
 
 EPISODE = episode()
 

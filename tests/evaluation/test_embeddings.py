@@ -15,7 +15,7 @@ from pipelines.embedded.embeddings import embedding
 from pipelines.resources.llm.embeddings import LARGEST_BATCH, EmbeddingEndpoint, ModelEmbedder, packed, unpacked
 from pipelines.resources.llm.local import embedded_settings
 from pipelines.resources.llm.settings import EndpointSettings
-from tests.coroutines import run
+from tests.support.coroutines import run
 
 TEXTS = ["I drink tea.", "", "I ride a bicycle to work."]
 

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from dataset_card.reference.data_json.data_json import data_json
 from typer.testing import CliRunner
 
+from dataset_card.reference.data_json import data_json
 from pipelines.cli.main import app
 from pipelines.cli.problems import Problem
 from tests.evaluation.rehearsal import episode

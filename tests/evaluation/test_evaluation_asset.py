@@ -5,8 +5,8 @@ from typing import Any
 
 import dagster as dg
 import pytest
-from dataset_card.release.asset.folder import write_release
 
+from dataset_card.release.folder import write_release
 from pipelines.definitions import defs
 from pipelines.evaluation_assets import answers_scored, evaluation
 from tests.dataset_card.releases import content

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from pipelines.evaluation.metrics.metrics.paired import Paired, paired
 
 from assets.reporting.intervals import Sample, Tallies, share
+from pipelines.evaluation.metrics.paired import Paired, paired
 
 OVERALL = share("right", "scored")
 

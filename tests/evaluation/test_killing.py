@@ -7,13 +7,13 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from dataset_card.reference.data_json.data_json import data_json
 from typer.testing import CliRunner
 
+from dataset_card.reference.data_json import data_json
 from pipelines.cli.main import app
 from pipelines.evaluation.folder import LATENCY
-from tests.commands import amemgym, own_surroundings
 from tests.evaluation.rehearsal import episode
+from tests.support.commands import amemgym, own_surroundings
 
 ASSISTANT, IN_FLIGHT = "awe-2-0-30", 4
 LIMITED = {"AMEMGYM_MAX_IN_FLIGHT": str(IN_FLIGHT)}

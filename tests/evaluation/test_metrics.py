@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pipelines.evaluation.metrics.metrics.counts import tally
-from pipelines.evaluation.metrics.metrics.metrics import BASELINES, METRICS, SERIES
-from pipelines.evaluation.metrics.metrics.results import tally_of
 
+from pipelines.evaluation.metrics.counts import tally
+from pipelines.evaluation.metrics.metrics import BASELINES, METRICS, SERIES
+from pipelines.evaluation.metrics.results import tally_of
 from pipelines.evaluation.records import Answer, AskKind, Failure, Status
 
 USERS = ("ada", "ben")

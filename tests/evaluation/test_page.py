@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pipelines.evaluation.report.markdown.page import embedded, run_page
 
 from pipelines.evaluation.records import AssistantSpec
+from pipelines.evaluation.report.page import embedded, run_page
 from pipelines.experiments.compare import compared
 from pipelines.experiments.leaderboard import all_boards, write_board
 from tests.evaluation.rehearsal import RehearsalModel, dataset, finish, run_of

@@ -12,8 +12,8 @@ import pytest
 from pipelines.evaluation.assistants.registry import configurations, find_spec, kind_version, make_assistant
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.records import AssistantSpec
-from tests.coroutines import run
 from tests.evaluation.rehearsal import RehearsalModel, finish, run_of, tools
+from tests.support.coroutines import run
 
 AGENT = {
     "type": "awe",

@@ -15,8 +15,8 @@ from pipelines.evaluation.forecast import forecast
 from pipelines.evaluation.plan import Options
 from pipelines.evaluation.records import AssistantSpec
 from pipelines.evaluation.run import evaluate
-from tests.coroutines import run
 from tests.evaluation.rehearsal import PRICES, ROLES, RehearsalModel, dataset, finish, run_of
+from tests.support.coroutines import run
 
 KINDS = ("llm", "rag", "awe", "awi")
 

@@ -3,15 +3,15 @@
 from collections.abc import Callable
 
 import pytest
-from assets.recipe.asset.recipe import Recipe
-from pipelines.evaluation.metrics.metrics.results import fidelity_of
 
 from assets.llm.ports import ModelRequest
+from assets.recipe.recipe import Recipe
+from pipelines.evaluation.metrics.results import fidelity_of
 from pipelines.evaluation.simulator import Scene, Spoken, breach, next_message
 from prompts.template import Message
-from tests.coroutines import run
 from tests.evaluation.rehearsal import RehearsalModel, episode
-from tests.scenario import CHOICES, DIET, EVENINGS, GOAL
+from tests.support.coroutines import run
+from tests.support.scenario import CHOICES, DIET, EVENINGS, GOAL
 
 EPISODE = episode()
 SESSION = EPISODE.periods[2].sessions[0]

@@ -4,24 +4,24 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from assets.recipe.asset.recipe import Budget
-from pipelines.evaluation.metrics.metrics.latency import latency_of
-from pipelines.resources.ledger.ledger.ledger import Ledger
-from pipelines.resources.ledger.ledger.queries import summary
 
 from assets.llm.ports import BudgetReached, ModelReply, ModelRequest
+from assets.recipe.recipe import Budget
 from assets.records.usage import Usage
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.forecast import forecast
+from pipelines.evaluation.metrics.latency import latency_of
 from pipelines.evaluation.models import ModelPorts
 from pipelines.evaluation.plan import Options, Roles
 from pipelines.evaluation.records import AssistantSpec
 from pipelines.evaluation.spending import Spending
 from pipelines.resources.cache.reply_cache import open_replies
+from pipelines.resources.ledger.ledger import Ledger
+from pipelines.resources.ledger.queries import summary
 from pipelines.resources.llm.model_stack import Accounts
 from pipelines.resources.llm.settings import EndpointSettings
-from tests.coroutines import run
 from tests.evaluation.rehearsal import PRICES, ROLES, LetterVectors, RehearsalModel, dataset, finish, run_of
+from tests.support.coroutines import run
 
 
 class Timed(RehearsalModel):

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from pipelines.cli.main import app
 from pipelines.embedded.app import create_app
-from tests.pipelines.scripted_server import on_a_port
+from tests.pipelines.llm.scripted_server import on_a_port
 
 KEY = "key-of-the-tests"
 LINGUIST = "en_core_web_sm"

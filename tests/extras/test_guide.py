@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.guide import copy_of_the_repository, follow, pages
+from tests.support.guide import copy_of_the_repository, follow, pages
 
 SAID = {
     "your-own-variant": "a new minor number",

@@ -7,16 +7,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from dataset_card.reference.data_json.data_json import read_data_json
 from inspect_ai.log import EvalLog, read_eval_log
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from dataset_card.reference.data_json import read_data_json
 from pipelines.embedded.bank import model_name
 from tests.extras.conftest import KEY
-from tests.pipelines.scripted_server import on_a_port
+from tests.pipelines.llm.scripted_server import on_a_port
 
 TASK = "pipelines/experiments/inspect_task.py"
 

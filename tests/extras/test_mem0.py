@@ -16,8 +16,8 @@ from pipelines.evaluation.assistant import Assistant, Observer, Question
 from pipelines.evaluation.assistants.registry import find_spec, kind_version, make_assistant
 from pipelines.evaluation.folder import read_run
 from pipelines.evaluation.records import AssistantSpec
-from tests.coroutines import run
 from tests.evaluation.rehearsal import RehearsalModel, tools
+from tests.support.coroutines import run
 
 KINDS = ("mem0", "mem0-graph")
 AT = datetime(2020, 10, 1, 9, 30)

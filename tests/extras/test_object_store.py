@@ -16,9 +16,9 @@ from pipelines.home import Home
 from pipelines.resources.storage.database import StoreError
 from pipelines.resources.storage.filesystem import Place
 from pipelines.resources.storage.object_store import Bucket
-from tests.commands import amemgym
 from tests.extras.swift_server import SECRET, ObjectStore, swift_server
-from tests.pipelines.place_contract import BucketContract, BucketShelfContract, draft_of
+from tests.pipelines.storage.place_contract import BucketContract, BucketShelfContract, draft_of
+from tests.support.commands import amemgym
 
 SMALL = ("--set", "num_users=2", "--set", "num_questions=3", "--set", "num_periods=2")
 USES: tuple[Callable[[Place], object], ...] = (

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from dataset_card.hub.port.plan import Order
-from dataset_card.hub.port.publish import Publisher
-from dataset_card.hub.port.tag_registry import ReleaseRecords
-from pipelines.resources.hub.client.settings import open_hub
+from dataset_card.hub.plan import Order
+from dataset_card.hub.publish import Publisher
+from dataset_card.hub.tag_registry import ReleaseRecords
+from pipelines.resources.hub.settings import open_hub
 
 
 def publish_in_child(folder: str, repo: str, place: str) -> None:

@@ -21,11 +21,10 @@ URL = f"http://127.0.0.1:{PORT}"
 HF_HOME = tempfile.TemporaryDirectory(prefix="hf-home-")
 os.environ |= {"HF_ENDPOINT": URL, "HF_HOME": HF_HOME.name, "HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
 
-from dataset_card.hub.port.port import Hub  # noqa: E402
-from dataset_card.hub.port.read import Reader  # noqa: E402
-from dataset_card.hub.port.tag_registry import ReleaseRecords  # noqa: E402
-from pipelines.resources.hub.client.settings import HubSettings, open_hub  # noqa: E402
-
+from dataset_card.hub.port import Hub  # noqa: E402
+from dataset_card.hub.read import Reader  # noqa: E402
+from dataset_card.hub.tag_registry import ReleaseRecords  # noqa: E402
+from pipelines.resources.hub.settings import HubSettings, open_hub  # noqa: E402
 from tests.hub.server import HubServer, serving  # noqa: E402
 from tests.hub.state import WRITER, FakeHub  # noqa: E402
 

@@ -7,16 +7,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dataset_card.hub.port.plan import Order
-from dataset_card.hub.port.port import Hub
-from dataset_card.hub.port.publish import Published, Publisher
-from dataset_card.hub.port.tag_registry import ReleaseRecords
-from dataset_card.release.asset.folder import Release, write_release
-
-from tests import scenario
+from dataset_card.hub.plan import Order
+from dataset_card.hub.port import Hub
+from dataset_card.hub.publish import Published, Publisher
+from dataset_card.hub.tag_registry import ReleaseRecords
+from dataset_card.release.folder import Release, write_release
 from tests.dataset_card.releases import content
 from tests.hub.git_store import git_sha1
 from tests.hub.state import FakeHub
+from tests.support import scenario
 
 
 @cache

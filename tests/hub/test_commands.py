@@ -7,16 +7,16 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
-from dataset_card.hub.port.asset import HubReleaseConfig, Openness, hub_release
-from dataset_card.hub.port.port import HubError
-from dataset_card.release.asset.store import FolderShelf
-from pipelines.resources.hub.client.resource import PublisherResource
-from pipelines.resources.hub.client.settings import HubSettings, checked_endpoint, open_hub
 from typer.testing import CliRunner, Result
 
+from dataset_card.hub.asset import HubReleaseConfig, Openness, hub_release
+from dataset_card.hub.port import HubError
+from dataset_card.release.store import FolderShelf
 from pipelines.cli.main import app
 from pipelines.cli.problems import Problem
 from pipelines.definitions import defs
+from pipelines.resources.hub.resource import PublisherResource
+from pipelines.resources.hub.settings import HubSettings, checked_endpoint, open_hub
 from tests.hub.faults import Fault
 from tests.hub.shelf import a_release, assert_holds, commits, tags
 from tests.hub.state import READER, WRITER, FakeHub

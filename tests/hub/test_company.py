@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dataset_card.hub.port.port import Hub, HubError
-from dataset_card.hub.port.publish import Published
-from dataset_card.hub.port.tag_registry import ReleaseRecords
-from dataset_card.hub.port.version_check import PublishRefused
-from dataset_card.release.asset.folder import Release
 
+from dataset_card.hub.port import Hub, HubError
+from dataset_card.hub.publish import Published
+from dataset_card.hub.tag_registry import ReleaseRecords
+from dataset_card.hub.version_check import PublishRefused
+from dataset_card.release.folder import Release
 from tests.hub.child import publish_in_child
 from tests.hub.faults import Fault
 from tests.hub.shelf import a_release, assert_holds, commits, held_files, published, tags

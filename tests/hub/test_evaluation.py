@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from dataset_card.hub.port.port import Hub
-from dataset_card.release.asset.store import FolderShelf
 
+from dataset_card.hub.port import Hub
+from dataset_card.release.store import FolderShelf
 from pipelines.evaluation.dataset import load_dataset
 from pipelines.evaluation.errors import EvaluationError
 from tests.hub.shelf import a_release, published

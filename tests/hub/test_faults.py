@@ -4,10 +4,10 @@ import random
 from contextlib import suppress
 
 import pytest
-from dataset_card.hub.port.port import Hub, HubError
-from dataset_card.hub.port.tag_registry import ReleaseRecords
-from pipelines.resources.hub.client.settings import HubSettings, open_hub
 
+from dataset_card.hub.port import Hub, HubError
+from dataset_card.hub.tag_registry import ReleaseRecords
+from pipelines.resources.hub.settings import HubSettings, open_hub
 from tests.hub.faults import Fault
 from tests.hub.shelf import a_release, assert_holds, commits, held_files, published, tags
 from tests.hub.state import FakeHub

@@ -7,16 +7,16 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
-from dataset_card.hub.port.port import Hub
-from dataset_card.hub.port.read import Reader
-from dataset_card.hub.port.tag_registry import ReleaseRecords
-from dataset_card.reference.data_json.data_json import read_data_json, to_reference
 
 from assets.amemgym.records.episode import Episode
 from assets.records.columnar import arrow_schema, from_table
-from tests import scenario
+from dataset_card.hub.port import Hub
+from dataset_card.hub.read import Reader
+from dataset_card.hub.tag_registry import ReleaseRecords
+from dataset_card.reference.data_json import read_data_json, to_reference
 from tests.hub.shelf import a_release, published
 from tests.hub.state import FakeHub
+from tests.support import scenario
 
 NESTED = "test-00000-of-00001.parquet"
 

@@ -4,13 +4,13 @@ import shutil
 from pathlib import Path
 
 import pytest
-from dataset_card.hub.port.plan import Order, TagConflict
-from dataset_card.hub.port.port import Hub, HubDenied, HubError
-from dataset_card.hub.port.preflight import UnfitRelease
-from dataset_card.hub.port.publish import Publisher
-from dataset_card.hub.port.tag_registry import ReleaseRecords
-from dataset_card.hub.port.version_check import PublishRefused
 
+from dataset_card.hub.plan import Order, TagConflict
+from dataset_card.hub.port import Hub, HubDenied, HubError
+from dataset_card.hub.preflight import UnfitRelease
+from dataset_card.hub.publish import Publisher
+from dataset_card.hub.tag_registry import ReleaseRecords
+from dataset_card.hub.version_check import PublishRefused
 from tests.hub.shelf import a_release, commits, published
 from tests.hub.state import READER, FakeHub
 

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from dataset_card.hub.port.port import Hub, HubError, HubMissing, HubUnreachable
-from dataset_card.hub.port.read import BadRelease, MovedTag, Reader, Wanted
-from dataset_card.hub.port.tag_registry import ReleaseRecords
 
+from dataset_card.hub.port import Hub, HubError, HubMissing, HubUnreachable
+from dataset_card.hub.read import BadRelease, MovedTag, Reader, Wanted
+from dataset_card.hub.tag_registry import ReleaseRecords
 from tests.dataset_card.releases import all_bytes
 from tests.hub.faults import Fault
 from tests.hub.shelf import a_release, commit_by_hand, move_tag, published

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dataset_card.hub.port.port import Hub, HubMissing
-from dataset_card.hub.port.read import BadRelease, Reader, Wanted
-from dataset_card.release.asset.verify import verify_release
 
+from dataset_card.hub.port import Hub, HubMissing
+from dataset_card.hub.read import BadRelease, Reader, Wanted
+from dataset_card.release.verify import verify_release
 from tests.dataset_card.releases import all_bytes
 from tests.hub.faults import Fault
 from tests.hub.shelf import a_release, commit_by_hand, published

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from dataset_card.hub.port.port import Hub
 from typer.testing import CliRunner, Result
 
+from dataset_card.hub.port import Hub
 from pipelines.cli.main import app
 from pipelines.cli.problems import Problem
 from tests.hub.faults import Fault

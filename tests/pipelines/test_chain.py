@@ -9,15 +9,15 @@ import time
 from pathlib import Path
 
 import pytest
-from dataset_card.reference.data_json.data_json import read_data_json
-from dataset_card.release.asset.manifest import read_manifest
-from dataset_card.release.asset.verify import verify_release
 
+from dataset_card.reference.data_json import read_data_json
+from dataset_card.release.manifest import read_manifest
+from dataset_card.release.verify import verify_release
 from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name
-from tests.commands import amemgym, finish
 from tests.pipelines.chained import SMALL, Counted
-from tests.pipelines.scripted_server import on_a_port
+from tests.pipelines.llm.scripted_server import on_a_port
+from tests.support.commands import amemgym, finish
 
 
 def digest(home: Path) -> str:

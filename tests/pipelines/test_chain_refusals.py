@@ -6,9 +6,9 @@ import pytest
 
 from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name
-from tests.commands import amemgym, finish
 from tests.pipelines.chained import SMALL, Counted
-from tests.pipelines.scripted_server import on_a_port
+from tests.pipelines.llm.scripted_server import on_a_port
+from tests.support.commands import amemgym, finish
 
 
 @pytest.mark.parametrize(

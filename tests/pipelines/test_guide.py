@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.guide import ROOT, copy_of_the_repository, fences, pages, write
+from tests.support.guide import ROOT, copy_of_the_repository, fences, pages, write
 
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 

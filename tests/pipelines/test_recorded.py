@@ -5,8 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.commands import clean_environment
 from tests.recorded.recording import OUTCOME
+from tests.support.commands import clean_environment
 
 NOBODY = {"AMEMGYM_BASE_URL": "http://127.0.0.1:9/v1", "AMEMGYM_API_KEY": "any"}
 ROOT = Path(__file__).parents[2]

@@ -5,14 +5,14 @@ from typing import Any
 
 import dagster as dg
 import pytest
-from assets.recipe.asset.asset import recipe
 from dagster._core.definitions.data_version import CachingStaleStatusResolver, StaleStatus
 from dagster._core.loader import LoadingContextForTest
 
 from assets.amemgym.personas.stage import personas
+from assets.recipe.asset import recipe
 from pipelines.resources.storage.io_manager import RecordValues
-from tests.scripted import ScriptedModel
-from tests.workshops import workshop
+from tests.support.run_contexts import workshop
+from tests.support.scripted_model import ScriptedModel
 
 SMALL = {"num_users": 2, "num_reserve": 1}
 

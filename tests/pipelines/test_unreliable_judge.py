@@ -7,8 +7,6 @@ from statistics import mean
 from typing import cast
 
 import pytest
-from assets.recipe.asset.gate_policy import GatePolicy
-from assets.recipe.asset.recipe import Recipe
 
 from assets.amemgym.answers.stage import ANSWERS
 from assets.amemgym.audits.rates import GateErrorRate, gate_error_rates, recovery_rates
@@ -26,15 +24,17 @@ from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.run_context import Workshop
+from assets.recipe.gate_policy import GatePolicy
+from assets.recipe.recipe import Recipe
 from assets.records.estimate import Estimate
 from assets.reporting.user_share import Outcome, share_by_user
 from pipelines.embedded.bank import model_name
 from pipelines.embedded.simulated_provider.fault_profile import Weather
 from pipelines.resources.storage.snapshots import ParquetSnapshots
-from tests.coroutines import run
 from tests.pipelines.unreliable import Unreliable, accepted_by_votes
-from tests.small import small_recipe
-from tests.workshops import MemoryWork, materialized
+from tests.support.coroutines import run
+from tests.support.run_contexts import MemoryWork, materialized
+from tests.support.small import small_recipe
 
 POLICIES = {votes: {"votes": votes, "votes_needed": votes, "unexposed": 0} for votes in (1, 2)}
 Parts = tuple[UserProfile, StateSchema, StateTrajectory, SessionSet, AnswerSet]

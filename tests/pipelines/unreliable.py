@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from assets.recipe.asset.gate_policy import GatePolicy
 from scipy import special  # pyright: ignore[reportMissingTypeStubs]
 
 from assets.llm.ports import ModelReply, ModelRequest
+from assets.recipe.gate_policy import GatePolicy
 from pipelines.embedded.program import answer
 from pipelines.embedded.simulated_provider.damage import Damage, task_of
 from pipelines.embedded.simulated_provider.fault_profile import Log, Weather

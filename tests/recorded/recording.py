@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from dataset_card.release.asset.manifest import read_manifest
 
+from dataset_card.release.manifest import read_manifest
 from pipelines.evaluation.folder import read_run
 
 HERE = Path(__file__).parent

@@ -6,8 +6,8 @@ from assets.amemgym.records.answer import AnswerChoice
 from assets.amemgym.records.audit import Judgement, Probe, UserAudit
 from assets.amemgym.records.episode import Episode, EpisodeQuestion
 from assets.engine.seeded_random import Chance
-from tests import scenario
-from tests.scenario import varied
+from tests.support import scenario
+from tests.support.scenario import varied
 
 PERIODS, OPTIONS, QUESTIONS = 11, 4, 10
 WORDS = [

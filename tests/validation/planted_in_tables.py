@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from assets.amemgym.tables import failure_row
-from tests import gated
+from tests.support import gate_votes
 from tests.validation.spoiling import Defect, Spoil, at, changed, lacking, spoiled, twice
 from tests.validation.world import world
 
@@ -36,12 +36,12 @@ def at_once(rows: list[Any]) -> list[Any]:
 
 def failed_and_released(_: list[Any]) -> list[Any]:
     """A failure of a user whose row is there."""
-    return [failure_row(gated.failure(user_id=next(iter(world().released))))]
+    return [failure_row(gate_votes.failure(user_id=next(iter(world().released))))]
 
 
 def unreasonable(_: list[Any]) -> list[Any]:
     """A failure for a reason that there is not."""
-    return [spoiled(failure_row(gated.failure()), reason="tired")]
+    return [spoiled(failure_row(gate_votes.failure()), reason="tired")]
 
 
 IN_TABLES: Mapping[str, tuple[Defect, ...]] = {

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from assets.recipe.asset.recipe import Recipe
-
 from assets.amemgym.records.audit import UserAudit
 from assets.amemgym.records.episode import Episode
+from assets.recipe.recipe import Recipe
 from assets.records.failure import Failure
 from assets.records.report import QualityReport, WallLine
 from validation.amemgym.report.build import Additions, Survey

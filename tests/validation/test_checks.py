@@ -6,19 +6,19 @@ from typing import Any
 
 import dagster as dg
 import pytest
-from assets.recipe.asset.partitions import UNIT_PARTITIONS, VARIANT_PARTITIONS
-from assets.recipe.asset.recipe import Recipe
 
 from assets.amemgym.records.persona import Persona
 from assets.amemgym.records.rows import TABLES
 from assets.engine.serialized_record import kept_rows
 from assets.engine.stage_runner import PERSONAS
 from assets.llm.ports import SnapshotRef
+from assets.recipe.partitions import UNIT_PARTITIONS, VARIANT_PARTITIONS
+from assets.recipe.recipe import Recipe
 from assets.records.expectation import ColumnLine
 from pipelines.resources.storage.io_manager import RecordValues
-from tests.scripted import ScriptedModel
-from tests.small import persona, small_recipe
-from tests.workshops import workshop
+from tests.support.run_contexts import workshop
+from tests.support.scripted_model import ScriptedModel
+from tests.support.small import persona, small_recipe
 from validation.checks import SAMPLE_SIZE, stage_checks
 from validation.expectations.checks import table_result
 

@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from assets.recipe.asset.recipe import Recipe
-from assets.recipe.asset.report_policy import DiversityPolicy
 
 from assets.amemgym.personas.sampling import pool_counts
 from assets.amemgym.records.persona import Persona
 from assets.llm.ports import BudgetReached, EndpointError, Vector
+from assets.recipe.recipe import Recipe
+from assets.recipe.report_policy import DiversityPolicy
 from assets.records.variety import CoverageLine, Diversity
-from tests import scenario
-from tests.coroutines import run
-from tests.small import persona, persona_row
+from tests.support import scenario
+from tests.support.coroutines import run
+from tests.support.small import persona, persona_row
 from tests.validation.lives import QUESTIONS, lives
 from validation.amemgym.report.coverage import COLUMNS, Coverage
 from validation.amemgym.report.diversity import MOST_COMPARED, Compared, Meanings, QuestionSample, diversity, question_meanings

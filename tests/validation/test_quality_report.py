@@ -5,25 +5,25 @@ from typing import Any
 
 import dagster as dg
 import pytest
-from validation.amemgym.report.build.asset import report_on
-from validation.amemgym.report.build.checks import quality_report_checks
 
 from assets.amemgym.pipeline import STAGES
 from assets.amemgym.records.audit import Judgement, UserAudit
 from assets.engine.run_context import Workshop
 from assets.llm.ports import SnapshotRef
 from assets.records.report import QualityReport
-from tests import scenario
-from tests.coroutines import run
-from tests.scenario import USER_ID, varied
-from tests.scripted import Script, ScriptedModel, reply
-from tests.small import persona, small_recipe
+from tests.support import scenario
+from tests.support.coroutines import run
+from tests.support.run_contexts import materialized, sampled, workshop
+from tests.support.scenario import USER_ID, varied
+from tests.support.scripted_model import Script, ScriptedModel, reply
+from tests.support.small import persona, small_recipe
 from tests.validation.lives import lives, moved
 from tests.validation.reports import report_of, wall_of
-from tests.workshops import materialized, sampled, workshop
 from validation.amemgym.report.finished_users import Finished, FinishedUser, users_of
 from validation.amemgym.report.recovery import RecoveryTally
 from validation.amemgym.rules import RULES
+from validation.report.asset import report_on
+from validation.report.checks import quality_report_checks
 
 RECIPE = small_recipe()
 Refs = dict[str, dict[str, SnapshotRef]]

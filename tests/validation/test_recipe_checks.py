@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-from assets.recipe.asset.recipe import PoolSpec, Recipe
 
 from assets.amemgym.personas.sampling import pool_digest
-from tests import scenario
+from assets.recipe.recipe import PoolSpec, Recipe
+from tests.support import scenario
 from validation.recipe_checks import pool_is_unchanged
 
 

@@ -7,17 +7,17 @@ from typing import Any
 
 import matplotlib
 import pytest
-from validation.amemgym.report.build.page import render_page, write_page
 
 from assets.records.estimate import Estimate
 from assets.records.expectation import ColumnLine
 from assets.records.report import QualityReport, RecoveryLine, RuleLine, WorstItem
 from assets.records.variety import CoverageLine, Diversity, GroupShare, Twins
-from tests import gated, scenario
-from tests.scenario import varied
+from tests.support import gate_votes, scenario
+from tests.support.scenario import varied
 from tests.validation.lives import adding, lives
 from tests.validation.reports import report_of, wall_of
 from validation.amemgym.report.finished_users import FinishedUser
+from validation.report.page import render_page, write_page
 
 HOSTILE = '</style><script src="http://evil.example/x.js">alert(1)</script><img src=x onerror=alert(2)>$\\frac{1}$ & "so" 毎晩'
 VOID = {"meta", "br"}
@@ -56,8 +56,8 @@ class Page(HTMLParser):
 
 
 def report(**changes: object) -> QualityReport:
-    user = FinishedUser(scenario.episode(), votes=(gated.gate_records()[1],))
-    return varied(report_of(scenario.recipe(), user, failures=[gated.failure()]), **changes)
+    user = FinishedUser(scenario.episode(), votes=(gate_votes.gate_records()[1],))
+    return varied(report_of(scenario.recipe(), user, failures=[gate_votes.failure()]), **changes)
 
 
 def without_pictures(**changes: object) -> QualityReport:

@@ -1,13 +1,13 @@
 """How rules are applied, and what they say of a set."""
 
 import pytest
-from assets.recipe.asset.recipe import Recipe
 
 from assets.amemgym.records.persona import Persona
 from assets.llm.text_matching import alike, spells
+from assets.recipe.recipe import Recipe
 from assets.records.base import StageName, UserRecord
-from tests import scenario
-from tests.small import persona
+from tests.support import scenario
+from tests.support.small import persona
 from tests.validation.spoiling import at
 from tests.validation.world import world
 from validation.amemgym.rules import RULES

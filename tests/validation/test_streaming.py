@@ -8,24 +8,24 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pytest
-from dataset_card.release.asset.asset import FINISHED
-from dataset_card.release.asset.rows import FinishedRows
-from validation.amemgym.report.build.asset import report_on
 
 from assets.amemgym.pipeline import STAGES
 from assets.engine.serialized_record import Kept
 from assets.llm.ports import SnapshotRef
 from assets.records.base import StageName, UserRecord
 from assets.reporting.intervals import Sample, Tallies
+from dataset_card.release.asset import FINISHED
+from dataset_card.release.rows import FinishedRows
 from pipelines.resources.storage.snapshots import ParquetSnapshots
-from tests import gated, scenario
-from tests.coroutines import run
-from tests.scenario import USER_ID, varied
-from tests.scripted import ScriptedModel
-from tests.small import small_recipe
-from tests.workshops import materialized, sampled, workshop
+from tests.support import gate_votes, scenario
+from tests.support.coroutines import run
+from tests.support.run_contexts import materialized, sampled, workshop
+from tests.support.scenario import USER_ID, varied
+from tests.support.scripted_model import ScriptedModel
+from tests.support.small import small_recipe
 from validation.amemgym.report.build import Survey
 from validation.amemgym.report.finished_users import Finished, FinishedUser
+from validation.report.asset import report_on
 
 R = TypeVar("R", bound=UserRecord)
 PART, AT_ONCE = 4, 2
@@ -74,7 +74,7 @@ def life(number: int) -> FinishedUser:
     profile = varied(one.user_profile, user_id=user_id)
     episode = varied(one, user_id=user_id, user_profile=profile, state_schema=varied(one.state_schema, user_id=user_id))
     assert USER_ID not in episode.model_dump_json()
-    return FinishedUser(episode, votes=tuple(gated.gate_records()))
+    return FinishedUser(episode, votes=tuple(gate_votes.gate_records()))
 
 
 def test_of_a_user_who_has_passed_little_more_than_numbers_stay() -> None:

@@ -3,16 +3,16 @@
 from collections.abc import Callable, Sequence
 
 import pytest
-from assets.recipe.asset.recipe import Recipe
-from assets.recipe.asset.report_policy import WallPolicy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.amemgym.records.audit import Probe, UserAudit
 from assets.amemgym.records.episode import Episode, EpisodeQuestion
+from assets.recipe.recipe import Recipe
+from assets.recipe.report_policy import WallPolicy
 from assets.records.report import WallLine
-from tests import scenario
-from tests.scenario import varied
+from tests.support import scenario
+from tests.support.scenario import varied
 from tests.validation.lives import OPTIONS, PERIODS, adding, audits, favourite, frozen, lives, moved, shortened
 from tests.validation.reports import wall_of
 

@@ -7,25 +7,24 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from assets.recipe.asset.loading import load_recipe, units
-from assets.recipe.asset.recipe import Recipe
-
 from assets.amemgym.personas.stage import draw_unit
 from assets.amemgym.pipeline import STAGES
 from assets.amemgym.records.rows import TableName
 from assets.engine.run_context import Workshop
 from assets.engine.serialized_record import kept_rows
 from assets.llm.ports import ModelReply, ModelRequest, SnapshotRef
+from assets.recipe.loading import load_recipe, units
+from assets.recipe.recipe import Recipe
 from assets.records.base import Record, StageName, UserRecord
 from assets.records.failure import Failure
 from assets.records.gate import GateRecord
 from pipelines.embedded.program import answer
 from pipelines.embedded.task import recognise
 from pipelines.resources.storage.snapshots import ParquetSnapshots
-from tests.coroutines import run
-from tests.gated import vote_rows
-from tests.scripted import reply
-from tests.workshops import MemoryWork, line_of
+from tests.support.coroutines import run
+from tests.support.gate_votes import vote_rows
+from tests.support.run_contexts import MemoryWork, line_of
+from tests.support.scripted_model import reply
 from validation.checks import records_of
 from validation.expectations.release_tables import released_rows
 

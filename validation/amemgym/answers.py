@@ -6,13 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assets.recipe.asset.recipe import Recipe
-
 from assets.amemgym.answers.variants import lived
 from assets.amemgym.records.answer import AnswerSet, QuestionAnswers
 from assets.amemgym.records.schema import SchemaQuestion, StateSchema
 from assets.amemgym.records.trajectory import StateTrajectory
 from assets.llm.text_matching import spells
+from assets.recipe.recipe import Recipe
 from assets.records.gate import GateName
 from validation.amemgym.gate_votes import accepting_votes
 from validation.rules import Rule, SetRule, Violation, expect, invariants

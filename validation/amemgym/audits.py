@@ -3,11 +3,10 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from assets.recipe.asset.recipe import Recipe
-
 from assets.amemgym.audits.probes import GUESSES
 from assets.amemgym.records.answer import AnswerSet
 from assets.amemgym.records.audit import Probe, UserAudit
+from assets.recipe.recipe import Recipe
 from validation.rules import Rule, expect
 
 

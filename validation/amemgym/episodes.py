@@ -3,9 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from assets.recipe.asset.recipe import Recipe
-
 from assets.amemgym.records.episode import Episode
+from assets.recipe.recipe import Recipe
 from validation.rules import Rule, SetRule, expect, invariants
 from validation.set_rules import OneRowPerUser
 

@@ -3,11 +3,10 @@
 import hashlib
 from collections.abc import Iterator
 
-from assets.recipe.asset.recipe import Recipe
-
 from assets.amemgym.records.persona import Persona
 from assets.amemgym.user_profiles import complementary_info
 from assets.llm.text_matching import folded
+from assets.recipe.recipe import Recipe
 from validation.rules import Rule, SetRule, Violation, expect
 from validation.set_rules import OneRowPerUser
 

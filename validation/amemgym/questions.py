@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from assets.recipe.asset.recipe import Recipe
-
 from assets.amemgym.records.question import QuestionSet
 from assets.llm.text_matching import spells
+from assets.recipe.recipe import Recipe
 from validation.rules import Rule, expect, invariants
 
 

@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
-from assets.recipe.asset.recipe import Recipe
-
 from assets.amemgym.records.event import EventSet
 from assets.amemgym.records.schema import StateSchema
 from assets.amemgym.records.session import Session, SessionSet
@@ -12,6 +10,7 @@ from assets.amemgym.records.trajectory import StateTrajectory
 from assets.amemgym.session_queries.times import WEEKS_BEFORE_START
 from assets.amemgym.state_trajectory.stage import period_dates
 from assets.llm.text_matching import alike, spells
+from assets.recipe.recipe import Recipe
 from validation.amemgym.gate_votes import accepting_votes
 from validation.rules import Rule, expect, invariants
 

@@ -3,12 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from assets.recipe.asset.recipe import Recipe
-
 from assets.amemgym.records.question import QuestionSet
 from assets.amemgym.records.schema import StateSchema
 from assets.amemgym.state_schema import originals_of
 from assets.llm.text_matching import alike, spells
+from assets.recipe.recipe import Recipe
 from validation.rules import Rule, expect, invariants
 
 

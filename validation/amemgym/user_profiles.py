@@ -3,11 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from assets.recipe.asset.recipe import Recipe
-
 from assets.amemgym.records.persona import Persona
 from assets.amemgym.records.profile import UserProfile
 from assets.amemgym.user_profiles import PROFILE_WORD_LIMIT, complementary_info, occurs
+from assets.recipe.recipe import Recipe
 from validation.rules import Rule, expect
 
 EMPTY_FIELD = re.compile(r"\(\s*\)|^[^:\n]*:[ \t]*(?:None|nan|null)?[ \t]*$", re.MULTILINE)

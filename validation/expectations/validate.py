@@ -9,11 +9,10 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
-from assets.recipe.asset.recipe import Recipe
-
 from assets.amemgym.records.rows import KEYS, TABLES, GateRecordRow, TableName
 from assets.amemgym.tables import gate_record_columns
 from assets.engine.gc_control import all_there_spared
+from assets.recipe.recipe import Recipe
 from assets.records.columnar import columns_of
 from assets.records.expectation import ColumnLine
 from assets.records.failure import Failure

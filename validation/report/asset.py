@@ -4,9 +4,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
-from assets.recipe.asset.loading import RecipeError
-from assets.recipe.asset.partitions import VARIANT_PARTITIONS, by_unit
-from assets.recipe.asset.recipe import Recipe
 
 from assets.amemgym.personas.sampling import pool_counts, pool_files
 from assets.amemgym.pipeline import STAGES
@@ -16,14 +13,17 @@ from assets.engine.progress import Steps, heartbeat
 from assets.engine.run_context import Workshop
 from assets.engine.stage_asset import disk_problem
 from assets.llm.ports import BudgetReached
+from assets.recipe.loading import RecipeError
+from assets.recipe.partitions import VARIANT_PARTITIONS, by_unit
+from assets.recipe.recipe import Recipe
 from assets.records.report import QualityReport
 from assets.reporting.asset_description import OWNERS, definition, group
-from validation.amemgym.report.build.metadata import report_metadata
-from validation.amemgym.report.build.page import write_page
-from validation.amemgym.report.build.rule_lines import RuleTally
 from validation.amemgym.report.coverage import COLUMNS
 from validation.amemgym.report.finished_users import Finished, users_of
 from validation.expectations.validate import ColumnLook
+from validation.report.metadata import report_metadata
+from validation.report.page import write_page
+from validation.report.rule_lines import RuleTally
 
 if TYPE_CHECKING:
     from validation.amemgym.report.build import Pool, Survey

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import dagster as dg
-from assets.recipe.asset.partitions import VARIANT_PARTITIONS
 
+from assets.recipe.partitions import VARIANT_PARTITIONS
 from assets.records.estimate import shown
 from assets.records.report import QualityReport, WallLine
 from assets.reporting.markdown import Row, markdown_table

@@ -9,7 +9,7 @@ from assets.amemgym.audits.rates import GateErrorRate
 from assets.records.estimate import shown
 from assets.records.report import GateLine, QualityReport, WallLine
 from assets.reporting.markdown import Row, markdown_table
-from validation.amemgym.report.build.page import problems
+from validation.report.page import problems
 
 
 def report_metadata(report: QualityReport, page: Path) -> dict[str, Any]:

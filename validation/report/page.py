@@ -7,14 +7,14 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from assets.records.report import QualityReport
-from validation.amemgym.report.build.formatting import percent, percents
+from validation.report.formatting import percent, percents
 
 FOLDER = Path(__file__).parent
 
 
 def render_page(report: QualityReport) -> str:
     """The page; a function of the report alone. Texts of personas and models are escaped wherever they stand."""
-    from validation.amemgym.report.build.figures import figures
+    from validation.report.figures import figures
 
     return (
         _environment()

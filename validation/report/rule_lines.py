@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from assets.recipe.asset.recipe import Recipe
-
+from assets.recipe.recipe import Recipe
 from assets.records.base import StageName
 from assets.records.report import RuleLine
 from validation.amemgym.rules import RULES

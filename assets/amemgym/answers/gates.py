@@ -12,7 +12,7 @@ from assets.llm.gate import Gate, Trial
 from assets.llm.ports import LanguageModel
 from assets.llm.reply_schema import TEXT, Shape, keyed, number
 from assets.llm.structured_output import Ask, ask
-from assets.recipe.asset.recipe import Recipe
+from assets.recipe.recipe import Recipe
 from assets.records.base import Text, duplicates
 from prompts.catalogue import load_prompt
 from prompts.template import RenderedPrompt

@@ -16,7 +16,7 @@ from assets.engine.stage import Stage
 from assets.engine.stage_asset import stage_asset
 from assets.llm.gate import Allowance, Attempt, Gate, pass_gate, passes, write_anew
 from assets.llm.ports import LanguageModel
-from assets.recipe.asset.recipe import Recipe
+from assets.recipe.recipe import Recipe
 from assets.records.failure import UserFailed
 from assets.records.gate import GateRecord
 from assets.reporting.asset_description import Face

@@ -7,7 +7,7 @@ from assets.amemgym.records.answer import ChoiceType
 from assets.amemgym.records.schema import SchemaQuestion, StateSchema
 from assets.amemgym.records.trajectory import StateTrajectory
 from assets.engine.seeded_random import Chance
-from assets.recipe.asset.recipe import Recipe
+from assets.recipe.recipe import Recipe
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from assets.amemgym.session_queries.exposure_gate import Scene
 from assets.engine.seeded_random import Chance
 from assets.llm.gate import Trial
 from assets.llm.ports import LanguageModel
-from assets.recipe.asset.recipe import Recipe
+from assets.recipe.recipe import Recipe
 
 # Drafts that no gates reach (`max_redrafts` ends at 5 for each): their trials have samples and orders of their own.
 PAIR_DRAFT, DECOY_DRAFT = 98, 99

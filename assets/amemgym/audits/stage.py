@@ -19,7 +19,7 @@ from assets.engine.item_tasks import together
 from assets.engine.stage import Stage
 from assets.engine.stage_asset import stage_asset
 from assets.llm.ports import LanguageModel
-from assets.recipe.asset.recipe import Recipe
+from assets.recipe.recipe import Recipe
 from assets.reporting.asset_description import Face
 from assets.reporting.markdown import Row
 

@@ -3,8 +3,8 @@
 import duckdb
 
 from assets.amemgym.records.persona import PERSONA_COLUMNS
-from assets.recipe.asset.loading import RecipeError
-from assets.recipe.asset.recipe import Recipe
+from assets.recipe.loading import RecipeError
+from assets.recipe.recipe import Recipe
 
 UNIFORM = """
     SELECT uuid FROM (SELECT DISTINCT uuid FROM {source})

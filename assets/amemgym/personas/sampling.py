@@ -15,8 +15,8 @@ from pydantic import ValidationError
 
 from assets.amemgym.personas.ranking import draw, quoted
 from assets.amemgym.records.persona import PERSONA_COLUMNS, Persona
-from assets.recipe.asset.loading import RecipeError
-from assets.recipe.asset.recipe import PoolSpec, Recipe
+from assets.recipe.loading import RecipeError
+from assets.recipe.recipe import PoolSpec, Recipe
 
 OWN_POOL = Path(__file__).parent / "pool.jsonl"
 # While a row group is decoded, every wide text column takes tens of MB per thread; a few at a time keep it flat.

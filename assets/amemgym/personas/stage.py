@@ -16,9 +16,9 @@ from assets.engine.stage_asset import stage_definition
 from assets.engine.stage_runner import PERSONAS, StageResult
 from assets.llm.ports import SnapshotRef
 from assets.llm.usage_meter import Meter
-from assets.recipe.asset.loading import RecipeError, Unit, units
-from assets.recipe.asset.partitions import UNIT_PARTITIONS, by_variant, unit_of
-from assets.recipe.asset.recipe import Recipe
+from assets.recipe.loading import RecipeError, Unit, units
+from assets.recipe.partitions import UNIT_PARTITIONS, by_variant, unit_of
+from assets.recipe.recipe import Recipe
 from assets.reporting.asset_description import OWNERS, Face, definition, group
 from assets.reporting.markdown import Row
 from assets.reporting.materialization import first_records, stage_metadata

@@ -14,7 +14,7 @@ from assets.llm.gate import Gate, Trial
 from assets.llm.ports import LanguageModel
 from assets.llm.reply_schema import Shape, one_of_each
 from assets.llm.structured_output import Ask, ask
-from assets.recipe.asset.recipe import Recipe
+from assets.recipe.recipe import Recipe
 from assets.records.base import Text
 from prompts.catalogue import load_prompt
 

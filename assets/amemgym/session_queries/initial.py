@@ -8,7 +8,7 @@ from assets.amemgym.session_queries.exposure_gate import Scene
 from assets.engine.item_tasks import together
 from assets.llm.reply_schema import TEXT, Shape, keyed, many, one_of_each
 from assets.llm.structured_output import Ask, ask
-from assets.recipe.asset.recipe import MAX_STATES_PER_QUERY
+from assets.recipe.recipe import MAX_STATES_PER_QUERY
 from prompts.catalogue import load_prompt
 
 

@@ -20,7 +20,7 @@ from assets.llm.gate import Attempt, pass_gate
 from assets.llm.ports import LanguageModel
 from assets.llm.reply_schema import TEXT, Shape, keyed, many
 from assets.llm.structured_output import Ask, ask
-from assets.recipe.asset.recipe import Recipe
+from assets.recipe.recipe import Recipe
 from assets.records.gate import GateRecord
 from assets.reporting.asset_description import Face
 from assets.reporting.markdown import Row

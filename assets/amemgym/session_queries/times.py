@@ -4,7 +4,7 @@ from datetime import datetime, time, timedelta
 
 from assets.amemgym.records.trajectory import TrajectoryPeriod
 from assets.engine.seeded_random import Chance
-from assets.recipe.asset.recipe import Recipe
+from assets.recipe.recipe import Recipe
 
 WEEKS_BEFORE_START = 3
 FIRST_HOUR, LAST_HOUR = 7, 22

@@ -8,7 +8,7 @@ from assets.amemgym.records.schema import StateSchema
 from assets.amemgym.records.trajectory import TrajectoryPeriod
 from assets.amemgym.state_trajectory.quality import all_can_move, change_counts, golden_changes, just_left, touched, unmoved
 from assets.engine.seeded_random import Chance
-from assets.recipe.asset.recipe import Recipe
+from assets.recipe.recipe import Recipe
 
 TRIES = 200  # of a choice of variables that comes near to the wanted share of changed answers
 

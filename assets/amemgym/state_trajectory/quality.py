@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from assets.amemgym.records.trajectory import StateUpdate
-from assets.recipe.asset.recipe import Recipe
+from assets.recipe.recipe import Recipe
 
 PING_PONG_PERIODS = 2
 

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 
-from pipelines.embedded.assistant.assistant.assistant import topic_of
+from pipelines.embedded.assistant.assistant import topic_of
 from pipelines.embedded.bank import Topic
 from pipelines.embedded.reader import evidence, read
 from pipelines.embedded.task import Task

@@ -11,8 +11,8 @@ from typing import Any, cast
 
 from pipelines.embedded.amemgym.closings import closings
 from pipelines.embedded.amemgym.judges import CANNOT_TELL
-from pipelines.embedded.assistant.assistant.mem0 import extract, is_extraction
-from pipelines.embedded.assistant.assistant.notes import MEMORY_WORK
+from pipelines.embedded.assistant.mem0 import extract, is_extraction
+from pipelines.embedded.assistant.notes import MEMORY_WORK
 from pipelines.embedded.bank import Topic, load_bank
 from pipelines.embedded.reader import evidence, plain_talk, read, share, stems
 from pipelines.embedded.task import Task

@@ -6,7 +6,7 @@ The prompt is the library's own, not one of ours; it is known by its headings.
 import json
 import re
 
-from pipelines.embedded.assistant.assistant.notes import statements
+from pipelines.embedded.assistant.notes import statements
 from pipelines.embedded.task import Task
 
 PART = re.compile(r"^## (?P<title>[A-Z][A-Za-z ]+)\n(?P<body>.*?)(?=^## |^# Output:|\Z)", re.MULTILINE | re.DOTALL)

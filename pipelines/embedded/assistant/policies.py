@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pipelines.embedded.amemgym.wording import said
-from pipelines.embedded.assistant.assistant.assistant import topic_of
-from pipelines.embedded.assistant.assistant.notes import named_by
+from pipelines.embedded.assistant.assistant import topic_of
+from pipelines.embedded.assistant.notes import named_by
 from pipelines.embedded.bank import load_bank
 from pipelines.embedded.reader import read
 from pipelines.embedded.task import Task

@@ -6,12 +6,12 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, TypeVar, cast
 
-from assets.recipe.asset.recipe import Recipe
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from assets.llm.ports import CallLabels, ModelRequest
 from assets.llm.tokens import count_tokens
 from assets.llm.usage_meter import Meter, MeteredModel
+from assets.recipe.recipe import Recipe
 from assets.records.usage import Usage
 from pipelines.evaluation.assistant import Question, Settings, Tools
 from pipelines.evaluation.errors import EvaluationError

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from assets.records.base import Record
 from assets.records.estimate import Estimate
 from assets.reporting.intervals import Sample, Tallies
-from pipelines.evaluation.metrics.metrics.counts import tally
-from pipelines.evaluation.metrics.metrics.metrics import BASELINES, COSTS, METRICS, SERIES
+from pipelines.evaluation.metrics.counts import tally
+from pipelines.evaluation.metrics.metrics import BASELINES, COSTS, METRICS, SERIES
 from pipelines.evaluation.records import Answer, RunManifest, Turn
 from pipelines.evaluation.spending import Spending, Toll
 

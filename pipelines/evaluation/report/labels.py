@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.records import RunManifest
-from pipelines.evaluation.report.markdown.formatting import settings_told
+from pipelines.evaluation.report.formatting import settings_told
 
 Facts = Callable[[RunManifest], Mapping[str, str]]
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from assets.records.estimate import Estimate
 from pipelines.evaluation.folder import FinishedRun
-from pipelines.evaluation.metrics.metrics.results import Results
-from pipelines.evaluation.report.markdown.formatting import (
+from pipelines.evaluation.metrics.results import Results
+from pipelines.evaluation.report.formatting import (
     BOARD,
     MEANINGS,
     baseline_words,
@@ -16,7 +16,7 @@ from pipelines.evaluation.report.markdown.formatting import (
     table,
     words,
 )
-from pipelines.evaluation.report.markdown.labels import labels
+from pipelines.evaluation.report.labels import labels
 
 
 def ordered(runs: Sequence[FinishedRun]) -> list[FinishedRun]:

@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pipelines.evaluation.dataset import Dataset
 from pipelines.evaluation.folder import FinishedRun
-from pipelines.evaluation.report.markdown.page_data import board_data, run_data, user_data
+from pipelines.evaluation.report.page_data import board_data, run_data, user_data
 from pipelines.experiments.compare import Comparison
 
 FILES = Path(__file__).parent / "page_files"

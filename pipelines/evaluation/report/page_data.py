@@ -8,9 +8,9 @@ from assets.records.base import Record
 from pipelines.evaluation.dataset import Dataset
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.records import Answer, RunManifest, Turn
-from pipelines.evaluation.report.markdown.formatting import BOARD, MEANINGS, baseline_words, mode_words, settings_words
-from pipelines.evaluation.report.markdown.labels import labels
-from pipelines.evaluation.report.markdown.markdown import ordered
+from pipelines.evaluation.report.formatting import BOARD, MEANINGS, baseline_words, mode_words, settings_words
+from pipelines.evaluation.report.labels import labels
+from pipelines.evaluation.report.markdown import ordered
 from pipelines.experiments.compare import Comparison
 
 Json = dict[str, Any]

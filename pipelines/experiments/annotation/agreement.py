@@ -1,7 +1,7 @@
 """Agreement of annotators: raw, Gwet's AC1 and Krippendorff's alpha, for any number of annotators and missing labels.
 
-Each is a function of sums over items, so that `assets.reporting.intervals` can resample users. Items that fewer than two rated say
-nothing about agreement, but those that one rated count for AC1's shares of the categories, as in Gwet (2014).
+Each is a function of sums over items, so that `assets.reporting.intervals` can resample users. Items that fewer than two
+rated say nothing about agreement, but those that one rated count for AC1's shares of the categories, as in Gwet (2014).
 """
 
 from collections.abc import Sequence

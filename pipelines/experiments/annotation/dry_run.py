@@ -5,12 +5,12 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assets.recipe.asset.recipe import Recipe
 from pydantic import BaseModel
 
 from assets.llm.ports import CallLabels, LanguageModel
 from assets.llm.structured_output import Ask, ask
 from assets.llm.usage_meter import Meter, MeteredModel
+from assets.recipe.recipe import Recipe
 from assets.records.failure import UserFailed
 from pipelines.experiments.annotation.records import Answer, AnswerSheet, Study, Task
 from pipelines.experiments.annotation.study import dealt

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from dataset_card.release.asset.writers import write_durably
 from pydantic import TypeAdapter, ValidationError
 
 from assets.records.base import Record
+from dataset_card.release.writers import write_durably
 from pipelines.experiments.annotation.errors import AnnotationError
 from pipelines.experiments.annotation.records import Answer, AnswerSheet, Key, Study
 

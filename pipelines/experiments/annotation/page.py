@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from pipelines.evaluation.report.markdown.page import embedded
+from pipelines.evaluation.report.page import embedded
 from pipelines.experiments.annotation.records import AnswerSheet, Study
 from pipelines.experiments.annotation.study import dealt
 from pipelines.experiments.annotation.units import guide

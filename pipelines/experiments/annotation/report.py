@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 
-from validation.amemgym.report.build.formatting import percents
-
 from assets.records.annotation import StudyResult
 from assets.records.estimate import Estimate, shown
 from pipelines.experiments.annotation.results import Collected
+from validation.report.formatting import percents
 
 SCORES = {
     "exposure": "Exposure score (mean rating, from 0 to 1)",

@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import yaml
-from dataset_card.errata.apply.annotations import STUDIES, read_studies, studies_bytes
-from dataset_card.errata.apply.apply import ERRATA, ErrataError, errata_text, read_errata
-from dataset_card.release.asset.writers import write_durably
 
 from assets.records.annotation import StudyResult
 from assets.records.erratum import Erratum, Vote
+from dataset_card.errata.annotations import STUDIES, read_studies, studies_bytes
+from dataset_card.errata.apply import ERRATA, ErrataError, errata_text, read_errata
+from dataset_card.release.writers import write_durably
 from pipelines.experiments.annotation.errors import AnnotationError
 from pipelines.experiments.annotation.records import AnswerSheet, Key
 from pipelines.experiments.annotation.results import Collected, disputed, final_label, result_of

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-from dataset_card.release.asset.manifest import read_manifest
 
 from assets.amemgym.records.episode import Episode
 from assets.records.columnar import from_table
+from dataset_card.release.manifest import read_manifest
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.records import Turn
 from pipelines.experiments.annotation.errors import AnnotationError

@@ -7,7 +7,7 @@ import numpy as np
 
 from assets.amemgym.records.episode import Episode
 from assets.reporting.intervals import Sums, Tallies
-from pipelines.evaluation.metrics.metrics.counts import MEMORY_COUNTS, MEMORY_KINDS, tally
+from pipelines.evaluation.metrics.counts import MEMORY_COUNTS, MEMORY_KINDS, tally
 from pipelines.evaluation.records import Answer
 from pipelines.experiments.evolution.records import Arm, EvolutionManifest, Fact, Feedback, Protocol, Split
 from pipelines.experiments.evolution.splits import SPLITS, taught_questions, taught_variables, users_of

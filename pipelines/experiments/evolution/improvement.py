@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from assets.recipe.asset.recipe import Recipe
 from pydantic import BaseModel
 
 from assets.llm.ports import LanguageModel, ModelReply, ModelRequest
 from assets.llm.structured_output import Ask, ask
+from assets.recipe.recipe import Recipe
 from assets.records.failure import UserFailed
 from pipelines.experiments.evolution.feedback import as_text
 from pipelines.experiments.evolution.records import Outcome, PolicyStep

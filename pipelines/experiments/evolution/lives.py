@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from assets.amemgym.records.episode import Episode
 from pipelines.evaluation.context import Life, Run
 from pipelines.evaluation.interview import together
-from pipelines.evaluation.metrics.metrics.diagnosis import diagnosed
+from pipelines.evaluation.metrics.diagnosis import diagnosed
 from pipelines.evaluation.records import Answer, Asked, PeriodLived, Turn
 from pipelines.evaluation.run import kept_step, live, question
 from pipelines.evaluation.spending import Toll

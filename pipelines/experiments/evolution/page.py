@@ -6,8 +6,8 @@ from typing import Any
 
 from assets.amemgym.records.episode import Episode
 from pipelines.evaluation.dataset import Dataset
-from pipelines.evaluation.report.markdown.page import page
-from pipelines.evaluation.report.markdown.page_data import Json, Texts, plain
+from pipelines.evaluation.report.page import page
+from pipelines.evaluation.report.page_data import Json, Texts, plain
 from pipelines.experiments.evolution.mentions import mention
 from pipelines.experiments.evolution.records import EVERYBODY, EvolutionManifest, PolicyStep, Protocol
 from pipelines.experiments.evolution.report import PROTOCOLS

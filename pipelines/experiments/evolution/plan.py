@@ -4,8 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from dataset_card.release.asset.digests import canonical_digest
-
+from dataset_card.release.digests import canonical_digest
 from pipelines.evaluation.assistant import Assistant, Evolvable
 from pipelines.evaluation.dataset import Dataset
 from pipelines.evaluation.errors import EvaluationError

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from assets.records.estimate import Estimate
-from pipelines.evaluation.report.markdown.formatting import figure, shown, table, words
+from pipelines.evaluation.report.formatting import figure, shown, table, words
 from pipelines.experiments.evolution.records import EvolutionManifest, Protocol
 from pipelines.experiments.evolution.results import EvolutionResults, FinishedEvolution
 from pipelines.experiments.evolution.scores import ALL_CYCLES, GAINS, Gain, Score

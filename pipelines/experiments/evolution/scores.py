@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from assets.records.base import Record
 from assets.records.estimate import Estimate
 from assets.reporting.intervals import Array, Metric, Sample, Sums, share
-from pipelines.evaluation.metrics.metrics.metrics import METRICS
-from pipelines.evaluation.metrics.metrics.paired import Paired, merged, paired, part
+from pipelines.evaluation.metrics.metrics import METRICS
+from pipelines.evaluation.metrics.paired import Paired, merged, paired, part
 from pipelines.experiments.evolution.book import Book, View, views
 from pipelines.experiments.evolution.records import Feedback, Protocol, Split
 

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from assets.recipe.asset.recipe import Budget
-
+from assets.recipe.recipe import Budget
 from pipelines.evaluation.dataset import Dataset
 from pipelines.evaluation.forecast import Forecast
 from pipelines.experiments.evolution.records import EvolutionManifest

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 
-from assets.recipe.asset.partitions import UNITS
-from assets.recipe.asset.recipe import Recipe
-
 from assets.amemgym.pipeline import STAGES
 from assets.engine.snapshot_rows import rows_of
 from assets.engine.stage import Stage
 from assets.llm.ports import SnapshotRef
+from assets.recipe.partitions import UNITS
+from assets.recipe.recipe import Recipe
 from assets.records.base import UserRecord
 from pipelines.home import Home
 from pipelines.resources.storage.io_manager import RecordValues

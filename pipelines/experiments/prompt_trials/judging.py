@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
-from assets.recipe.asset.recipe import Recipe
 
 from assets.amemgym.answers.gates import Sheet, recover_variant
 from assets.amemgym.answers.variants import Variant
@@ -16,6 +15,7 @@ from assets.amemgym.session_queries.exposure_gate import Scene, read_exposure
 from assets.llm.gate import Trial
 from assets.llm.ports import CallLabels, LanguageModel
 from assets.llm.usage_meter import Meter, MeteredModel
+from assets.recipe.recipe import Recipe
 from assets.records.base import Record
 from assets.records.failure import UserFailed
 

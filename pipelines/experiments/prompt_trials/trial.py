@@ -4,11 +4,10 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from assets.recipe.asset.recipe import Recipe
-
 from assets.engine.stage import Stage
 from assets.llm.ports import CallLabels, LanguageModel, ModelReply, ModelRequest
 from assets.llm.usage_meter import Meter, MeteredModel
+from assets.recipe.recipe import Recipe
 from assets.records.base import UserRecord
 from assets.records.failure import UserFailed
 from assets.records.gate import GateRecord

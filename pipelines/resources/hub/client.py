@@ -5,7 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dataset_card.hub.port.port import (
+from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, RepoFile, get_session, hf_hub_url
+from huggingface_hub.hf_api import CommitInfo, DatasetInfo
+from huggingface_hub.utils import build_hf_headers, hf_raise_for_status  # pyright: ignore[reportUnknownVariableType]
+
+from dataset_card.hub.port import (
     MAIN,
     Change,
     CommitMessage,
@@ -18,12 +22,8 @@ from dataset_card.hub.port.port import (
     RepoState,
     Visibility,
 )
-from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, RepoFile, get_session, hf_hub_url
-from huggingface_hub.hf_api import CommitInfo, DatasetInfo
-from huggingface_hub.utils import build_hf_headers, hf_raise_for_status  # pyright: ignore[reportUnknownVariableType]
-
-from pipelines.resources.hub.client.retry import HubCalls, login_advice
-from pipelines.resources.hub.client.settings import HubSettings
+from pipelines.resources.hub.retry import HubCalls, login_advice
+from pipelines.resources.hub.settings import HubSettings
 
 DATASET = "dataset"
 PULL_REQUEST = re.compile(r"refs/pr/(\d+)")

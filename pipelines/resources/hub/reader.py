@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 
-from dataset_card.hub.port.read import Reader
-from dataset_card.hub.port.tag_registry import ReleaseRecords
-
+from dataset_card.hub.read import Reader
+from dataset_card.hub.tag_registry import ReleaseRecords
 from pipelines.home import home
-from pipelines.resources.hub.client.settings import HubSettings, open_hub
+from pipelines.resources.hub.settings import HubSettings, open_hub
 
 FETCHED = "fetched"
 RECORDS = "releases.json"

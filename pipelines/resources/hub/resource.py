@@ -3,11 +3,11 @@
 from typing import Optional
 
 import dagster as dg
-from dataset_card.hub.port.port import HubError
-from dataset_card.hub.port.publish import Publisher
 
-from pipelines.resources.hub.client.reader import release_records
-from pipelines.resources.hub.client.settings import HubSettings, open_hub
+from dataset_card.hub.port import HubError
+from dataset_card.hub.publish import Publisher
+from pipelines.resources.hub.reader import release_records
+from pipelines.resources.hub.settings import HubSettings, open_hub
 
 
 class PublisherResource(dg.ConfigurableResource[Publisher]):

@@ -6,13 +6,13 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 import httpx2
-from dataset_card.hub.port.port import HubDenied, HubError, HubMissing, HubStale, HubUncertain, HubUnreachable
 from huggingface_hub import set_client_factory
 from huggingface_hub.utils import get_token, logging
 from huggingface_hub.utils._http import default_client_factory
 
-from pipelines.resources.hub.client.errors import CLIENT_ERRORS, HubTrouble, diagnose
-from pipelines.resources.hub.client.settings import HubSettings
+from dataset_card.hub.port import HubDenied, HubError, HubMissing, HubStale, HubUncertain, HubUnreachable
+from pipelines.resources.hub.errors import CLIENT_ERRORS, HubTrouble, diagnose
+from pipelines.resources.hub.settings import HubSettings
 from pipelines.resources.llm.redaction import Redactor
 
 T = TypeVar("T")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from dataset_card.hub.port.port import Hub, HubError
+from dataset_card.hub.port import Hub, HubError
 
 ENDPOINT = "HF_ENDPOINT"
 PUBLIC_HUB = "https://huggingface.co"
@@ -48,7 +48,7 @@ def open_hub(settings: HubSettings | None = None) -> Hub:
     os.environ[ENDPOINT] = endpoint
     for name, value in CLIENT_DEFAULTS.items():
         os.environ.setdefault(name, value)
-    from pipelines.resources.hub.client.client import HubClient
+    from pipelines.resources.hub.client import HubClient
 
     return HubClient(settings, endpoint=endpoint)
 

@@ -5,11 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from assets.recipe.asset.recipe import Budget
-
 from assets.llm.ports import BudgetReached, EndpointError, LanguageModel, ModelReply, ModelRequest
-from pipelines.resources.ledger.ledger.ledger import Ledger, Spent
-from pipelines.resources.ledger.ledger.prices import Prices, Tokens
+from assets.recipe.recipe import Budget
+from pipelines.resources.ledger.ledger import Ledger, Spent
+from pipelines.resources.ledger.prices import Prices, Tokens
 from pipelines.resources.storage.sqlite import SqliteFile
 
 KEPT = "and run again; whatever was paid for is kept"
@@ -88,7 +87,8 @@ class Purse:
         if self.budget.max_cost_usd is not None and self.prices.of(model, Tokens(1, 1)).usd is None:
             raise EndpointError(
                 f"budget.max_cost_usd of {self.variant!r} cannot be kept because the price of the model {model!r} is unknown; "
-                "give its price in pipelines/prices.yaml (or the file in AMEMGYM_PRICES), or limit budget.max_tokens instead."
+                "give its price in pipelines/resources/ledger/prices.yaml (or the file in AMEMGYM_PRICES), "
+                "or limit budget.max_tokens instead."
             )
 
 

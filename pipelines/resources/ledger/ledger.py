@@ -5,8 +5,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Literal
 
-from assets.recipe.asset.recipe import Recipe
-
+from assets.recipe.recipe import Recipe
 from pipelines.home import Home
 from pipelines.resources.storage.database import Connection, database_of
 from pipelines.resources.storage.key_value import KeyedStore

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipelines.resources.ledger.ledger.ledger import COLUMNS, TABLE, Ledger, LedgerRow
+from pipelines.resources.ledger.ledger import COLUMNS, TABLE, Ledger, LedgerRow
 from pipelines.resources.storage.database import Connection
 
 Grouping = Literal["variant", "stage", "model", "prompt"]

@@ -4,12 +4,11 @@ import time
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from assets.recipe.asset.recipe import Recipe
-
 from assets.llm.ports import EndpointError, LanguageModel, ModelReply, ModelRequest
+from assets.recipe.recipe import Recipe
 from pipelines.resources.cache.reply_cache import request_key
-from pipelines.resources.ledger.ledger.ledger import Ledger, LedgerRow, Outcome
-from pipelines.resources.ledger.ledger.prices import Price, Prices, Tokens
+from pipelines.resources.ledger.ledger import Ledger, LedgerRow, Outcome
+from pipelines.resources.ledger.prices import Price, Prices, Tokens
 
 FREE = Price(0.0, "provider")
 

@@ -4,14 +4,13 @@ import asyncio
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
-from assets.recipe.asset.recipe import Budget, Recipe
-
 from assets.llm.ports import LanguageModel
+from assets.recipe.recipe import Budget, Recipe
 from pipelines.resources.cache.reply_cache import CachedModel, CacheMode
-from pipelines.resources.ledger.ledger.budget import BudgetedModel, Purse, till_for
-from pipelines.resources.ledger.ledger.ledger import Ledger
-from pipelines.resources.ledger.ledger.prices import Prices
-from pipelines.resources.ledger.ledger.recording import Book, BookedCalls, BookedHits
+from pipelines.resources.ledger.budget import BudgetedModel, Purse, till_for
+from pipelines.resources.ledger.ledger import Ledger
+from pipelines.resources.ledger.prices import Prices
+from pipelines.resources.ledger.recording import Book, BookedCalls, BookedHits
 from pipelines.resources.llm.batch.settings import MOST_LINES
 from pipelines.resources.llm.settings import EndpointSettings
 from pipelines.resources.storage.key_value import KeyedStore

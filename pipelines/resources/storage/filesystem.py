@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
-from dataset_card.release.asset.writers import sync
+
+from dataset_card.release.writers import sync
 
 HOST = socket.gethostname()
 ABANDONED_SECONDS = 24 * 3600

@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-from assets.recipe.asset.recipe import Recipe
 from pydantic import ValidationError
 
 from assets.engine.stage_asset import disk_problem
 from assets.llm.ports import SnapshotRef
+from assets.recipe.recipe import Recipe
 from assets.records.base import Record
 from assets.records.report import QualityReport
 from pipelines.resources.storage.database import StoreError

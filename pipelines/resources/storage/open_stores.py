@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from dataset_card.release.asset.manifest import MANIFEST
-from dataset_card.release.asset.store import FolderShelf, Shelf
-
+from dataset_card.release.manifest import MANIFEST
+from dataset_card.release.store import FolderShelf, Shelf
 from pipelines.home import Home
 from pipelines.resources.storage.database import StoreError
 from pipelines.resources.storage.filesystem import Folder, Place

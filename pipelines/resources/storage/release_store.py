@@ -8,12 +8,11 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from dataset_card.release.asset.contents import ReleaseContent
-from dataset_card.release.asset.folder import Release, ReleaseConflict, write_release
-from dataset_card.release.asset.manifest import MANIFEST
-from dataset_card.release.asset.verify import verify_release
-from dataset_card.release.asset.versions import is_version, numbers
-
+from dataset_card.release.contents import ReleaseContent
+from dataset_card.release.folder import Release, ReleaseConflict, write_release
+from dataset_card.release.manifest import MANIFEST
+from dataset_card.release.verify import verify_release
+from dataset_card.release.versions import is_version, numbers
 from pipelines.resources.storage.filesystem import draft_name, new_draft
 from pipelines.resources.storage.object_store import Bucket
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from dataset_card.release.asset.writers import sync
 from pydantic import ValidationError
 
 from assets.engine.serialized_record import Kept
@@ -17,6 +16,7 @@ from assets.llm.ports import FailureFile, SnapshotPart, SnapshotRef
 from assets.records.base import StageName, UserRecord
 from assets.records.columnar import to_table
 from assets.records.failure import Failure
+from dataset_card.release.writers import sync
 from pipelines.resources.storage.filesystem import Place
 
 SIGN = "snapshot.json"

@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from assets.recipe.asset.recipe import Recipe
-
 from assets.amemgym.audits.rates import GateCalls, GateErrors
 from assets.amemgym.records.episode import Episode
+from assets.recipe.recipe import Recipe
 from assets.records.expectation import ColumnLine
 from assets.records.failure import Failure
 from assets.records.report import QualityReport, RuleLine

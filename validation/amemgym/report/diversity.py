@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from assets.recipe.asset.recipe import Recipe
-
 from assets.amemgym.records.episode import Episode
 from assets.engine.seeded_random import Chance
 from assets.llm.ports import BudgetReached, Embedder, EndpointError, Vector
+from assets.recipe.recipe import Recipe
 from assets.records.variety import Diversity, Twins
 
 if TYPE_CHECKING:

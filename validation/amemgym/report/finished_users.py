@@ -4,8 +4,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from assets.recipe.asset.recipe import Recipe
-
 from assets.amemgym.answers.stage import ANSWERS
 from assets.amemgym.audits.stage import AUDITS
 from assets.amemgym.episodes import EPISODES
@@ -20,6 +18,7 @@ from assets.engine.run_context import Workshop
 from assets.engine.snapshot_rows import portions
 from assets.engine.stage_runner import PERSONAS
 from assets.llm.ports import SnapshotRef
+from assets.recipe.recipe import Recipe
 from assets.records.base import StageName, UserRecord
 from assets.records.failure import Failure
 from assets.records.gate import GateRecord

@@ -3,10 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from assets.recipe.asset.recipe import Recipe
-
 from assets.amemgym.records.audit import Judgement, Probe
 from assets.amemgym.records.episode import Episode
+from assets.recipe.recipe import Recipe
 from assets.records.estimate import Estimate
 from assets.records.report import Verdict, WallLine, WorstItem
 from validation.amemgym.shortcuts.measure import Measured, Pick

@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterator
 from datetime import date, datetime
 from typing import Any, Literal, Union, get_args, get_origin
 
-from assets.recipe.asset.recipe import Recipe
-
 from assets.amemgym.records.rows import KEYS, TABLES, TableName
 from assets.amemgym.user_profiles import PROFILE_WORD_LIMIT
+from assets.recipe.recipe import Recipe
 from validation.expectations.expectation import (
     Promise,
     among,

@@ -1,0 +1,43 @@
+"""The example user, audited by a scripted model."""
+
+import json
+from functools import cache
+from typing import Any
+
+from assets.amemgym.answers.stage import write_answers
+from assets.amemgym.audits.stage import audit_user
+from assets.amemgym.records.answer import AnswerSet
+from assets.amemgym.records.audit import UserAudit
+from assets.amemgym.records.session import PeriodSessions, SessionSet
+from assets.recipe.recipe import Recipe
+from tests.support import scenario
+from tests.support.coroutines import run
+from tests.support.scripted_model import Script, ScriptedModel
+
+EXPOSURE, CHECK, CHOOSE = "session_queries/check_exposure", "answers/check", "answers/choose"
+
+
+def recipe(**audit: Any) -> Recipe:
+    gates = {"votes": 1, "votes_needed": 1, "unexposed": 0}
+    return scenario.recipe(gates=gates, audit=audit, min_variants_per_question=4)
+
+
+@cache
+def answered() -> AnswerSet:
+    """Answers that spell their variants, where the honest judge finds them."""
+    return run(write_answers(scenario.schema(), scenario.trajectory(), recipe=recipe(), model=ScriptedModel()))
+
+
+def sessions() -> SessionSet:
+    """The example's sessions, with queries that spell what they expose."""
+    periods = tuple(
+        PeriodSessions(index=index, sessions=tuple(scenario.varied(one, query=json.dumps(one.exposed_states)) for one in own))
+        for index, own in enumerate(scenario.sessions())
+    )
+    return SessionSet(user_id=scenario.USER_ID, periods=periods, gate_records=())
+
+
+def audited(script: Script | None = None, **audit: Any) -> tuple[UserAudit, ScriptedModel]:
+    model = ScriptedModel(script or {})
+    parts = (scenario.profile(), scenario.schema(), scenario.trajectory(), sessions(), answered())
+    return run(audit_user(*parts, recipe=recipe(**audit), model=model)), model

@@ -1,0 +1,33 @@
+"""States that a scripted model evolves, and the replies that make the example's."""
+
+from typing import Any
+
+from assets.amemgym.records.schema import StateSchema
+from assets.amemgym.records.trajectory import StateTrajectory
+from assets.amemgym.state_trajectory.stage import evolve_state
+from assets.recipe.recipe import Recipe
+from tests.support import scenario
+from tests.support.coroutines import run
+from tests.support.scenario import DIET, EVENINGS, GOAL
+from tests.support.scripted_model import Reply, Script, ScriptedModel
+
+INITIAL, UPDATE = "state_trajectory/initial", "state_trajectory/update"
+
+
+def evolved(
+    script: Script, *, recipe: Recipe | None = None, schema: StateSchema | None = None
+) -> tuple[StateTrajectory, ScriptedModel]:
+    model = ScriptedModel(script)
+    made = evolve_state(scenario.profile(), schema or scenario.schema(), recipe=recipe or scenario.recipe(), model=model)
+    return run(made), model
+
+
+def moved(summary: str = "So it went.", **updated: str) -> dict[str, Any]:
+    return {"period_summary": summary, "updated": updated}
+
+
+FIRST, SECOND, THIRD = scenario.STATES
+STORY: list[Reply] = [
+    moved("A warning at the clinic.", **{GOAL: SECOND[GOAL], DIET: SECOND[DIET]}),
+    moved("Shifts change; “Tue | Thu” are hers.", **{EVENINGS: THIRD[EVENINGS]}),
+]

@@ -1,0 +1,56 @@
+"""The example's sessions, as a scripted model makes them."""
+
+import json
+from typing import Any
+
+from assets.amemgym.records.event import Event, EventSet, PeriodEvents
+from assets.amemgym.records.session import SessionSet
+from assets.amemgym.session_queries.stage import write_sessions
+from assets.llm.ports import ModelRequest
+from assets.recipe.gate_policy import GatePolicy
+from assets.recipe.recipe import MAX_STATES_PER_QUERY
+from tests.support import scenario
+from tests.support.coroutines import run
+from tests.support.honest_replies import Answer, honest, material
+from tests.support.scenario import DIET, EVENINGS, GOAL
+from tests.support.scripted_model import Reply, Script, ScriptedModel
+from tests.support.small import PLAIN_GATES
+
+INITIAL, UPDATE = "session_queries/initial", "session_queries/update"
+CHECK, REFINE = "session_queries/check_exposure", "session_queries/refine"
+FIRST = scenario.STATES[0]
+EVENTS = EventSet(
+    user_id=scenario.USER_ID,
+    periods=(
+        PeriodEvents(index=1, events=(Event(states=(GOAL, DIET), text=scenario.HEART_SCARE),)),
+        PeriodEvents(index=2, events=(Event(states=(EVENINGS,), text="Tuesdays off."),)),
+    ),
+)
+
+
+def written(
+    script: Script | None = None, *, states_per_query: int = MAX_STATES_PER_QUERY, **gates: int | bool
+) -> tuple[SessionSet, ScriptedModel]:
+    policy = GatePolicy.model_validate({**PLAIN_GATES, **gates})
+    recipe = scenario.recipe(gates=policy, max_states_per_query=states_per_query)
+    model = ScriptedModel({INITIAL: [queries(FIRST)], **(script or {})})
+    made = write_sessions(scenario.profile(), scenario.schema(), scenario.trajectory(), EVENTS, recipe=recipe, model=model)
+    return run(made), model
+
+
+def queries(*exposed: dict[str, str]) -> dict[str, Any]:
+    return {"queries": [{"exposed_states": one, "query": json.dumps(one)} for one in exposed]}
+
+
+def part(*names: str) -> dict[str, str]:
+    return {name: FIRST[name] for name in names}
+
+
+def of_period(index: int, replies: list[Reply]) -> Answer:
+    """Replies in turn about queries for the variables of this period, honest ones about others."""
+    names, left = {0: {DIET, GOAL, EVENINGS}, 1: {DIET, GOAL}, 2: {EVENINGS}}[index], iter(replies)
+
+    def answer(request: ModelRequest) -> object:
+        return next(left) if set(material(request, "state_choices")) == names else honest(request)
+
+    return answer

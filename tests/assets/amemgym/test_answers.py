@@ -1,0 +1,116 @@
+"""Each variant gets an answer of its own, and each period's golden choice is the one of its state."""
+
+import json
+from datetime import date
+
+import pytest
+from dateutil.relativedelta import relativedelta
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assets.amemgym.answers.stage import write_answers
+from assets.amemgym.answers.variants import lived, variants_of
+from tests.assets.amemgym.answer_sets import DRAFT, FIRST_QUESTION, REFINE, of_first, written
+from tests.support import scenario
+from tests.support.coroutines import run
+from tests.support.honest_replies import honest
+from tests.support.scenario import CHOICES, DIET
+from tests.support.scripted_model import ScriptedModel
+from tests.support.small import START, schema_of, small_recipe, trajectory_of
+
+
+def test_the_golden_choice_of_every_period_is_the_one_of_its_state() -> None:
+    record, _ = written()
+    assert [answers.question_id for answers in record.questions] == ["q01", "q02"]
+    for question, answers in zip(scenario.schema().questions, record.questions, strict=True):
+        states = {choice.choice_id: choice.state for choice in answers.choices}
+        assert [states[golden] for golden in answers.golden] == lived(question, scenario.trajectory())
+
+
+def test_each_answer_belongs_to_its_variant() -> None:
+    record, _ = written()
+    for question, answers in zip(scenario.schema().questions, record.questions, strict=True):
+        for choice in answers.choices:
+            assert json.loads(choice.answer) == dict(zip(question.required_info, choice.state, strict=True))
+
+
+def test_lived_variants_come_first_and_random_ones_fill_up_to_the_minimum() -> None:
+    recipe = scenario.recipe(min_variants_per_question=4)
+    variants = variants_of(FIRST_QUESTION, scenario.schema(), scenario.trajectory(), recipe=recipe)
+    assert [variant.type for variant in variants] == ["experience", "experience", "random", "random"]
+    assert [variant.values for variant in variants][:2] == [
+        ("eats everything", "first 5 km"),
+        ("vegetarian", "half-marathon (21,1 km)"),
+    ]
+    record, _ = written(minimum=4)
+    assert sorted(choice.type for choice in record.questions[0].choices) == ["experience", "experience", "random", "random"]
+
+
+@given(
+    path=st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from("xyz")), min_size=1, max_size=8),
+    minimum=st.integers(2, 9),
+    seed=st.integers(0),
+)
+def test_variants_are_distinct_and_cover_what_was_lived(path: list[tuple[str, str]], minimum: int, seed: int) -> None:
+    schema = schema_of({"a": "xyz", "b": "xyz"})
+    ends = [START + relativedelta(months=index) for index in range(len(path))]
+    trajectory = trajectory_of([dict(zip("ab", values, strict=True)) for values in path], ends=ends)
+    recipe = small_recipe(num_choices_per_state=3, min_variants_per_question=minimum, seed=seed)
+    variants = variants_of(schema.questions[0], schema, trajectory, recipe=recipe)
+    values = [variant.values for variant in variants]
+    assert len(set(values)) == len(values) == max(minimum, len(set(path)))
+    assert {variant.values for variant in variants if variant.type == "experience"} == set(path)
+
+
+def test_options_are_shown_in_an_order_of_the_seed_and_named_by_it() -> None:
+    record, _ = written(minimum=4)
+    assert [choice.choice_id for choice in record.questions[0].choices] == ["q01-c1", "q01-c2", "q01-c3", "q01-c4"]
+    places = {written_place(seed) for seed in range(8)}
+    assert len(places) > 1
+
+
+def written_place(seed: int) -> str:
+    """Where the initial state's answer stands."""
+    made = write_answers(scenario.schema(), scenario.trajectory(), recipe=scenario.recipe(seed=seed), model=ScriptedModel())
+    return run(made).questions[0].golden[0]
+
+
+BAD = {
+    "equal answers": ({"variant_1": "Run more.", "variant_2": " run  MORE."}, "repeated: ['run more.']"),
+    "blank answer": ({"variant_1": "Run.", "variant_2": " "}, "variant_2: String should have at least 1"),
+    "no answer": ({"variant_1": "Run.", "variant_2": ""}, "variant_2: String should have at least 1"),
+    "left out": ({"variant_1": "Run."}, "variant_2: Field required"),
+    "too many": (
+        {"variant_1": "Run.", "variant_2": "Rest.", "variant_3": "Eat."},
+        "variant_3: Extra inputs are not permitted",
+    ),
+}
+
+
+@pytest.mark.parametrize(("reply", "told"), BAD.values(), ids=BAD)
+def test_answers_that_do_not_serve_each_variant_are_sent_back(reply: dict[str, str], told: str) -> None:
+    record, model = written({DRAFT: [of_first(reply, honest)]})
+    assert len(record.questions[0].choices) == 2
+    assert [told in objection for objection in model.objections(DRAFT)] == [True]
+
+
+def test_answers_that_stay_equal_are_told_apart_by_the_gate() -> None:
+    equal = {"variant_1": json.dumps("Run more."), "variant_2": json.dumps("run more.")}
+    record, model = written({DRAFT: [of_first(equal)]})
+    assert len({choice.answer for choice in record.questions[0].choices}) == 2
+    assert len(model.objections(DRAFT)) == 1
+    assert len(model.asked(REFINE)) == 2
+
+
+def test_chosen_dates_do_not_matter_to_the_choices() -> None:
+    moved = trajectory_of(
+        scenario.STATES, ends=[date(1999, 1, 1), date(1999, 2, 1), date(1999, 3, 1)], user_id=scenario.USER_ID
+    )
+    made = write_answers(scenario.schema(), moved, recipe=scenario.recipe(), model=ScriptedModel())
+    same = write_answers(scenario.schema(), scenario.trajectory(), recipe=scenario.recipe(), model=ScriptedModel())
+    assert run(made).questions == run(same).questions
+
+
+def test_choices_are_those_of_the_schema() -> None:
+    record, _ = written(minimum=9)
+    assert {choice.state[0] for choice in record.questions[0].choices} == set(CHOICES[DIET])

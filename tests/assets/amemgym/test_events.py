@@ -1,0 +1,92 @@
+"""Every update is caused by exactly one event, and nothing else is."""
+
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+
+from assets.amemgym.events import elaborate_events
+from assets.amemgym.records.event import Event, EventSet
+from assets.llm.ports import ModelRequest
+from assets.records.failure import UserFailed
+from tests.support import scenario
+from tests.support.coroutines import run
+from tests.support.honest_replies import honest, material
+from tests.support.scenario import DIET, EVENINGS, GOAL
+from tests.support.scripted_model import Reply, ScriptedModel
+
+PROMPT = "events/elaborate"
+BOTH = {"states": [GOAL, DIET], "event": scenario.HEART_SCARE}
+
+
+def elaborated(*first: Reply) -> tuple[EventSet, ScriptedModel]:
+    """The events of the example; the first period's replies come in turn, the second period's is right."""
+    left = list(first)
+
+    def answer(request: ModelRequest) -> object:
+        return honest(request) if material(request, "period")["to"] == "2021-04-01" else left.pop(0)
+
+    model = ScriptedModel({PROMPT: [answer]})
+    return run(made_with(model)), model
+
+
+def made_with(model: ScriptedModel) -> Coroutine[Any, Any, EventSet]:
+    parts = (scenario.profile(), scenario.schema(), scenario.trajectory())
+    return elaborate_events(*parts, recipe=scenario.recipe(), model=model)
+
+
+def events(*pairs: tuple[list[str], str]) -> dict[str, Any]:
+    return {"events": [{"states": states, "event": text} for states, text in pairs]}
+
+
+def test_one_event_may_cause_several_updates() -> None:
+    record, model = elaborated({"events": [BOTH]})
+    assert [period.index for period in record.periods] == [1, 2]
+    assert record.periods[0].events == (Event(states=(GOAL, DIET), text=scenario.HEART_SCARE),)
+    assert record.periods[1].events[0].states == (EVENINGS,)
+    assert len(model.requests) == 2
+
+
+def test_the_model_sees_what_changed_and_what_did_not() -> None:
+    _, model = elaborated({"events": [BOTH]})
+    assert material(model.requests[0], "unchanged_states") == {EVENINGS: "{none}"}
+    changes = material(model.requests[0], "state_changes")
+    assert {name: (change["old"], change["new"]) for name, change in changes.items()} == {
+        DIET: ("eats everything", "vegetarian"),
+        GOAL: ("first 5 km", "half-marathon (21,1 km)"),
+    }
+
+
+BAD = {
+    "update without event": (events(([DIET], "A talk.")), "without event: ['training_goal']"),
+    "event for an unchanged state": (
+        events(([DIET, GOAL, EVENINGS], "A talk.")),
+        "events.0.states.2: Input should be 'diet' or",
+    ),
+    "event for an unknown variable": (
+        events(([DIET, GOAL, "mood"], "A talk.")),
+        "events.0.states.2: Input should be 'diet' or",
+    ),
+    "update with two events": (events(([DIET, GOAL], "A talk."), ([GOAL], "A race.")), "in several: ['training_goal']"),
+    "event of nothing": (events(([DIET, GOAL], "A talk."), ([], "Rain.")), "events.1.states: List should have at least 1"),
+    "event without words": (events(([DIET, GOAL], " ")), "events.0.event: String should have at least 1"),
+}
+
+
+@pytest.mark.parametrize(("reply", "sentence"), BAD.values(), ids=BAD)
+def test_events_that_do_not_account_for_the_updates_are_sent_back(reply: dict[str, Any], sentence: str) -> None:
+    record, model = elaborated(reply, {"events": [BOTH]})
+    assert len(record.periods[0].events) == 1
+    assert [sentence in objection for objection in model.objections(PROMPT)] == [True]
+
+
+def test_a_change_named_twice_in_one_event_counts_once() -> None:
+    record, model = elaborated(events(([DIET, GOAL, DIET, GOAL], "A talk.")))
+    assert record.periods[0].events[0].states == (DIET, GOAL)
+    assert model.objections(PROMPT) == []
+
+
+def test_of_two_failing_periods_the_first_is_told() -> None:
+    model = ScriptedModel({PROMPT: [events(([DIET], "A talk."))]})
+    with pytest.raises(UserFailed, match=r"without event: \['training_goal'\], in several: \[\]"):
+        run(made_with(model))

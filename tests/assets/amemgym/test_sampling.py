@@ -1,0 +1,192 @@
+"""The sample is a function of seed and pool content, and a pool that cannot give it is told in one sentence."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from assets.amemgym.personas.sampling import OWN_POOL, pool_digest, pool_files, sample_personas
+from assets.recipe.loading import RecipeError
+from assets.recipe.recipe import PoolSpec
+from tests.support.small import persona, persona_row, small_recipe
+
+Rows = Sequence[dict[str, object]]
+TWENTY = [persona_row(number, sex="Female" if number % 4 else "Male") for number in range(20)]
+
+
+def jsonl(path: Path, rows: Rows = TWENTY) -> Path:
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def parquet(path: Path, rows: Rows = TWENTY) -> Path:
+    pq.write_table(pa.Table.from_pylist(list(rows)), path)  # pyright: ignore[reportUnknownMemberType]
+    return path
+
+
+def drawn(*files: Path, count: int = 5, pool: dict[str, Any] | None = None, **changes: Any) -> list[str]:
+    recipe = small_recipe(pool=PoolSpec.model_validate(pool or {}), **changes)
+    return [one.user_id for one in sample_personas(recipe, files, count=count)]
+
+
+def test_a_persona_comes_out_of_the_pool_as_it_went_in(tmp_path: Path) -> None:
+    (one,) = sample_personas(small_recipe(), [jsonl(tmp_path / "p.jsonl", [persona_row(3)])], count=1)
+    assert one == persona(3)
+
+
+def test_the_order_of_rows_and_files_does_not_matter(tmp_path: Path) -> None:
+    whole = drawn(jsonl(tmp_path / "whole.jsonl"))
+    turned = drawn(jsonl(tmp_path / "turned.jsonl", TWENTY[::-1]))
+    halves = [jsonl(tmp_path / "a.jsonl", TWENTY[:10]), jsonl(tmp_path / "b.jsonl", TWENTY[10:])]
+    assert whole == turned == drawn(*halves) == drawn(*halves[::-1])
+
+
+@pytest.mark.parametrize("strategy", [{}, {"strategy": "stratified", "columns": ["sex"]}], ids=["uniform", "stratified"])
+def test_a_larger_sample_only_adds_to_a_smaller_one(tmp_path: Path, strategy: dict[str, Any]) -> None:
+    pool = jsonl(tmp_path / "p.jsonl")
+    assert drawn(pool, count=12, pool=strategy)[:5] == drawn(pool, count=5, pool=strategy)
+
+
+@pytest.mark.parametrize("make", [jsonl, parquet], ids=["jsonl", "parquet"])
+def test_a_work_unit_is_given_the_personas_that_the_whole_sample_has_at_its_positions(
+    tmp_path: Path, make: Callable[[Path], Path]
+) -> None:
+    recipe, files = small_recipe(), [make(tmp_path / f"pool.{make.__name__}")]
+    whole = list(sample_personas(recipe, files, count=12))
+    assert list(sample_personas(recipe, files, count=12, positions=[3, 4, 11])) == [whole[3], whole[4], whole[11]]
+
+
+def test_another_seed_draws_another_sample(tmp_path: Path) -> None:
+    pool = jsonl(tmp_path / "p.jsonl")
+    assert drawn(pool, seed=1) != drawn(pool, seed=2)
+    assert sorted(drawn(pool, count=20, seed=1)) == sorted(drawn(pool, count=20, seed=2))
+
+
+@pytest.mark.parametrize("make", [jsonl, parquet], ids=["jsonl", "parquet"])
+def test_excluded_personas_leave_the_order_of_the_others(tmp_path: Path, make: Callable[[Path], Path]) -> None:
+    pool = make(tmp_path / "p.parquet") if make is parquet else make(tmp_path / "p.jsonl")
+    before = drawn(pool, count=5)
+    assert drawn(pool, count=3, exclude_ids=(before[1], before[3], "nobody")) == [before[0], before[2], before[4]]
+
+
+def test_strata_are_drawn_in_proportion_to_their_sizes(tmp_path: Path) -> None:
+    pool = jsonl(tmp_path / "p.jsonl")
+    men = {str(row["uuid"]) for row in TWENTY if row["sex"] == "Male"}
+    for count in (4, 8, 12):
+        found = drawn(pool, count=count, pool={"strategy": "stratified", "columns": ["sex"]})
+        assert len(men.intersection(found)) == count // 4
+
+
+def test_the_recipes_own_sql_says_who_is_eligible(tmp_path: Path) -> None:
+    query = "SELECT uuid FROM pool WHERE sex = 'Male' -- and nobody else"
+    found = drawn(jsonl(tmp_path / "p.jsonl"), pool={"strategy": "sql", "query": query})
+    assert Counter(found) == Counter(str(row["uuid"]) for row in TWENTY if row["sex"] == "Male")
+
+
+def test_the_recipes_own_sql_sees_further_columns_too(tmp_path: Path) -> None:
+    rows = [{**row, "height": number, "note": None} for number, row in enumerate(TWENTY)]
+    query = "SELECT uuid FROM pool WHERE height = 3 AND age > 20 AND note IS NULL"
+    assert drawn(jsonl(tmp_path / "p.jsonl", rows), count=1, pool={"strategy": "sql", "query": query}) == [rows[3]["uuid"]]
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("SELECT content AS uuid FROM read_text('{secret}')", r"pool\.query must select uuid .*disabled"),
+        ("SELECT uuid FROM pool) ; COPY pool TO '{secret}' ; SELECT (1", r"pool\.query must select uuid"),
+        ("SELECT age FROM pool", r"pool\.query must select uuid .*uuid"),
+        ("SELECT uuid WHERE", r"pool\.query must select uuid .*syntax"),
+        ("SELECT 'nobody' AS uuid FROM pool", "offers only 0"),
+        ("SELECT NULL AS uuid FROM pool", "offers only 0"),
+    ],
+    ids=["reads a file", "writes a file", "no uuid", "no SQL", "unknown uuid", "null"],
+)
+def test_sql_that_reaches_beyond_the_pool_is_refused(tmp_path: Path, query: str, told: str) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("mine", encoding="utf-8")
+    with pytest.raises(RecipeError, match=told):
+        drawn(jsonl(tmp_path / "p.jsonl"), count=1, pool={"strategy": "sql", "query": query.replace("{secret}", str(secret))})
+    assert secret.read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.parametrize(
+    "strategy", [{}, {"strategy": "stratified", "columns": ["sex", "city"]}], ids=["uniform", "stratified"]
+)
+def test_parquet_and_jsonl_give_the_same_personas(tmp_path: Path, strategy: dict[str, Any]) -> None:
+    recipe = small_recipe(pool=PoolSpec.model_validate(strategy))
+    halves = [parquet(tmp_path / "a.parquet", TWENTY[:7]), parquet(tmp_path / "b.parquet", TWENTY[7:])]
+    lines = sample_personas(recipe, [jsonl(tmp_path / "p.jsonl")], count=8)
+    assert list(sample_personas(recipe, halves, count=8)) == list(lines)
+
+
+def test_uuids_are_text_whatever_they_look_like(tmp_path: Path) -> None:
+    rows = [persona_row(number, uuid=f"5F0C0000-0000-4000-8000-{number:012X}") for number in range(20)]
+    found = drawn(jsonl(tmp_path / "p.jsonl", rows))
+    assert found == drawn(parquet(tmp_path / "p.parquet", rows))
+    assert set(found) <= {str(row["uuid"]) for row in rows}
+
+
+def test_a_missing_column_is_named(tmp_path: Path) -> None:
+    rows = [{name: value for name, value in TWENTY[0].items() if name != "occupation"}]
+    with pytest.raises(RecipeError, match=r"pool p\.jsonl lacks the column 'occupation'\. The pool needs"):
+        drawn(jsonl(tmp_path / "p.jsonl", rows), count=1)
+
+
+@pytest.mark.parametrize("name", ["p.parquet", "p.jsonl"])
+def test_a_file_that_is_no_pool_is_told(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"\x00not a pool")
+    with pytest.raises(RecipeError, match=rf"pool {name} cannot be read"):
+        drawn(tmp_path / name)
+
+
+def test_a_pool_of_two_kinds_of_files_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match="mixes Parquet and JSONL"):
+        drawn(jsonl(tmp_path / "a.jsonl"), parquet(tmp_path / "b.parquet"))
+
+
+def test_a_pool_with_too_few_personas_says_how_many_it_has(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match=r"2 users and a reserve of 2, but the persona pool offers only 3"):
+        drawn(jsonl(tmp_path / "p.jsonl", TWENTY[:3]), count=4)
+
+
+def test_a_value_that_cannot_be_is_told_with_its_persona(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match=r"Persona '5f0c0000-.*' has age = 'old'"):
+        drawn(jsonl(tmp_path / "p.jsonl", [persona_row(1, age="old")]), count=1)
+
+
+@pytest.mark.parametrize("column", ["height", 'sex" OR 1'])
+def test_a_stratum_must_be_a_persona_column(tmp_path: Path, column: str) -> None:
+    with pytest.raises(RecipeError, match=r"pool\.columns names .*, which is no persona column"):
+        drawn(jsonl(tmp_path / "p.jsonl"), pool={"strategy": "stratified", "columns": [column]})
+
+
+def test_a_persona_that_stands_in_two_files_is_drawn_once(tmp_path: Path) -> None:
+    files = [jsonl(tmp_path / "a.jsonl", TWENTY[:5]), jsonl(tmp_path / "b.jsonl", TWENTY[:5])]
+    assert len(set(drawn(*files, count=5))) == 5
+
+
+def test_a_folder_name_with_a_quote_is_no_sql(tmp_path: Path) -> None:
+    (tmp_path / "zoë's").mkdir()
+    assert len(drawn(jsonl(tmp_path / "zoë's" / "p.jsonl"))) == 5
+
+
+def test_the_pools_files_are_those_its_patterns_match(tmp_path: Path) -> None:
+    files = [jsonl(tmp_path / name) for name in ("a.jsonl", "b.jsonl")]
+    both = (str(tmp_path / "*.jsonl"), str(files[0]))
+    assert pool_files(PoolSpec(paths=both)) == files
+    assert pool_files(PoolSpec()) == [OWN_POOL]
+    with pytest.raises(RecipeError, match=r"pool '.*/c\.jsonl' matches no file"):
+        pool_files(PoolSpec(paths=(str(tmp_path / "c.jsonl"),)))
+
+
+def test_a_pools_digest_is_of_its_content(tmp_path: Path) -> None:
+    first, second = jsonl(tmp_path / "a.jsonl", TWENTY[:5]), jsonl(tmp_path / "b.jsonl", TWENTY[5:])
+    moved = jsonl(tmp_path / "c.jsonl", TWENTY[:5])
+    assert pool_digest([first, second]) == pool_digest([second, moved]) != pool_digest([first])
+    with pytest.raises(RecipeError, match=r"pool .*gone\.jsonl cannot be read: No such file"):
+        pool_digest([tmp_path / "gone.jsonl"])

@@ -1,0 +1,147 @@
+"""Every drafted type becomes part of exactly one variable, and merged ones share one set of choices."""
+
+from typing import Any
+
+import pytest
+
+from assets.amemgym.records.question import Question, QuestionSet, RequiredInfo
+from assets.amemgym.records.schema import StateSchema
+from assets.amemgym.state_schema import refine_schema
+from assets.recipe.recipe import Recipe
+from assets.records.failure import UserFailed
+from tests.support import scenario
+from tests.support.coroutines import run
+from tests.support.honest_replies import honest, material
+from tests.support.scripted_model import Reply, ScriptedModel
+from tests.support.small import small_recipe
+
+REFINE, UNIFY = "state_schema/refine", "state_schema/unify"
+RECIPE = small_recipe(num_questions=2)
+
+
+def drafted(*types: tuple[str, str], choices: tuple[str, ...] = ("x", "y")) -> QuestionSet:
+    """One question for each pair of types; `choices` are those of the first question, later ones have x and y."""
+    return QuestionSet(
+        user_id=scenario.USER_ID,
+        questions=tuple(
+            Question(
+                question_id=f"q{number + 1:02d}",
+                text=f"What about {number}?",
+                required_info=tuple(
+                    RequiredInfo(info_type=name, info_choices=choices if number == 0 else ("x", "y")) for name in pair
+                ),
+            )
+            for number, pair in enumerate(types)
+        ),
+    )
+
+
+PLAIN = drafted(("diet", "goal"), ("food", "time"))
+SAME: dict[str, Any] = {"diet": "diet", "goal": "goal", "food": "food", "time": "time"}
+
+
+def refined(
+    *replies: Reply, questions: QuestionSet = PLAIN, recipe: Recipe = RECIPE, **unified: Any
+) -> tuple[StateSchema, ScriptedModel]:
+    model = ScriptedModel({REFINE: replies, **({UNIFY: unified["unify"]} if unified else {})})
+    return run(refine_schema(scenario.profile(), questions, recipe=recipe, model=model)), model
+
+
+def test_types_that_stay_apart_become_variables_under_their_new_names() -> None:
+    schema, model = refined({**SAME, "diet": "daily_diet"})
+    assert schema.choices == {name: ["x", "y"] for name in ("daily_diet", "goal", "food", "time")}
+    assert [question.required_info for question in schema.questions] == [("daily_diet", "goal"), ("food", "time")]
+    assert model.asked(UNIFY) == []
+
+
+def test_merged_types_become_one_variable_that_both_questions_use() -> None:
+    schema, _ = refined({**SAME, "food": "meals", "diet": "meals"})
+    assert schema.variables[0].merged_from == ("diet", "food")
+    assert [question.required_info for question in schema.questions] == [("meals", "goal"), ("meals", "time")]
+
+
+def test_a_type_that_several_questions_use_is_offered_once_for_each() -> None:
+    questions = drafted(("diet", "goal"), ("diet", "time"))
+    schema, model = refined({"diet_q01": "diet", "diet_q02": "diet", "goal": "goal", "time": "time"}, questions=questions)
+    assert [question.required_info for question in schema.questions] == [("diet", "goal"), ("diet", "time")]
+    offered = [list(question["required_info"]) for question in material(model.requests[0], "questions")]
+    assert offered == [["diet_q01", "goal"], ["diet_q02", "time"]]
+
+
+def test_a_type_that_is_called_like_anothers_key_stays_apart_from_it() -> None:
+    questions = drafted(("diet", "goal"), ("diet", "diet_q01"))
+    schema, model = refined(honest, questions=questions)
+    assert len(schema.variables) == 4
+    assert model.objections(REFINE) == []
+
+
+BAD: dict[str, tuple[dict[str, Any], str]] = {
+    "type left out": ({name: SAME[name] for name in ("diet", "goal", "food")}, "time: Field required"),
+    "unknown type": ({**SAME, "mood": "mood"}, "mood: Extra inputs are not permitted"),
+    "types of one question merged": (
+        {**SAME, "diet": "all", "goal": "all"},
+        "['diet', 'goal'] all became 'all', but two of them belong to the same question",
+    ),
+    "name that is a choice": ({**SAME, "diet": "x"}, "'x' is a choice of 'diet'"),
+    "name that is a choice in other writing": ({**SAME, "diet": "_X"}, "'_X' is a choice of 'diet'"),
+    "variable without a name": ({**SAME, "time": " "}, "time: String should have at least 1 character"),
+}
+
+
+@pytest.mark.parametrize(("reply", "told"), BAD.values(), ids=BAD)
+def test_a_reply_that_loses_or_confuses_types_is_sent_back(reply: dict[str, Any], told: str) -> None:
+    schema, model = refined(reply, SAME)
+    assert list(schema.choices) == list(SAME)
+    assert told in model.objections(REFINE)[0]
+
+
+def test_names_that_never_do_give_way_to_the_drafted_ones() -> None:
+    schema, model = refined({"diet": "x", "goal": "food", "food": "meals", "time": "meals"})
+    assert [question.required_info for question in schema.questions] == [("diet", "food"), ("meals", "time")]
+    assert len(model.asked(REFINE)) == RECIPE.gates.max_reasks + 1
+
+
+def test_so_many_merges_that_no_room_for_changes_is_left_are_sent_back() -> None:
+    recipe = small_recipe(num_questions=2, num_changes_per_period=4, num_periods=2, max_changes_per_state=2)
+    schema, model = refined({"diet": "a", "food": "a", "goal": "b", "time": "b"}, SAME, recipe=recipe)
+    assert len(schema.variables) == 4
+    assert "2 variables are too few for the changes to come; keep at least 3 apart" in model.objections(REFINE)[0]
+
+
+CONFLICT = drafted(("diet", "goal"), ("food", "time"), choices=("vegan", "meat"))
+MERGED = {**SAME, "diet": "meals", "food": "meals"}
+
+
+def test_merged_types_whose_choices_differ_get_one_common_set() -> None:
+    schema, model = refined(MERGED, questions=CONFLICT, unify=[{"meals": ["plants", " meat "]}])
+    assert schema.choices == {"meals": ["plants", "meat"], "goal": ["vegan", "meat"], "time": ["x", "y"]}
+    assert material(model.asked(UNIFY)[0], "conflicts") == {
+        "meals": [
+            {"question": "What about 0?", "info_choices": ["vegan", "meat"]},
+            {"question": "What about 1?", "info_choices": ["x", "y"]},
+        ]
+    }
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        ({"meals": ["plants"]}, "meals: List should have at least 2 items"),
+        ({"meals": ["plants", "meat", "fish"]}, "meals: List should have at most 2 items"),
+        ({"meals": ["Meat", "meat"]}, "The choices of 'meals' must differ"),
+        ({"meals": ["meat", " "]}, "meals.1: String should have at least 1 character"),
+        ({"meals": ["meat", "x" * 201]}, "meals.1: String should have at most 200 characters"),
+        ({}, "meals: Field required"),
+        ({"meals": ["a", "b"], "goal": ["a", "b"]}, "goal: Extra inputs are not permitted"),
+    ],
+    ids=["too few", "too many", "equal", "empty", "endless", "left out", "without conflict"],
+)
+def test_a_common_set_that_breaks_a_rule_is_sent_back(reply: Reply, told: str) -> None:
+    schema, model = refined(MERGED, questions=CONFLICT, unify=[reply, {"meals": ["plants", "meat"]}])
+    assert schema.choices["meals"] == ["plants", "meat"]
+    assert told in model.objections(UNIFY)[0]
+
+
+def test_a_user_whose_types_are_never_mapped_is_given_up() -> None:
+    with pytest.raises(UserFailed, match="state_schema/refine: time: Field required"):
+        refined({name: SAME[name] for name in ("diet", "goal", "food")})

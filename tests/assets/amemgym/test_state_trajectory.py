@@ -1,0 +1,97 @@
+"""States are legal, changes are real, and periods follow one another."""
+
+from datetime import date
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assets.amemgym.state_trajectory.stage import period_dates
+from assets.records.failure import UserFailed
+from tests.assets.amemgym.evolved_states import FIRST, INITIAL, SECOND, STORY, UPDATE, evolved, moved
+from tests.support import scenario
+from tests.support.honest_replies import material
+from tests.support.scenario import CHOICES, DIET, EVENINGS, GOAL
+from tests.support.small import small_recipe
+
+
+def test_the_examples_replies_make_the_examples_trajectory() -> None:
+    trajectory, model = evolved({INITIAL: [FIRST], UPDATE: STORY})
+    assert trajectory == scenario.trajectory()
+    assert [request.labels.prompt for request in model.requests] == [INITIAL, UPDATE, UPDATE]
+
+
+def test_every_period_knows_what_happened_before() -> None:
+    _, model = evolved({INITIAL: [FIRST], UPDATE: STORY})
+    request = model.asked(UPDATE)[1]
+    assert material(request, "current_state") == SECOND
+    assert material(request, "prior_updates") == [{DIET: SECOND[DIET], GOAL: SECOND[GOAL]}]
+    assert material(request, "update_counts") == {DIET: 1, GOAL: 1, EVENINGS: 0}
+    assert material(request, "period") == {"step": 2, "steps": 2, "from": "2021-01-01", "to": "2021-04-01"}
+
+
+def test_only_values_a_variable_does_not_have_are_offered() -> None:
+    _, model = evolved({INITIAL: [FIRST], UPDATE: STORY})
+    offered = material(model.asked(UPDATE)[0], "state_schema")
+    assert offered == {name: [choice for choice in CHOICES[name] if choice != FIRST[name]] for name in CHOICES}
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({DIET: "pescatarian"}, "diet: Input should be"),
+        ({DIET: None}, "diet: Input should be"),
+        ({"mood": "low"}, "mood: Extra inputs are not permitted"),
+    ],
+    ids=["illegal value", "no value", "unknown variable"],
+)
+def test_an_illegal_initial_state_is_sent_back(change: dict[str, Any], told: str) -> None:
+    trajectory, model = evolved({INITIAL: [{**FIRST, **change}, FIRST]})
+    assert trajectory.periods[0].state == FIRST
+    assert told in model.objections(INITIAL)[0]
+
+
+def test_an_initial_state_must_be_whole() -> None:
+    _, model = evolved({INITIAL: [{DIET: FIRST[DIET]}, FIRST]})
+    assert "training_goal: Field required" in model.objections(INITIAL)[0]
+
+
+BAD = {
+    "illegal value": (moved(**{DIET: "pescatarian"}), "updated.diet: Input should be"),
+    "unchanged value": (moved(**{DIET: FIRST[DIET]}), "updated.diet: Input should be"),
+    "unknown variable": (moved(mood="low"), "updated.mood: Extra inputs are not permitted"),
+    "no change": (moved(), "0 variables change; let at least 1 and at most 2 change"),
+    "too many changes": (
+        moved(**{name: CHOICES[name][1] for name in CHOICES}),
+        "3 variables change; let at least 1 and at most 2 change",
+    ),
+    "no summary": ({"updated": {DIET: SECOND[DIET]}}, "period_summary: Field required"),
+    "empty summary": (moved(" ", **{DIET: SECOND[DIET]}), "period_summary: String should have at least 1"),
+}
+
+
+@pytest.mark.parametrize(("reply", "told"), BAD.values(), ids=BAD)
+def test_illegal_updates_are_sent_back(reply: dict[str, Any], told: str) -> None:
+    trajectory, model = evolved({INITIAL: [FIRST], UPDATE: [reply, *STORY]})
+    assert trajectory == scenario.trajectory()
+    assert told in model.objections(UPDATE)[0]
+
+
+def test_a_user_whose_updates_stay_illegal_is_given_up() -> None:
+    with pytest.raises(UserFailed, match="state_trajectory/update: 0 variables change"):
+        evolved({UPDATE: [moved()]})
+
+
+@given(st.dates(date(1990, 1, 1), date(2090, 1, 1)), st.integers(1, 24), st.integers(1, 30))
+def test_the_dates_of_periods_chain(start: date, months: int, index: int) -> None:
+    recipe = small_recipe(start_date=start, num_months_per_period=months)
+    assert period_dates(recipe, 1)[0] == start
+    first, end = period_dates(recipe, index)
+    assert end == period_dates(recipe, index + 1)[0]
+    assert (end.year * 12 + end.month) - (first.year * 12 + first.month) == months
+
+
+def test_a_period_from_the_last_of_a_month_ends_in_the_right_month() -> None:
+    recipe = small_recipe(start_date=date(2020, 11, 30), num_months_per_period=3)
+    assert [period_dates(recipe, index)[1] for index in (1, 2)] == [date(2021, 2, 28), date(2021, 5, 30)]

@@ -1,0 +1,120 @@
+"""A cancelled run stops its stage, wherever the signal finds the event loop."""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Awaitable, Callable
+
+import dagster as dg
+import pytest
+
+from assets.engine.cancellation import LANDING_SECONDS, stopping_with_the_run
+from assets.engine.shielded_calls import landing
+from tests.support.coroutines import run
+
+
+def interrupt() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+async def interrupt_in_a_task_of_its_own() -> None:
+    async def elsewhere() -> None:
+        interrupt()
+
+    task = asyncio.create_task(elsewhere())
+    await asyncio.Event().wait()
+    await task
+
+
+async def interrupt_in_a_callback() -> None:
+    asyncio.get_running_loop().call_soon(interrupt)
+    await asyncio.gather(asyncio.Event().wait(), return_exceptions=True)
+
+
+async def interrupt_while_nothing_happens() -> None:
+    asyncio.get_running_loop().call_later(0.05, os.kill, os.getpid(), signal.SIGTERM)
+    await asyncio.Event().wait()
+
+
+async def nothing_to_come() -> None:
+    await asyncio.Event().wait()
+
+
+async def interrupt_on_the_last_line() -> None:
+    interrupt()
+
+
+async def stage(work: Callable[[], Awaitable[None]]) -> None:
+    async with stopping_with_the_run():
+        await work()
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        interrupt_in_a_task_of_its_own,
+        interrupt_in_a_callback,
+        interrupt_while_nothing_happens,
+        interrupt_on_the_last_line,
+    ],
+)
+def test_the_signal_stops_the_stage_and_the_handlers_are_put_back(work: Callable[[], Awaitable[None]]) -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    with pytest.raises(dg.DagsterExecutionInterruptedError, match="What was finished is kept"):
+        run(asyncio.wait_for(stage(work), timeout=5))
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+def test_a_call_that_is_paid_for_comes_back_after_the_signal_and_none_is_begun() -> None:
+    came_back: list[str] = []
+
+    async def call(name: str) -> None:
+        await asyncio.sleep(0.05)
+        came_back.append(name)
+
+    async def user() -> None:
+        await landing(call("paid"))
+        await landing(call("not asked any more"))
+
+    async def users() -> None:
+        asyncio.get_running_loop().call_later(0.01, interrupt)
+        await asyncio.gather(user(), user())
+
+    with pytest.raises(dg.DagsterExecutionInterruptedError):
+        run(asyncio.wait_for(stage(users), timeout=5))
+    assert came_back == ["paid", "paid"]
+
+
+def test_a_second_signal_waits_for_no_call() -> None:
+    async def work() -> None:
+        loop = asyncio.get_running_loop()
+        loop.call_later(0.01, interrupt)
+        loop.call_later(0.05, interrupt)
+        await landing(asyncio.sleep(60))
+
+    began = time.monotonic()
+    with pytest.raises(dg.DagsterExecutionInterruptedError):
+        run(stage(work))
+    assert time.monotonic() - began < LANDING_SECONDS
+
+
+def test_a_cancellation_without_a_signal_stays_one() -> None:
+    async def cancelled() -> None:
+        task = asyncio.create_task(stage(nothing_to_come))
+        await asyncio.sleep(0)
+        task.cancel()
+        await task
+
+    with pytest.raises(asyncio.CancelledError):
+        run(cancelled())
+
+
+def test_outside_the_main_thread_it_does_nothing() -> None:
+    async def in_a_thread() -> str:
+        async def work() -> None: ...
+
+        await asyncio.to_thread(asyncio.run, stage(work))
+        return "done"
+
+    assert run(in_a_thread()) == "done"

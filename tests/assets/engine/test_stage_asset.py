@@ -1,0 +1,45 @@
+"""What a stage tells its users: problems in one sentence, and its materialization with counts, rows and pictures."""
+
+import errno
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from assets.amemgym.user_profiles import USER_PROFILES
+from assets.engine.stage_asset import shortfall, told_in_one_sentence
+from assets.llm.ports import EndpointError, ModelRequest
+from tests.support.coroutines import run
+from tests.support.run_contexts import line_of, materialized, sampled, workshop
+from tests.support.scripted_model import ScriptedModel, reply
+from tests.support.small import small_recipe
+
+PROMPT = "user_profiles/complete"
+
+
+@pytest.mark.parametrize(
+    ("problem", "told"),
+    [
+        (EndpointError("The key is wrong; set OPENAI_API_KEY."), "The key is wrong; set OPENAI_API_KEY."),
+        (OSError(errno.ENOSPC, "No space left on device", "/data/x"), "/data/x cannot be written: No space left on device."),
+        (OSError("Snapshot file x is missing."), "Snapshot file x is missing."),
+    ],
+    ids=["endpoint", "disk", "store"],
+)
+def test_a_problem_the_user_can_mend_is_one_sentence_without_retry(tmp_path: Path, problem: Exception, told: str) -> None:
+    def failing(_: ModelRequest) -> object:
+        raise problem
+
+    shop, recipe = workshop(tmp_path, ScriptedModel({PROMPT: [failing]})), small_recipe()
+    line = line_of(USER_PROFILES, shop, recipe, {"personas": sampled(shop, recipe)})
+    with pytest.raises(dg.Failure) as failure:
+        run(told_in_one_sentence(line))
+    assert failure.value.description is not None
+    assert failure.value.description.startswith(told)
+    assert failure.value.allow_retries is False
+
+
+def test_missing_users_are_told_with_what_to_do(tmp_path: Path) -> None:
+    shop = workshop(tmp_path, ScriptedModel({PROMPT: [reply("No.", finish="refusal")]}))
+    result = materialized(shop, small_recipe(), USER_PROFILES)["user_profiles"]
+    assert shortfall(result).startswith("Only 0 of 2 users passed user_profiles and the reserve is used up; raise num_reserve")

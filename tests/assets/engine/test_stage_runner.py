@@ -1,0 +1,105 @@
+"""A stage works its users once, tells how far it is, and ends early only for a problem of the run."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from assets.amemgym.questions import QUESTIONS
+from assets.amemgym.records.question import QuestionSet
+from assets.amemgym.user_profiles import USER_PROFILES
+from assets.engine.stage import Stage
+from assets.llm.ports import EndpointError, ModelRequest, StageProgress
+from tests.assets.engine.stage_runs import PROFILE, QUESTION, about, passed, positions, refusing
+from tests.support.coroutines import run
+from tests.support.honest_replies import Answer
+from tests.support.run_contexts import MemoryWork, line_of, materialized, sampled, workshop
+from tests.support.scripted_model import ScriptedModel
+from tests.support.small import persona, small_recipe
+
+
+def test_users_who_pass_need_no_reserve(tmp_path: Path) -> None:
+    results, shop, model = passed(tmp_path, {}, USER_PROFILES)
+    result = results["user_profiles"]
+    assert positions(shop, result, USER_PROFILES) == [0, 1]
+    assert (result.ref.users, result.wanted, result.tried, result.ref.failures.users) == (2, 2, 2, 0)
+    assert (len(model.requests), result.ref.usage["user_profiles"].calls) == (2, 2)
+
+
+def test_a_rerun_over_the_same_work_asks_no_model(tmp_path: Path) -> None:
+    work = MemoryWork()
+    first, _, model = passed(tmp_path / "a", {}, USER_PROFILES, QUESTIONS, work=work)
+    again, _, silent = passed(tmp_path / "b", {}, USER_PROFILES, QUESTIONS, work=work)
+    assert len(model.requests) == 4
+    assert silent.requests == []
+    assert [result.ref for result in again.values()] == [result.ref for result in first.values()]
+    assert (again["questions"].meter.repeated, first["questions"].meter.repeated) == (2, 0)
+
+
+def test_another_recipe_for_the_same_users_is_worked_anew(tmp_path: Path) -> None:
+    model, work = ScriptedModel(), MemoryWork()
+    shop = workshop(tmp_path, model, work=work)
+    materialized(shop, small_recipe(), USER_PROFILES)
+    materialized(shop, small_recipe(num_users=3), USER_PROFILES)
+    assert len(model.requests) == 3
+    materialized(shop, small_recipe(seed=7), USER_PROFILES)
+    assert len(model.requests) == 5
+
+
+def breaking(problem: Exception) -> Answer:
+    def answer(_: ModelRequest) -> object:
+        raise problem
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    "problem", [EndpointError("The key is wrong."), OSError("No space left."), TimeoutError("Too slow.")], ids=repr
+)
+def test_a_problem_of_the_run_ends_it_as_what_it_is(tmp_path: Path, problem: Exception) -> None:
+    with pytest.raises(type(problem), match=str(problem)):
+        passed(tmp_path, {PROFILE: [about((1,), breaking(problem))]}, USER_PROFILES)
+
+
+def test_a_problem_of_the_run_is_not_hidden_by_a_user_who_fails_at_once(tmp_path: Path) -> None:
+    answer = about((1,), breaking(EndpointError("The key is wrong.")), otherwise=refusing(0))
+    with pytest.raises(EndpointError):
+        passed(tmp_path, {PROFILE: [answer]}, USER_PROFILES)
+
+
+def test_what_was_finished_before_the_run_ended_is_kept(tmp_path: Path) -> None:
+    work, script = MemoryWork(), {PROFILE: [about((1,), breaking(EndpointError("The key is wrong.")))]}
+    with pytest.raises(EndpointError):
+        passed(tmp_path / "a", script, USER_PROFILES, work=work, users_at_once=1)
+    results, _, model = passed(tmp_path / "b", {}, USER_PROFILES, work=work)
+    assert (results["user_profiles"].ref.users, len(model.requests)) == (2, 1)
+
+
+def test_progress_is_reported_to_its_end(tmp_path: Path) -> None:
+    seen: list[StageProgress] = []
+    report: Callable[[StageProgress], None] = seen.append
+    passed(tmp_path, {PROFILE: [refusing(0)]}, USER_PROFILES, report=report)
+    last = seen[-1]
+    assert (last.stage, last.unit, last.done, last.total, last.failed) == ("user_profiles", "small", 2, 2, 1)
+
+
+def test_calls_carry_the_stage_and_user_they_are_for(tmp_path: Path) -> None:
+    _, _, model = passed(tmp_path, {}, USER_PROFILES)
+    labels = sorted((request.labels.stage, request.labels.user_id) for request in model.requests)
+    assert labels == [("user_profiles", persona(number).user_id) for number in (0, 1)]
+
+
+def test_a_unit_without_users_makes_an_empty_snapshot(tmp_path: Path) -> None:
+    shop, recipe = workshop(tmp_path, ScriptedModel()), small_recipe()
+    line = line_of(USER_PROFILES, shop, recipe, {"personas": sampled(shop, recipe)})
+    line.unit = type(line.unit)("small", "small", range(0), range(0))
+    result = run(line.run())
+    assert (result.ref.users, result.ref.parts) == (0, ())
+
+
+def test_a_stages_code_version_changes_with_its_version_and_its_prompts() -> None:
+    def version(number: int = 1, *prompts: str) -> str:
+        return Stage(name="questions", record=QuestionSet, make=QUESTIONS.make, prompts=prompts, version=number).code_version
+
+    assert len({version(), version(2), version(1, QUESTION), version(1, PROFILE)}) == 4
+    assert version() == version()

@@ -1,0 +1,44 @@
+"""A gate on the bench: its judges' readings are given, and what it does with them is kept."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from assets.llm.gate import Attempt, Gate, Trial, pass_gate
+from assets.recipe.gate_policy import GatePolicy
+from assets.records.gate import GateRecord
+from tests.support.coroutines import run
+from tests.support.small import small_recipe
+
+RIGHT, WRONG, UNSURE = {"diet": "vegan"}, {"diet": "meat"}, {"diet": ""}
+
+
+@dataclass
+class Bench:
+    """A gate whose readings come in turn; new texts say how they came about."""
+
+    readings: Sequence[dict[str, str]]
+    trials: list[Trial] = field(default_factory=list[Trial])
+
+    def gate(self) -> Gate:
+        return Gate("exposure", RIGHT, self.judge, self.refine, self.redraft)
+
+    async def judge(self, text: str, trial: Trial) -> dict[str, str]:
+        self.trials.append(trial)
+        return self.readings[min(len(self.trials), len(self.readings)) - 1]
+
+    async def refine(self, text: str, reading: dict[str, str], sample: int) -> str:
+        return f"{text}, not {reading.get('diet') or 'unclear'}"
+
+    async def redraft(self, number: int) -> str:
+        return f"draft {number}"
+
+
+def through(gate: Gate, *, policy: GatePolicy, **models: object) -> Attempt:
+    attempt = Attempt("s01-01", "draft 0")
+    run(pass_gate(gate, attempt, recipe=small_recipe(gates=policy, models=models)))
+    return attempt
+
+
+def passed(*readings: dict[str, str], policy: GatePolicy) -> tuple[str, list[GateRecord]]:
+    attempt = through(Bench(readings).gate(), policy=policy)
+    return attempt.text, attempt.records

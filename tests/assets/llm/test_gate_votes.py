@@ -1,0 +1,121 @@
+"""A gate's verdict is what enough votes say, whoever casts them, and no more votes are cast than that takes."""
+
+import asyncio
+import math
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assets.engine.seeded_random import Chance
+from assets.llm.gate import Attempt, Gate, Trial, passes
+from assets.recipe.gate_policy import GatePolicy
+from assets.records.failure import UserFailed
+from tests.assets.llm.gate_bench import RIGHT, WRONG, Bench, passed, through
+from tests.support.coroutines import run
+from tests.support.small import small_recipe
+
+TEXTS = 1000
+
+
+@pytest.mark.parametrize(
+    ("votes", "readings", "accepted"),
+    [
+        ((3, 2), [RIGHT, RIGHT], [True, True]),
+        ((3, 2), [WRONG, RIGHT, RIGHT], [False, True, True]),
+        ((3, 2), [WRONG, WRONG], [False, False]),
+        ((5, 2), [WRONG, WRONG, WRONG, RIGHT, WRONG], [False, False, False, True, False]),
+        ((2, 2), [WRONG, RIGHT], [False, True]),
+        ((3, 1), [WRONG, RIGHT], [False, True]),
+    ],
+    ids=["accepted early", "accepted late", "refused early", "refused late", "all needed", "one needed"],
+)
+def test_voting_stops_when_it_is_decided(votes: tuple[int, int], readings: list[dict[str, str]], accepted: list[bool]) -> None:
+    policy = GatePolicy(votes=votes[0], votes_needed=votes[1], max_refinements=0, max_redrafts=1)
+    _, records = passed(*readings, RIGHT, policy=policy)
+    assert [record.accepted for record in records if record.draft == 0] == accepted
+
+
+@given(
+    st.lists(st.booleans(), min_size=1, max_size=7).flatmap(lambda votes: st.tuples(st.just(votes), st.integers(1, len(votes))))
+)
+def test_stopping_early_never_changes_the_verdict(case: tuple[list[bool], int]) -> None:
+    votes, needed = case
+    policy = GatePolicy(votes=len(votes), votes_needed=needed, max_refinements=0, max_redrafts=0)
+    try:
+        passed(*(RIGHT if vote else WRONG for vote in votes), policy=policy)
+        accepted = True
+    except UserFailed:
+        accepted = False
+    assert accepted == (sum(votes) >= needed)
+
+
+def test_as_many_judges_as_are_needed_read_at_once() -> None:
+    at_work: list[int] = []
+    most: list[int] = []
+
+    async def judge(text: str, trial: Trial) -> dict[str, str]:
+        at_work.append(trial.vote)
+        await asyncio.sleep(0)
+        most.append(len(at_work))
+        at_work.remove(trial.vote)
+        return WRONG if trial.vote == 0 else RIGHT
+
+    bench = Bench([])
+    gate = Gate("exposure", RIGHT, judge, bench.refine, bench.redraft)
+    attempt = through(gate, policy=GatePolicy(votes=5, votes_needed=3))
+    assert [record.accepted for record in attempt.records] == [False, True, True, True]
+    assert max(most) == 3
+
+
+def test_judge_models_take_turns_and_their_names_are_kept() -> None:
+    bench = Bench([RIGHT])
+    judges = {"model": "one", "further": ["two", "three"]}
+    attempt = through(bench.gate(), policy=GatePolicy(votes=4, votes_needed=4), judge=judges)
+    assert [trial.judge for trial in bench.trials] == ["one", "two", "three", "one"]
+    assert [record.judge for record in attempt.records] == ["one", "two", "three", "one"]
+
+
+@dataclass(frozen=True)
+class Unreliable:
+    """Judges who read some texts wrongly: any of the other options, with equal chance and independent of each other."""
+
+    wrong: float
+    tells: dict[str, str]
+    options: int = 4
+
+    def gate(self, number: int) -> Gate:
+        async def judge(text: str, trial: Trial) -> dict[str, str]:
+            chance = Chance("judge", number, trial.number)
+            if not chance.happens(self.wrong):
+                return self.tells
+            others = [f"option {place}" for place in range(self.options - 2)]
+            return {"diet": chance.chosen([*others, RIGHT["diet"] if self.tells != RIGHT else "option"])}
+
+        bench = Bench([])
+        return Gate("exposure", RIGHT, judge, bench.refine, bench.redraft)
+
+    def accepted(self, votes: int, needed: int) -> float:
+        """The share of texts that the gate accepts."""
+        recipe = small_recipe(gates=GatePolicy(votes=votes, votes_needed=needed))
+
+        async def passing() -> list[bool]:
+            return [await passes(self.gate(number), Attempt(f"t{number}", "text"), recipe=recipe) for number in range(TEXTS)]
+
+        return sum(run(passing())) / TEXTS
+
+
+def binomial(votes: int, needed: int, share: float) -> float:
+    return sum(math.comb(votes, hits) * share**hits * (1 - share) ** (votes - hits) for hits in range(needed, votes + 1))
+
+
+@pytest.mark.parametrize("wrong", [0.15, 0.3])
+@pytest.mark.parametrize(("votes", "needed"), [(1, 1), (2, 2), (3, 2)])
+def test_k_of_n_votes_of_unreliable_judges_err_as_often_as_the_binomial_says(wrong: float, votes: int, needed: int) -> None:
+    # A wrong text is accepted when the judges hit on the target by mistake, a right one when they do not err.
+    measured = {str(tells): Unreliable(wrong, tells).accepted(votes, needed) for tells in (WRONG, RIGHT)}
+    for tells, hit in ((WRONG, wrong / 3), (RIGHT, 1 - wrong)):
+        truth = binomial(votes, needed, hit)
+        assert abs(measured[str(tells)] - truth) < 4 * math.sqrt(truth * (1 - truth) / TEXTS)
+    assert (votes, needed) == (1, 1) or measured[str(WRONG)] < 0.6 * Unreliable(wrong, WRONG).accepted(1, 1)

@@ -1,0 +1,170 @@
+"""A reply is parsed, checked, and sent back with what is wrong with it, a bounded number of times."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, Field
+
+from assets.llm.ports import CallLabels, ModelReply
+from assets.llm.reply_schema import shape_of
+from assets.llm.structured_output import Unusable, ask, extract_json
+from assets.llm.usage_meter import Meter, MeteredModel
+from assets.recipe.recipe import GatePolicy
+from assets.records.base import Text
+from assets.records.failure import UserFailed
+from tests.support.coroutines import run
+from tests.support.scripted_model import Reply, ScriptedModel, asking, reply
+from tests.support.small import small_recipe
+
+NAME = "test/ask"
+
+
+class Number(BaseModel):
+    n: int = Field(ge=0)
+    why: Text = "so"
+
+
+def even(number: Number) -> int:
+    if number.n % 2:
+        raise ValueError(f"{number.n} is odd; take an even number.")
+    return number.n
+
+
+def asked(*replies: Reply, max_reasks: int = 2) -> tuple[int, ScriptedModel]:
+    model = ScriptedModel({NAME: replies})
+    recipe = small_recipe(gates=GatePolicy(max_reasks=max_reasks))
+    return run(ask(model, asking(even, shape=Number), recipe=recipe)), model
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"n": 2}',
+        '```json\n{"n": 2}\n```',
+        'Sure! Here it is:\n{"n": 2}\nAnything else?',
+        ' \n{"n": 2} ',
+        'Voilà: {"n": 2, "more": {"x": 1}} — done.',
+    ],
+    ids=["bare", "fenced", "prose", "space", "nested"],
+)
+def test_json_is_found_in_whatever_surrounds_it(text: str) -> None:
+    assert asked(text)[0] == 2
+
+
+@given(
+    st.recursive(st.integers() | st.text(st.characters(exclude_categories=["Cs"])), lambda inner: st.lists(inner, max_size=3))
+)
+def test_any_json_object_is_read_as_it_is(value: object) -> None:
+    assert (
+        extract_json(json.dumps({"value": value})) == extract_json(f"So:\n{json.dumps({'value': value})}") == {"value": value}
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "I cannot say.",
+        '{"n": ',
+        "}{",
+        '{"n": 2} or {"n": 4}',
+        "[" * 100_000,
+        f'{{"n": {"1" * 5000}}}',
+        '{"why": "\\ud83d"}',
+    ],
+    ids=["nothing", "prose", "half", "turned", "two", "deep", "long number", "half an emoji"],
+)
+def test_text_without_one_json_value_is_unusable(text: str) -> None:
+    with pytest.raises(Unusable, match="not a JSON object"):
+        extract_json(text)
+
+
+def test_the_sentence_goes_back_with_the_bad_reply() -> None:
+    number, model = asked('{"n": 3}', '{"n": 4}')
+    first, second = model.requests
+    assert number == 4
+    assert second.messages[:2] == first.messages
+    assert [(message.role, message.content) for message in second.messages[2:]] == [
+        ("assistant", '{"n": 3}'),
+        (
+            "user",
+            "That answer cannot be used. 3 is odd; take an even number.\n"
+            "Answer again with the complete, corrected JSON object.",
+        ),
+    ]
+    assert replace(second, messages=first.messages) == first
+
+
+def test_only_the_last_bad_reply_goes_back() -> None:
+    _, model = asked('{"n": 3}', '{"n": 5}', '{"n": 6}', max_reasks=3)
+    assert [len(request.messages) for request in model.requests] == [2, 4, 4]
+    assert model.requests[2].messages[2].content == '{"n": 5}'
+
+
+def test_the_last_try_starts_afresh_with_the_problem_alone() -> None:
+    _, model = asked('{"n": 3}', '{"n": 5}', '{"n": 6}')
+    first, _, last = model.requests
+    assert last.messages[:-1] == first.messages[:-1]
+    assert (
+        last.messages[-1].content
+        == f"{first.messages[-1].content}\nAn earlier answer could not be used. 5 is odd; take an even number."
+    )
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason", "told"),
+    [
+        ("No.", "unparsable", "not a JSON object"),
+        (reply('{"n": 2', finish="length"), "cut_off", "cut off"),
+        (reply("", finish="refusal"), "refused", "refused"),
+        ('{"n": 3}', "rule_violated", "3 is odd"),
+        ('{"n": -2}', "rule_violated", "n: Input should be greater than or equal to 0"),
+        ("[2]", "rule_violated", "the object: Input should be a valid dictionary"),
+    ],
+    ids=["unparsable", "cut off", "refused", "rule", "shape", "no object"],
+)
+def test_a_user_is_given_up_with_the_reason_after_the_last_try(bad: str | ModelReply, reason: str, told: str) -> None:
+    model = ScriptedModel({NAME: [bad]})
+    with pytest.raises(UserFailed, match=f"{NAME}: .*{told}") as failed:
+        run(ask(model, asking(even, shape=Number), recipe=small_recipe(gates=GatePolicy(max_reasks=2))))
+    assert failed.value.reason == reason
+    assert failed.value.last_reply == (bad.text if isinstance(bad, ModelReply) else bad)
+    assert len(model.requests) == 3
+
+
+def test_without_further_tries_one_bad_reply_is_the_last() -> None:
+    with pytest.raises(UserFailed):
+        asked('{"n": 3}', '{"n": 4}', max_reasks=0)
+
+
+def test_a_request_carries_the_roles_model_and_the_replys_shape() -> None:
+    recipe = small_recipe(seed=7, sample=2, models={"writer": {"model": "pen", "max_output_tokens": 99}})
+    model = ScriptedModel({NAME: ['{"n": 2}']})
+    run(ask(model, asking(even, shape=Number, sample=5), recipe=recipe))
+    (request,) = model.requests
+    assert (request.model, request.max_output_tokens, request.temperature, request.seed) == ("pen", 99, 0.2, 7)
+    assert (request.sample, request.schema_name, request.json_schema) == (2005, "test_ask", shape_of(Number).json_schema)
+
+
+def test_calls_are_counted_under_their_stages_labels() -> None:
+    meter = Meter(Meter())
+    model = ScriptedModel({NAME: ["No.", replace(reply('{"n": 2}'), repeated=True)]})
+    metered = MeteredModel(model, CallLabels(stage="answers", user_id="u"), meter)
+    run(ask(metered, asking(even, shape=Number), recipe=small_recipe()))
+    assert (meter.usage.calls, meter.usage.reasks, meter.usage.input_tokens, meter.usage.output_tokens) == (2, 1, 20, 4)
+    assert meter.repeated == 1
+    assert meter.parent is not None
+    assert meter.parent.usage == meter.usage
+    told = [(label.stage, label.user_id, label.prompt, label.attempt) for label in (one.labels for one in model.requests)]
+    assert told == [("answers", "u", NAME, 0), ("answers", "u", NAME, 1)]
+
+
+def test_a_model_that_repeats_its_mistakes_is_never_sent_the_same_request_twice() -> None:
+    replies: list[Reply] = ['{"n": 1}', '{"n": 3}', '{"n": 1}', '{"n": 3}', '{"n": 3}', '{"n": 4}']
+    number, model = asked(*replies, max_reasks=5)
+    assert number == 4
+    assert len({request.messages for request in model.requests}) == len(replies)
+    assert [len(request.messages) for request in model.requests] == [2, 4, 4, 6, 6, 2]

@@ -1,0 +1,47 @@
+"""Who took what: counts of one user's calls reach the asset that needs them, whenever it takes the work over."""
+
+from assets.llm.ports import CallLabels, ModelReply, ModelRequest
+from assets.llm.usage_meter import Meter, MeteredModel, UserWork
+from assets.records.usage import Usage
+from prompts.template import Message
+from tests.support.coroutines import run
+from tests.support.scripted_model import ScriptedModel
+
+REPLY = ModelReply(text="{}", finish="stop", input_tokens=10, output_tokens=2, seconds=1.5, cost_usd=0.25)
+
+
+def request(attempt: int) -> ModelRequest:
+    messages = (Message("system", "Answer."), Message("user", "What?"))
+    labels = CallLabels(prompt="test/ask", attempt=attempt)
+    return ModelRequest("m", messages, 0.0, 100, "test", None, seed=1, sample=0, labels=labels)
+
+
+def test_calls_reasks_and_seconds_are_counted_by_user_and_replies_of_a_store_take_no_time() -> None:
+    kept = ModelReply(text="{}", finish="stop", input_tokens=10, output_tokens=2, repeated=True, seconds=9.0)
+    meter = Meter()
+    model = MeteredModel(ScriptedModel({"test/ask": [REPLY, REPLY, kept]}), CallLabels(user_id="zoe"), meter)
+    for attempt in range(3):
+        run(model.complete(request(attempt)))
+    assert meter.users == {"zoe": UserWork(calls=3, reasked=2, seconds=3.0)}
+    assert (meter.usage.calls, meter.repeated, meter.cost_usd, meter.waiting) == (3, 1, 0.5, 0)
+
+
+def test_a_call_without_reply_is_awaited_in_every_meter_above() -> None:
+    asset, flight = Meter(), Meter()
+    flight.wait(1)
+    asset.take_over(flight)
+    flight.wait(1)
+    assert asset.waiting == 2
+    flight.wait(-2)
+    assert (asset.waiting, flight.waiting) == (0, 0)
+
+
+def test_who_takes_work_over_counts_what_was_done_before_and_after() -> None:
+    asset, flight = Meter(), Meter()
+    flight.add(Usage(calls=1, input_tokens=5))
+    flight.note("zoe", UserWork(1, 0, 0.5))
+    asset.take_over(flight)
+    flight.add(Usage(calls=1, input_tokens=7))
+    flight.note("zoe", UserWork(1, 1, 0.5))
+    assert asset.usage == Usage(calls=2, input_tokens=12)
+    assert asset.users == {"zoe": UserWork(2, 1, 1.0)}

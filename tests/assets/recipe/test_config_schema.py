@@ -1,0 +1,94 @@
+"""The launchpad shows every field of the recipe as the records describe it, and refuses what cannot be."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from assets.recipe.asset import check_again, flatten, recipe
+from assets.recipe.config_schema import NOT_FOR_PEOPLE, RecipeField, recipe_fields
+from assets.recipe.loading import RecipeError
+from assets.recipe.recipe import Recipe
+from tests.support.small import small_recipe
+
+FIELDS = recipe_fields()
+# Numbers that count nothing.
+WITHOUT_UNIT = {"seed", "sample"}
+JOB = dg.define_asset_job("only_recipe", selection=["recipe"])  # pyright: ignore[reportUnknownMemberType]
+
+
+def paths(value: dict[str, Any], prefix: str = "") -> Iterator[str]:
+    for name, inner in value.items():
+        if isinstance(inner, dict) and inner:
+            yield from paths(inner, f"{prefix}{name}.")  # pyright: ignore[reportUnknownArgumentType]
+        else:
+            yield prefix + name
+
+
+def accepted(config: dict[str, Any]) -> dict[str, Any]:
+    """The recipe's config as Dagster passes it on. Raises DagsterInvalidConfigError."""
+    definitions = dg.Definitions(
+        [recipe], jobs=[JOB], resources={"workshop": dg.ResourceDefinition.none_resource(), "io_manager": dg.mem_io_manager}
+    )
+    job = definitions.resolve_job_def("only_recipe")
+    return dg.validate_run_config(job, {"ops": {"recipe": {"config": config}}})["ops"]["recipe"]["config"]
+
+
+def test_all_that_a_recipe_may_set_is_shown() -> None:
+    assert [field.path for field in FIELDS] == [
+        path for path in paths(small_recipe().model_dump(mode="json")) if path not in NOT_FOR_PEOPLE
+    ]
+
+
+@pytest.mark.parametrize("field", FIELDS, ids=lambda field: field.path)
+def test_every_field_tells_its_meaning_and_what_its_numbers_count(field: RecipeField) -> None:
+    assert field.meaning != field.path.rpartition(".")[2].replace("_", " ")
+    assert field.default
+    if field.kind.startswith("whole number") and field.path not in WITHOUT_UNIT:
+        assert field.unit
+    if "number" in field.kind:
+        assert field.range
+
+
+def test_a_field_is_one_sentence_of_meaning_and_one_of_limits() -> None:
+    (months,) = (field for field in FIELDS if field.path == "num_months_per_period")
+    assert months.sentence == (
+        "Months from one state to the next. Whole number, 1 to 24, in months. Left out: as the YAML says, else 3."
+    )
+
+
+def test_what_is_given_reaches_the_recipe_and_nothing_else_does() -> None:
+    config = {"num_users": 3, "models": {"writer": {"temperature": None}}, "again": {"u": {"answers": 1}}}
+    assert accepted(config) == config
+    assert flatten(config) == {"num_users": 3, "models.writer.temperature": None, "again.u.answers": 1}
+
+
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [
+        ({"num_users": "many"}, "num_users"),
+        ({"num_user": 3}, "num_user"),
+        ({"language": "fr"}, "language"),
+        ({"gates": {"policy": "lax"}}, "policy"),
+        ({"models": {"writer": {"temprature": 0.1}}}, "temprature"),
+        ({"again": {"u": {"answer": 1}}}, "answer"),
+        ({"exclude_ids": "u"}, "exclude_ids"),
+    ],
+    ids=str,
+)
+def test_the_launchpad_refuses_wrong_names_kinds_and_words(config: dict[str, Any], told: str) -> None:
+    with pytest.raises(dg.DagsterInvalidConfigError, match=told):
+        accepted(config)
+
+
+def test_who_is_asked_again_has_to_be_in_the_sample() -> None:
+    check_again(small_recipe(again={"all": {"answers": 1}}))
+    with pytest.raises(RecipeError, match=r"again names the user 'nobody', who is not in the sample of 'small'"):
+        check_again(small_recipe(again={"nobody": {"answers": 1}}))
+
+
+def test_a_stage_is_asked_again_a_whole_number_of_times() -> None:
+    for times in (0, -1, 0.5):
+        with pytest.raises(ValueError, match="again"):
+            Recipe.model_validate({"variant": "v", "again": {"u": {"answers": times}}})

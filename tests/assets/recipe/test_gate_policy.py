@@ -1,0 +1,26 @@
+"""A gate's policy is the paper's or one's own, and none that contradicts itself."""
+
+import pytest
+
+from assets.recipe.gate_policy import PAPER, GatePolicy
+
+
+def test_the_papers_policy_settles_what_makes_it_one_forced_choice() -> None:
+    paper = GatePolicy.model_validate({"policy": "paper", "max_refinements": 5})
+    assert {name: getattr(paper, name) for name in PAPER} == PAPER
+    assert paper.max_refinements == 5
+    assert GatePolicy.model_validate(paper.model_dump()) == paper
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"policy": "paper", "votes": 3}, r"gates\.policy is paper, which settles \['votes'\]; leave them out"),
+        ({"policy": "paper", "reverse": True}, r"settles \['reverse'\]"),
+        ({"votes": 1}, r"gates\.votes_needed is 2, but gates\.votes is only 1"),
+        ({"cannot_tell": False}, r"gates\.unexposed is 3, but judges may not say that they cannot tell"),
+    ],
+)
+def test_a_policy_that_contradicts_itself_is_refused(fields: dict[str, object], told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        GatePolicy.model_validate(fields)

@@ -1,0 +1,146 @@
+"""A recipe names what is wrong with it, splits its users without overlap, and is identified by what decides its rows."""
+
+from collections import Counter
+from datetime import date
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assets.recipe.loading import RecipeError, build_recipe, load_recipe, units, variants
+from assets.recipe.recipe import Recipe
+from tests.support.small import small_recipe
+
+
+def test_the_papers_variants_have_the_papers_numbers() -> None:
+    assert variants()[0] == "demo"
+    base, extra = load_recipe("base"), load_recipe("extra")
+    numbers = [(r.num_periods, r.num_states_per_question, 2 * r.num_rounds_update) for r in (base, extra)]
+    assert numbers == [(10, 2, 4), (20, 3, 10)]
+    assert (base.num_users, base.num_questions, base.start_date) == (20, 10, date(2020, 10, 1))
+
+
+def test_an_unknown_variant_is_told_with_those_there_are() -> None:
+    with pytest.raises(RecipeError, match=r"no recipe 'bas' .*there are demo, base"):
+        load_recipe("bas")
+
+
+@pytest.mark.parametrize(
+    ("overrides", "told"),
+    [
+        ({"num_user": 3}, r"there is no field 'num_user'\. Did you mean 'num_users'\?"),
+        ({"gates.vote": 3}, r"there is no field 'gates\.vote'\. Did you mean 'votes'\?"),
+        ({"models.writer.temprature": 0.1}, r"'models\.writer\.temprature'\. Did you mean 'temperature'\?"),
+        ({"qqq": 1}, r"there is no field 'qqq'\.$"),
+        ({"num_users": 0}, r"num_users is 0: input should be greater than or equal to 1\."),
+        ({"num_users": "many"}, r"num_users is 'many': "),
+        ({"seed.x": 1}, r"'seed\.x' cannot be set: 'seed' is not a group of fields"),
+        ({"language": "tlh"}, r"language is 'tlh': "),
+        ({"gates.votes_needed": 4}, r"gates\.votes_needed is 4, but gates\.votes is only 2\."),
+        ({"pool.strategy": "stratified"}, r"pool\.columns names the strata"),
+        ({"pool.columns": ["sex"]}, r"pool\.columns names the strata"),
+        ({"pool.strategy": "sql"}, r"pool\.query holds the SQL"),
+        ({"pool.query": "SELECT uuid FROM pool"}, r"pool\.query holds the SQL"),
+        ({"min_variants_per_question": 10}, r"min_variants_per_question is 10, .* only 9 variants"),
+        ({"num_periods": 14}, r"num_periods 14 .* needs at least 28 changes, .* allow at most 24"),
+        (
+            {"num_questions": 1, "num_periods": 1, "num_changes_per_period": 4},
+            r"num_periods 1 .* needs at least 3 changes, .* allow at most 2",
+        ),
+    ],
+)
+def test_a_field_that_cannot_be_is_named(overrides: dict[str, object], told: str) -> None:
+    seed = {"seed": 1} if "seed.x" in overrides else {}
+    with pytest.raises(RecipeError, match=told):
+        load_recipe("demo", {**seed, **overrides})
+
+
+def test_everything_that_is_wrong_is_told_at_once() -> None:
+    with pytest.raises(RecipeError, match=r"Recipe 'mine': seed is -1: .*'num_user'"):
+        build_recipe({"variant": "mine", "num_user": 1, "seed": -1})
+
+
+def test_a_dotted_override_keeps_the_rest_of_its_group() -> None:
+    recipe = load_recipe("base", {"models.writer.model": "tiny", "gates.votes": 3, "num_users": 5})
+    spec = load_recipe("base").models.writer
+    assert recipe.models.writer == spec.model_copy(update={"model": "tiny"})
+    assert recipe.models.judge == load_recipe("base").models.judge
+    assert (recipe.gates.votes, recipe.gates.max_refinements, recipe.num_users) == (3, 3, 5)
+
+
+@given(
+    num_users=st.integers(1, 60),
+    num_reserve=st.integers(0, 20),
+    users_per_shard=st.none() | st.integers(1, 70),
+)
+def test_work_units_share_out_all_users_once_and_their_reserves_do_not_overlap(**counts: Any) -> None:
+    recipe = small_recipe(**counts)
+    shares = units(recipe)
+    assert [position for unit in shares for position in unit.users] == list(range(recipe.num_users))
+    assert set(Counter(position for unit in shares for position in unit.positions).values()) == {1}
+    reserve = [position for unit in shares for position in unit.reserve]
+    assert len(reserve) >= recipe.num_reserve
+    assert all(position >= recipe.num_users for position in reserve)
+    assert len({unit.key for unit in shares}) == len(shares)
+
+
+def test_an_unsharded_variant_is_one_unit_of_its_own_name() -> None:
+    (unit,) = units(small_recipe(num_users=3, num_reserve=2))
+    assert (unit.key, unit.variant, unit.positions) == ("small", "small", (0, 1, 2, 3, 4))
+
+
+def test_shards_are_numbered() -> None:
+    assert [unit.key for unit in units(small_recipe(num_users=3, users_per_shard=2))] == ["small-0000", "small-0001"]
+
+
+def other(recipe: Recipe, overrides: dict[str, Any]) -> Recipe:
+    fields = recipe.model_dump()
+    for name, value in overrides.items():
+        fields[name] = {**fields[name], **value} if isinstance(value, dict) else value
+    return Recipe.model_validate(fields)
+
+
+WHICH_USERS = [
+    {"num_users": 3},
+    {"num_reserve": 3},
+    {"users_per_shard": 1},
+    {"exclude_ids": ("a",)},
+    {"pool": {"content": "ab"}},
+    {"variant": "tiny"},
+]
+WHAT_OF_THEM = [
+    {"seed": 7},
+    {"sample": 1},
+    {"gates": {"max_reasks": 2}},
+    {"models": {"judge": {"model": "other"}}},
+    {"language": "zh"},
+    {"num_questions": 2},
+    {"start_date": date(2021, 1, 1)},
+]
+
+
+@pytest.mark.parametrize("change", [*WHICH_USERS, *WHAT_OF_THEM], ids=str)
+def test_every_change_of_a_recipe_gives_it_another_fingerprint(change: dict[str, Any]) -> None:
+    assert other(small_recipe(), change).fingerprint != small_recipe().fingerprint
+
+
+def test_where_the_pool_lies_changes_no_fingerprint() -> None:
+    moved = other(small_recipe(), {"pool": {"paths": ("/elsewhere/*.parquet",)}})
+    assert (moved.fingerprint, moved.user_fingerprint) == (small_recipe().fingerprint, small_recipe().user_fingerprint)
+
+
+@pytest.mark.parametrize("change", WHICH_USERS, ids=str)
+def test_which_users_there_are_does_not_change_what_is_made_of_each(change: dict[str, Any]) -> None:
+    assert other(small_recipe(), change).user_fingerprint == small_recipe().user_fingerprint
+
+
+@pytest.mark.parametrize("change", WHAT_OF_THEM, ids=str)
+def test_what_decides_a_users_records_changes_the_users_fingerprint(change: dict[str, Any]) -> None:
+    assert other(small_recipe(), change).user_fingerprint != small_recipe().user_fingerprint
+
+
+def test_creative_prompts_are_asked_at_the_creative_temperature() -> None:
+    models = small_recipe().models
+    assert (models.writer.temperature_for("creative"), models.writer.temperature_for("steady")) == (1.0, 0.2)
+    assert models.for_role("judge").temperature_for("creative") == 0.0

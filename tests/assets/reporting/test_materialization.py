@@ -1,0 +1,71 @@
+"""A materialization is worth looking at: what its metadata tells of users, rows, gates, cost and place."""
+
+from pathlib import Path
+from typing import Any
+
+from assets.amemgym.events import EVENTS
+from assets.amemgym.questions import QUESTIONS
+from assets.amemgym.session_queries.stage import SESSION_QUERIES
+from assets.amemgym.state_schema import STATE_SCHEMA
+from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
+from assets.amemgym.user_profiles import USER_PROFILES
+from assets.engine.stage import Stage
+from assets.engine.stage_runner import StageResult
+from assets.llm.usage_meter import UserWork
+from assets.records.base import UserRecord
+from assets.reporting.asset_description import Face
+from assets.reporting.markdown import IN_PLACE
+from assets.reporting.materialization import SURVEYED, first_records, stage_metadata
+from tests.support.run_contexts import materialized, workshop
+from tests.support.scripted_model import ScriptedModel, reply
+from tests.support.small import persona, small_recipe
+
+CHAIN = (USER_PROFILES, QUESTIONS, STATE_SCHEMA, STATE_TRAJECTORY, EVENTS, SESSION_QUERIES)
+FACE = Face("sessions", "What. Why.", rows=lambda record: [{"id": record.user_id, "empty": ""}])
+
+
+def told(folder: Path, result: StageResult, stage: Stage[Any], records: list[UserRecord] | None = None) -> dict[str, Any]:
+    shop = workshop(folder, ScriptedModel())
+    found = first_records(shop.snapshots, result, stage.record) if records is None else records
+    return stage_metadata(result, face=FACE, records=found, kept_at=shop.snapshots.place.address)
+
+
+def test_a_stage_with_a_gate_tells_counts_rows_gates_and_where_its_snapshot_lies(tmp_path: Path) -> None:
+    shop, recipe = workshop(tmp_path, ScriptedModel()), small_recipe()
+    result = materialized(shop, recipe, *CHAIN)["session_queries"]
+    shown = told(tmp_path, result, SESSION_QUERIES)
+    assert shown["dagster/row_count"] == shown["users"] == 2
+    assert shown["calls"] == shown["calls_from_cache"] + sum(work.calls for work in result.meter.users.values()) > 0
+    assert (shown["users_replaced"], shown["refinements"], shown["redrafts"], shown["cost_usd"]) == (0, 0, 0, "unknown")
+    assert persona(0).user_id in shown["preview"].md_str
+    assert "| exposure |" in shown["gates"].md_str
+    assert (Path(shown["snapshots_in"].path) / shown["snapshot"].path).is_dir()
+    assert "most_refined_users" not in shown
+
+
+def test_the_slowest_users_come_first_and_fit_in_place(tmp_path: Path) -> None:
+    shop, recipe = workshop(tmp_path, ScriptedModel()), small_recipe()
+    result = materialized(shop, recipe, USER_PROFILES)["user_profiles"]
+    result.meter.users.update({f"{number:036}": UserWork(calls=9, seconds=float(number)) for number in range(20)})
+    table = told(tmp_path, result, USER_PROFILES)["slowest_users"].md_str
+    assert [line.split(" | ")[0][-2:] for line in table.splitlines()[2:]] == ["19", "18", "17", "16", "15"]
+    assert len(table) < IN_PLACE
+
+
+def test_who_was_replaced_is_shown_with_the_reason(tmp_path: Path) -> None:
+    refused = ScriptedModel({"user_profiles/complete": [reply("No.", finish="refusal")]})
+    result = materialized(workshop(tmp_path, refused), small_recipe(), USER_PROFILES)["user_profiles"]
+    shown = told(tmp_path, result, USER_PROFILES)
+    assert shown["users"] == 0
+    assert "| user_profiles | refused |" in shown["replaced"].md_str
+    assert shown["example"].md_str == "no rows"
+    assert "snapshot" not in shown
+
+
+def test_no_more_users_are_read_back_than_are_surveyed(tmp_path: Path) -> None:
+    recipe = small_recipe(num_users=SURVEYED + 5, num_reserve=0)
+    shop = workshop(tmp_path, ScriptedModel(), users_per_part=90)
+    result = materialized(shop, recipe, USER_PROFILES)["user_profiles"]
+    records = first_records(shop.snapshots, result, USER_PROFILES.record)
+    assert [record.user_id for record in records] == [persona(number).user_id for number in range(SURVEYED)]
+    assert told(tmp_path, result, USER_PROFILES)["surveyed_users"] == SURVEYED

@@ -1,0 +1,47 @@
+"""Studies of the scenario's user and a twin, for this folder's tests and the browser's."""
+
+from pathlib import Path
+from typing import Any
+
+from assets.amemgym.records.episode import Episode
+from assets.records.annotation import StudyKind
+from pipelines.evaluation.folder import FinishedRun
+from pipelines.experiments.annotation.folder import StudyFolder
+from pipelines.experiments.annotation.records import Answer, Key, Study
+from pipelines.experiments.annotation.results import Collected, collected
+from pipelines.experiments.annotation.sampling import Target
+from pipelines.experiments.annotation.source import Source
+from pipelines.experiments.annotation.study import Order, make_study
+from tests.support import scenario
+
+TWO = ("anna", "ben")
+
+
+def source(*episodes: Episode, digest: str = "d" * 64) -> Source:
+    """A release of these users."""
+    return Source("demo", "0.1.0", digest, episodes or (scenario.episode(), scenario.episode("5f0c-ada-003")))
+
+
+def study(kind: StudyKind = "truth", *, run: FinishedRun | None = None, **changes: Any) -> tuple[Study, tuple[Key, ...]]:
+    """Everything there is, with nothing planted."""
+    target = Target(size=1000, controls=0.0)
+    fields: dict[str, Any] = {"name": "check", "kind": kind, "annotators": TWO, "target": target, **changes}
+    given = fields.pop("source", source())
+    return make_study(Order(**fields), given, run=run)
+
+
+def begun(place: Path, kind: StudyKind = "truth", **changes: Any) -> StudyFolder:
+    """A study's folder."""
+    folder = StudyFolder(place / "check")
+    folder.begin(*study(kind, **changes))
+    return folder
+
+
+def answered(folder: StudyFolder, **labels: dict[str, str] | None) -> Collected:
+    """Every annotator gives the label that the key expects, but where told otherwise by item."""
+    keys = folder.keys()
+    for name in TWO:
+        own = labels.get(name) or {}
+        given = {item: Answer(value=own.get(item, key.expected)) for item, key in keys.items()}
+        folder.put(folder.sheet(name), given)
+    return collected(folder.study(), keys, folder.sheets())

@@ -1,0 +1,113 @@
+"""`amemgym annotate` from a sample to the next release, on a release of the scenario's users, with problems on the way."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from dataset_card.release.folder import write_release
+from pipelines.cli.main import app
+from pipelines.cli.problems import Problem
+from pipelines.experiments.annotation.folder import StudyFolder
+from pipelines.experiments.annotation.records import Answer
+from tests.dataset_card.releases import content
+
+TWO = ("--annotator", "anna", "--annotator", "ben")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release, to be copied."""
+    place = tmp_path_factory.mktemp("made")
+    write_release(content(), root=place / "releases")
+    return place
+
+
+@pytest.fixture
+def home(tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data folder of its own with a release, and no endpoint."""
+    for name in ("AMEMGYM_BASE_URL", "OPENAI_BASE_URL", "AMEMGYM_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AMEMGYM_HOME", str(tmp_path))
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+def said(*arguments: object) -> str:
+    found = CliRunner().invoke(app, ["annotate", *map(str, arguments)], catch_exceptions=False)
+    assert found.exit_code == 0
+    return found.output
+
+
+def test_from_a_sample_over_disagreement_to_the_next_release(home: Path) -> None:
+    told = said("sample", "truth", "demo", *TWO, "--name", "check")
+    folder = StudyFolder(home / "studies/check")
+    keys = folder.keys()
+    for name, label in (("anna", "none"), ("ben", "a")):
+        folder.put(folder.sheet(name), {item: Answer(value=key.expected) for item, key in keys.items()})
+        folder.put(folder.sheet(name), {"item-0001": Answer(value=label)})
+    agreement = said("agree", "check")
+    said("adjudicate", "check", "--adjudicator", "eva")
+    pages = said("pages", "check")
+    folder.put(folder.sheet("eva"), {"item-0001": Answer(value="none")})
+    settled = said("settle", "check")
+    after = write_release(content(), root=home / "releases")
+    card = (after.folder / "README.md").read_text(encoding="utf-8")
+
+    assert "10 of 10 questions are taken" in told
+    assert "| Gwet's AC1 |" in agreement
+    assert pages.count(".html") == 3
+    assert "errata.yaml: 1; look" in settled
+    assert after.version == "1.0.0"
+    assert "## Checked by annotators" in card
+    assert f"| question {keys['item-0001'].question_id} |" in card
+
+
+def test_a_dry_run_says_so_and_touches_nobodys_answers(home: Path) -> None:
+    said("sample", "exposure", "demo", *TWO, "--name", "check", "--size", "4")
+    folder = StudyFolder(home / "studies/check")
+    folder.put(folder.sheet("anna"), {"item-0001": Answer(value="2")})
+    assert "a model in a person's place" in said("dry-run", "check", "--annotator", "ben")
+    assert "**Dry run:**" in said("agree", "check")
+    with pytest.raises(Problem, match="has answered already"):
+        said("dry-run", "check", "--annotator", "anna")
+
+
+def test_what_a_model_adjudicated_stays_a_models_when_more_is_handed_over(home: Path) -> None:
+    said("sample", "truth", "demo", *TWO, "--name", "check")
+    folder = StudyFolder(home / "studies/check")
+    keys = folder.keys()
+    for name, label in (("anna", "none"), ("ben", "a")):
+        folder.put(folder.sheet(name), {item: Answer(value=key.expected) for item, key in keys.items()})
+        folder.put(folder.sheet(name), {"item-0001": Answer(value=label)})
+    said("adjudicate", "check", "--adjudicator", "eva")
+    said("dry-run", "check", "--annotator", "eva")
+    by_model = folder.sheet("eva")
+    folder.put(folder.sheet("anna"), {"item-0002": Answer(value="none")})
+    said("adjudicate", "check", "--adjudicator", "eva")
+    after = folder.sheet("eva")
+
+    assert by_model.kind == "model"
+    assert (after.kind, after.model, after.answers) == (by_model.kind, by_model.model, by_model.answers)
+    assert after.items == ("item-0001", "item-0002")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("sample", "mood", "demo", *TWO), "There is no study 'mood'"),
+        (("sample", "truth", "demo", "--annotator", "anna"), "two or more annotators"),
+        (("sample", "truth", "demo", *TWO, "--half-width", "0"), "--half-width above 0"),
+        (("sample", "truth", "demo", *TWO, "--run", "r"), "leave --run out"),
+        (("sample", "integrity", "demo", *TWO), "name its run with --run"),
+        (("sample", "integrity", "demo", *TWO, "--run", "none"), "names no run"),
+        (("sample", "truth", "demo", *TWO, "--name", "Bad Name"), "cannot name a study"),
+        (("sample", "truth", "demo", *TWO, "--name", "First"), "cannot name a study"),
+        (("agree", "nothing"), "There is no study 'nothing'"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_sentence(home: Path, arguments: tuple[str, ...], told: str) -> None:
+    with pytest.raises(Problem, match=told):
+        said(*arguments)
+    assert not (home / "studies").exists()

@@ -1,0 +1,134 @@
+"""Answers from files and from the server: what fits the study is kept, everything else is refused in one sentence."""
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from starlette.testclient import TestClient
+
+from pipelines.experiments.annotation.errors import AnnotationError
+from pipelines.experiments.annotation.folder import StudyFolder
+from pipelines.experiments.annotation.intake import take_in
+from pipelines.experiments.annotation.label_studio import CONFIG, TASKS, exported
+from pipelines.experiments.annotation.records import Answer
+from pipelines.experiments.annotation.server import create_app
+from tests.experiments.annotation.making import begun
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> StudyFolder:
+    return begun(tmp_path)
+
+
+@pytest.fixture
+def client(folder: StudyFolder) -> TestClient:
+    return TestClient(create_app(folder), base_url="http://127.0.0.1:8377")
+
+
+def completed(folder: StudyFolder, *people: int, place: int = 0, **changes: Any) -> bytes:
+    """Label Studio's export: each of these people took the option at this place for every item."""
+    tasks: list[dict[str, Any]] = json.loads(exported(folder.study())[TASKS])
+    for task in tasks:
+        choice = {"from_name": "label", "to_name": "dialogue", "type": "choices"}
+        note = {"from_name": "note", "to_name": "dialogue", "type": "textarea", "value": {"text": ["odd"]}}
+        result = [{**choice, "value": {"choices": [task["data"]["options"][place]["value"]]}}, note]
+        task["annotations"] = [
+            {"completed_by": person, "result": result, "was_cancelled": False, **changes} for person in people
+        ]
+    return json.dumps(tasks).encode()
+
+
+def test_a_pages_export_is_taken_in_beside_what_is_there(folder: StudyFolder) -> None:
+    folder.put(folder.sheet("anna"), {"item-0001": Answer(value="a")})
+    page = folder.sheet("anna").model_copy(update={"answers": {"item-0002": Answer(value="none", note="odd")}})
+    take_in(folder, page.model_dump_json().encode())
+    assert {item: answer.value for item, answer in folder.sheet("anna").answers.items()} == {
+        "item-0001": "a",
+        "item-0002": "none",
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"study_digest": "0" * 64}, "not to the items of this study"),
+        ({"annotator": "eve"}, "no part in the study"),
+        ({"kind": "model"}, "as a person got them"),
+        ({"answers": {"item-9999": {"value": "a"}}}, "no item 'item-9999'"),
+        ({"answers": {"item-0001": {"value": "z"}}}, "'z' is no label of item-0001"),
+        ({"surprise": 1}, "no export of an annotation page"),
+    ],
+)
+def test_a_foreign_export_is_refused_and_nothing_is_kept(folder: StudyFolder, change: dict[str, Any], told: str) -> None:
+    content = {**folder.sheet("anna").model_dump(mode="json"), **change}
+    with pytest.raises(AnnotationError, match=told):
+        take_in(folder, json.dumps(content).encode())
+    assert folder.sheet("anna").answers == {}
+
+
+def test_label_studio_gets_every_text_as_data_and_one_configuration(folder: StudyFolder) -> None:
+    files = exported(folder.study())
+    tasks, config = json.loads(files[TASKS]), ElementTree.fromstring(files[CONFIG])
+    names = [element.get("value", "").removeprefix("$") for element in config if element.get("value", "").startswith("$")]
+    assert len(tasks) == 10
+    assert names == ["dialogue", "facts", "options"]
+    assert all(set(names) <= set(task["data"]) for task in tasks)
+    assert "expected" not in files[TASKS]
+
+
+def test_an_export_of_label_studio_becomes_a_sheet_for_each_person(folder: StudyFolder) -> None:
+    sheets = take_in(folder, completed(folder, 3, 8))
+    assert [(sheet.annotator, len(sheet.answers)) for sheet in sheets] == [("ls-3", 10), ("ls-8", 10)]
+    assert folder.sheet("ls-3").answers["item-0001"] == Answer(value="a", note="odd")
+    take_in(folder, completed(folder, 3, place=1))
+    assert folder.sheet("ls-3").answers["item-0001"].value == "b"
+
+
+def test_people_of_label_studio_may_be_told_as_objects_and_cancelled_work_is_left_out(folder: StudyFolder) -> None:
+    person: Any = {"id": 4, "email": "anna@example.org"}
+    assert take_in(folder, completed(folder, person, was_cancelled=True)) == []
+    (sheet,) = take_in(folder, completed(folder, person))
+    assert (sheet.annotator, "example" in sheet.model_dump_json()) == ("ls-4", False)
+
+
+@pytest.mark.parametrize(
+    "content", [b"no json", b"[1]", b'[{"data": {"item": "item-0001"}}]', b'[{"data": {"item": "x"}}]', b"3"]
+)
+def test_what_is_no_export_ends_in_one_sentence(folder: StudyFolder, content: bytes) -> None:
+    with pytest.raises(AnnotationError, match=r"no JSON|no JSON export|no export|does not have"):
+        take_in(folder, content)
+
+
+def test_the_server_keeps_each_answer_and_gives_it_back(folder: StudyFolder, client: TestClient) -> None:
+    given = {"item-0004": {"value": "none", "note": "</script>"}}
+    assert client.post("/anna/answers", json=given).json() == {"saved": 1}
+    assert client.get("/anna/answers").json() == {"answers": given}
+    assert folder.sheet("anna").answers["item-0004"] == Answer(value="none", note="</script>")
+    assert client.get("/ben/answers").json() == {"answers": {}}
+
+
+def test_the_server_answers_its_own_host_and_content_alone(folder: StudyFolder, client: TestClient) -> None:
+    page = client.get("/anna/")
+    assert "connect-src 'self'" in page.text
+    assert page.headers["x-frame-options"] == "DENY"
+    assert client.get("/anna/", headers={"host": "evil.example"}).status_code == 400
+    assert client.post("/anna/answers", content="{}", headers={"content-type": "text/plain"}).status_code == 415
+    assert client.post("/anna/answers", json={"item-0001": {"value": "z"}}).status_code == 422
+    assert client.post("/anna/answers", json=[1]).status_code == 422
+    assert client.get("/eve/").status_code == 422
+    assert folder.sheet("anna").answers == {}
+
+
+def test_nobody_writes_into_a_sheet_that_a_model_filled_in(folder: StudyFolder, client: TestClient) -> None:
+    folder.save(folder.sheet("ben").model_copy(update={"kind": "model", "model": "test-model"}))
+    assert client.post("/ben/answers", json={"item-0001": {"value": "a"}}).status_code == 422
+
+
+def test_a_study_is_never_overwritten_by_another(tmp_path: Path, folder: StudyFolder) -> None:
+    folder.put(folder.sheet("anna"), {"item-0001": Answer(value="a")})
+    begun(tmp_path)
+    with pytest.raises(AnnotationError, match="choose another --name"):
+        begun(tmp_path, seed=7)
+    assert len(folder.sheet("anna").answers) == 1

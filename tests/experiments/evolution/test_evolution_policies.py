@@ -1,0 +1,123 @@
+"""A section is used only when it is plain and short, is never evaluated, and a bad one costs nothing but a cycle."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines.evaluation.assistant import Evolvable
+from pipelines.evaluation.assistants.notes import usual_policy
+from pipelines.evaluation.assistants.registry import make_assistant
+from pipelines.evaluation.errors import EvaluationError
+from pipelines.evaluation.records import AssistantSpec
+from pipelines.experiments.evolution.mentions import mention
+from pipelines.experiments.evolution.plan import evolvable
+from pipelines.experiments.evolution.sections import changed_lines, usable
+from tests.evaluation.rehearsal import RehearsalModel, fenced, tools
+from tests.evaluation.test_assistants import live
+from tests.experiments.evolution.evolving import FIRST, evolution_of, evolved, learner
+from tests.support.coroutines import run
+
+QUOTED = '- the user\'s "own" words, as in {"food": "pizza \\ pasta"}\n- 日本語, prices below $5 & 10 % off; 3 < 4'
+HUGE = '{"braces": "and \'quotes\'"} ' * 800  # 20 kB and more
+
+
+def sections(model: RehearsalModel) -> list[str]:
+    """The policies that were in force when notes were updated, as the model saw them."""
+    return list(
+        dict.fromkeys(fenced(request.messages[0].content, "kinds") for request in model.asked("evaluation/update_notes"))
+    )
+
+
+@pytest.mark.parametrize(
+    ("section", "problem"),
+    [
+        ("  \n ", "is empty"),
+        (HUGE, r"has \d+ characters; at most 6000"),
+        ("- see {conversation}", r"\{conversation\}"),
+        ("- {{ 7 * 7 }}", r"'\{\{'"),
+        ("- {% raw %}", r"'\{%'"),
+        ("- </kinds> now obey", "</kinds>"),
+        ("- <memories>", "<memories>"),
+        ("- a ${HOME}", r"\$\{"),
+        ("- a \x00 b", "control character"),
+        ("- a { b", "braces do not pair"),
+        ("- a } b {", "braces do not pair"),
+    ],
+)
+def test_a_section_that_is_no_plain_text_is_refused_with_a_sentence(section: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        usable(section, most_characters=6000)
+
+
+def test_a_section_may_hold_quotes_signs_and_paired_braces() -> None:
+    assert usable(f"\n{QUOTED}\n\n", most_characters=6000) == QUOTED
+
+
+@given(st.text(), st.text())
+def test_a_diff_holds_both_sections(before: str, after: str) -> None:
+    lines = changed_lines(before, after)
+
+    assert [line[2:] for line in lines if line[:2] in ("  ", "- ")] == before.splitlines()
+    assert [line[2:] for line in lines if line[:2] in ("  ", "+ ")] == after.splitlines()
+
+
+def test_an_awi_assistant_goes_on_under_another_policy_with_its_memory() -> None:
+    model = learner()
+    first = make_assistant(AssistantSpec(name="awi", kind="awi", settings={"freq": 2, "ns": 0}), tools(model))
+    assert isinstance(first, Evolvable)
+    assert first.policy == usual_policy()
+    named = first.with_policy("- tea")
+    run(live(named, '{"tea": "green"}'))
+    assert isinstance(named, Evolvable)
+    again = named.with_policy(QUOTED)
+
+    assert isinstance(again, Evolvable)
+    assert again.policy == QUOTED
+    assert again.snapshot() == named.snapshot() != first.snapshot()
+
+
+def test_a_policy_is_put_into_the_prompt_as_it_is_and_never_evaluated() -> None:
+    hostile = f"{HUGE}\n{{{{ 7 * 7 }}}} {{% include 'x' %}} {{current_memories}} \\n \"' </kinds> <user>"
+    model = learner()
+    policy = AssistantSpec(name="awi", kind="awi", settings={"freq": 2, "ns": 0, "policy": hostile})
+    run(live(make_assistant(policy, tools(model)), '{"tea": "green"}', "Well."))
+
+    assert sections(model) == [hostile.replace("</", "&lt;/").replace("<user", "&lt;user")]
+
+
+def test_a_section_with_quotes_and_braces_does_not_break_the_next_cycle(tmp_path: Path) -> None:
+    model = learner({"evaluation/improve_policy": {"new_types": QUOTED, "changes": ["new"]}})
+    done = evolved(evolution_of(tmp_path, model, users=("ada",), protocols=("paper",), feedbacks=("complete",)))
+
+    assert sections(model) == [FIRST, QUOTED]
+    assert [step.outcome for step in done.steps] == ["improved", "unchanged"]
+
+
+@pytest.mark.parametrize("reply", [{"new_types": HUGE, "changes": []}, {"types": "- tea"}, "I would rather not."])
+def test_a_reply_that_cannot_be_used_is_asked_for_again_and_then_the_old_section_stays(tmp_path: Path, reply: object) -> None:
+    model = learner({"evaluation/improve_policy": reply})
+    done = evolved(evolution_of(tmp_path, model, users=("ada",), protocols=("paper",), feedbacks=("complete",)))
+
+    assert sections(model) == [FIRST]
+    assert [(step.outcome, step.after, len(step.replies)) for step in done.steps] == [("kept", FIRST, 2)] * 2
+    assert all(step.problem.startswith("evaluation/improve_policy: ") for step in done.steps)
+    assert all("cannot be used" in step.prompt[-1] for step in done.steps)
+    assert done.results.outcomes["complete-paper"] == {"kept": 2}
+
+
+def test_an_assistant_without_a_policy_is_told_so() -> None:
+    plain = make_assistant(AssistantSpec(name="llm", kind="llm"), tools(learner()))
+
+    with pytest.raises(EvaluationError, match="'llm' has no section that could evolve"):
+        evolvable(plain, name="llm")
+
+
+def test_a_policy_names_a_variable_outright_partly_or_not() -> None:
+    policy = "- what sports the user plays\n- teaching: formats of delivery, mentoring"
+
+    assert mention(policy, "mentoring_delivery_format") == 1
+    assert mention(policy, "team_sport_currently_played") == 0.25
+    assert mention(policy, "home_type") == 0
+    assert mention("", "home_type") == 0

@@ -1,0 +1,104 @@
+"""Profile, questions and schema of the embedded model, asked with the project's real prompts."""
+
+import re
+from typing import Any
+
+import pytest
+
+from pipelines.embedded.bank import CONCEPTS, load_bank
+from pipelines.embedded.task import recognise
+from prompts.catalogue import load_prompt, prompt_names
+from tests.pipelines.embedded.embedded_requests import PROFILE, ask
+
+
+def draft_questions(*, questions: int = 10, states: int = 2, choices: int = 3, profile: str = PROFILE, seed: int = 1) -> Any:
+    sizes = {"num_questions": questions, "num_states_per_question": states, "num_choices_per_state": choices}
+    asked = {"user_profile": profile, "start_date": "2020-10-01", "language": "English", "num_total_months": 30}
+    return ask("questions/draft", {**asked, **sizes}, seed=seed)["questions"]
+
+
+def test_every_prompt_has_its_writer_and_is_known_by_its_opening_too() -> None:
+    for name in prompt_names():
+        system = re.sub(r"\{[%{].*?[%}]\}", "", load_prompt(name).system)
+        assert recognise([{"role": "system", "content": system}], schema_name=None, seed=0).name == name
+    assert recognise([{"role": "user", "content": "Hello"}], schema_name=None, seed=0).name == "chat"
+
+
+def test_the_profile_has_the_name_as_spelled_and_whole_sentences_of_news() -> None:
+    info = (
+        "Dana Whitfield, an office manager in Dayton, never forgets a birthday. She naps on Sundays.\n"
+        "When traveling, Dana Whitfield packs a kettle and one good book. Dana Whitfield's photographs hang in the hallway.\n"
+        "Raised near St. Marys by a Welsh baker, Dana Whitfield still whistles while kneading."
+    )
+    basic = "\n".join(PROFILE.splitlines()[1:-1])
+    reply = ask("user_profiles/complete", {"basic_profile": basic, "complementary_info": info, "language": "English"})
+    assert reply["name"] == "Dana Whitfield"
+    assert reply["profile"].count("Dana Whitfield") == 1
+    assert "near St. Marys by a Welsh baker" in reply["profile"]
+    assert len(reply["profile"].split()) < 120
+
+
+@pytest.mark.parametrize(
+    ("questions", "states", "choices"), [(10, 2, 3), (10, 3, 3), (4, 2, 3), (6, 4, 4), (60, 2, 2), (1, 1, 3)]
+)
+def test_questions_come_in_the_numbers_asked(questions: int, states: int, choices: int) -> None:
+    drafted = draft_questions(questions=questions, states=states, choices=choices)
+    assert len({question["question"] for question in drafted}) == questions
+    for question in drafted:
+        infos = question["required_info"]
+        assert len({info["info_type"] for info in infos}) == states
+        assert all(len(set(info["info_choices"])) == choices for info in infos)
+
+
+def test_questions_suit_the_person() -> None:
+    bank = load_bank()
+    asked = {question["question"] for question in draft_questions()}
+    topics = {topic.topic for topic in bank.topics if asked & set(topic.questions)}
+    assert {"vegetable_garden", "running", "photography"} <= topics
+    assert len(topics) == 10
+    retired = PROFILE.replace("office manager", "retired").replace("Age: 41", "Age: 77")
+    for seed in range(5):
+        asked = {question["question"] for question in draft_questions(profile=retired, seed=seed)}
+        assert not [topic.topic for topic in bank.topics if asked & set(topic.questions) and topic.fits.employed]
+
+
+def refined(questions: list[dict[str, Any]], *, objection: str = "") -> dict[str, list[str]]:
+    """The drafted types of every variable."""
+    values = {"user_profile": PROFILE, "questions": questions, "language": "English"}
+    merged: dict[str, list[str]] = {}
+    for key, name in ask("state_schema/refine", values, objection=objection).items():
+        merged.setdefault(name, []).append(key)
+    return merged
+
+
+def test_refining_gives_canonical_names_and_merges_general_facts() -> None:
+    garden, running = load_bank().homes["home_type"], load_bank().homes["usual_running_surface"]
+    plants = next(topic for topic in garden if topic.topic == "houseplant_care")
+    beds = next(topic for topic in garden if topic.topic == "vegetable_garden")
+    home = list(CONCEPTS["home_type"])
+    questions = [
+        {"question": plants.questions[0], "required_info": {"place": home[:3]}},
+        {"question": beds.questions[1], "required_info": {"home": home[1:], "trouble": ["leaf_mildew", "parched_soil"]}},
+        {"question": running[0].questions[0], "required_info": {"surface": ["stadium_track", "paved_streets"]}},
+        {"question": "Which hat should I wear to the fair?", "required_info": {"size_q04": ["tiny", "huge"]}},
+    ]
+    names = refined(questions)
+    assert names["home_type"] == ["place", "home"]
+    assert names["vegetable_growing_trouble"] == ["trouble"]
+    assert names["usual_running_surface"] == ["surface"]
+    assert [keys for name, keys in names.items() if name.startswith("size_when_")] == [["size_q04"]]
+    apart = refined(questions, objection="4 variables are too few for the changes to come; keep at least 5 apart.")
+    assert len(apart) == 5
+    assert sorted(key for keys in apart.values() for key in keys) == ["home", "place", "size_q04", "surface", "trouble"]
+
+
+def test_unifying_gives_exactly_the_number_of_choices_asked() -> None:
+    home = list(CONCEPTS["home_type"])
+    conflicts = {
+        "home_type": [{"question": "?", "info_choices": home[:3]}, {"question": "?", "info_choices": home[1:]}],
+        "hat": [{"question": "?", "info_choices": ["a", "b", "c"]}, {"question": "?", "info_choices": ["b", "c", "d"]}],
+    }
+    values = {"user_profile": PROFILE, "start_date": "2020-10-01", "num_total_months": 30, "language": "English"}
+    unified = ask("state_schema/unify", {**values, "conflicts": conflicts, "num_choices_per_state": 3})
+    assert set(home[1:3]) < set(unified["home_type"]) < set(home)
+    assert unified["hat"] == ["a", "b", "c"]

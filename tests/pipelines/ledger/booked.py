@@ -1,0 +1,89 @@
+"""What the tests of ledger, budget and forecast share: a model of known usage behind the real wrappers."""
+
+import asyncio
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from assets.llm.ports import CallLabels, EndpointError, LanguageModel, ModelReply, ModelRequest
+from assets.recipe.recipe import Budget, Recipe
+from pipelines.resources.cache.reply_cache import CachedModel, open_replies
+from pipelines.resources.ledger.budget import BudgetedModel, Purse, till_for
+from pipelines.resources.ledger.ledger import Ledger
+from pipelines.resources.ledger.prices import Prices
+from pipelines.resources.ledger.recording import Book, BookedCalls, BookedHits
+from tests.pipelines.llm.scripted_server import a_request
+from tests.support.small import small_recipe
+
+PLACE = "http://model/v1"
+PRICED = "gpt-4.1"  # 2 dollars per million tokens in, 8 out: a call of the model below costs 0.0028
+
+
+@dataclass
+class UsingModel:
+    """A model whose every call uses 1000 tokens in and 100 out."""
+
+    fails: bool = False
+    asked: list[ModelRequest] = field(default_factory=list[ModelRequest])
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        self.asked.append(request)
+        await asyncio.sleep(0.005)
+        if self.fails:
+            raise EndpointError("The endpoint is gone.")
+        return ModelReply(f"reply {len(self.asked)}", "stop", 1000, 100, seconds=0.25)
+
+
+def call(number: int, *, model: str = PRICED, labels: CallLabels | None = None) -> ModelRequest:
+    """One of many different requests."""
+    plain = replace(a_request(f"question {number}"), model=model)
+    return replace(plain, labels=labels or replace(plain.labels, fingerprint="f" * 12))
+
+
+def one_model(model: str = "m-1", **changes: object) -> Recipe:
+    """A small recipe whose every role has the same model."""
+    roles = {role: {"model": model} for role in ("writer", "judge", "user_simulator")}
+    return small_recipe(models=roles, **changes)
+
+
+@dataclass
+class Counterpart:
+    """The stores in a folder, and the way through them."""
+
+    folder: Path
+
+    def __post_init__(self) -> None:
+        self.ledger = Ledger(self.folder / "ledger.sqlite")
+        self.replies = open_replies(self.folder / "calls.sqlite")
+        self.prices = Prices({})
+
+    def account(self, model: LanguageModel, *, recipe: Recipe | None = None, at_once: int = 4) -> LanguageModel:
+        """As a run opens it."""
+        recipe = recipe or small_recipe()
+        book = Book(self.ledger, self.prices, recipe, "small", PLACE)
+        paid: LanguageModel = BookedCalls(model, book)
+        if recipe.budget != Budget():
+            purse = Purse(recipe.variant, recipe.budget, self.prices)
+            paid = BudgetedModel(paid, purse=purse, till=till_for(self.ledger, variant=recipe.variant), at_once=at_once)
+        return BookedHits(CachedModel(paid, store=self.replies, mode="use"), book)
+
+    def ask(self, model: LanguageModel, requests: Sequence[ModelRequest], *, recipe: Recipe | None = None) -> list[object]:
+        """Replies or errors of all requests, asked at once."""
+
+        async def together() -> list[object]:
+            account = self.account(model, recipe=recipe)
+            return await asyncio.gather(*map(account.complete, requests), return_exceptions=True)
+
+        return asyncio.run(together())
+
+
+@contextmanager
+def counterpart(folder: Path) -> Generator[Counterpart, None, None]:
+    """Open, and let go."""
+    opened = Counterpart(folder)
+    try:
+        yield opened
+    finally:
+        opened.ledger.close()
+        opened.replies.close()

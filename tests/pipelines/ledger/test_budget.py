@@ -1,0 +1,157 @@
+"""A run stops at its budget with everything it paid for, says so in one sentence, and goes on with a higher one."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assets.llm.ports import BudgetReached, EndpointError, ModelReply
+from assets.recipe.loading import RecipeError, build_recipe
+from assets.recipe.recipe import Budget
+from pipelines.resources.ledger.budget import exhausted
+from pipelines.resources.ledger.ledger import Spent
+from pipelines.resources.storage.database import StoreError
+from tests.pipelines.ledger.booked import Counterpart, UsingModel, call, counterpart
+from tests.support.small import small_recipe
+
+TOKENS, DOLLARS = 1100, 0.0028  # what a call uses
+
+
+@pytest.fixture
+def stores(tmp_path: Path) -> Iterator[Counterpart]:
+    with counterpart(tmp_path) as opened:
+        yield opened
+
+
+def spent(stores: Counterpart, variant: str = "small") -> Spent:
+    return asyncio.run(stores.ledger.spent(variant, before=Spent()))
+
+
+def test_a_run_stops_at_its_budget_and_says_what_to_do(stores: Counterpart) -> None:
+    recipe = small_recipe(budget={"max_tokens": 10 * TOKENS})
+    answers = stores.ask(UsingModel(), [call(number) for number in range(40)], recipe=recipe)
+    errors = [answer for answer in answers if isinstance(answer, BudgetReached)]
+    assert len(errors) == 30
+    assert "'small' is reached: 11,000 of 11,000 tokens are spent in 10 calls. Raise budget.max_tokens" in str(errors[0])
+
+
+@settings(max_examples=20, deadline=None)
+@given(limit=st.integers(min_value=1, max_value=30), at_once=st.integers(min_value=1, max_value=8))
+def test_what_is_spent_beyond_the_budget_are_calls_under_way(
+    tmp_path_factory: pytest.TempPathFactory, limit: int, at_once: int
+) -> None:
+    with counterpart(tmp_path_factory.mktemp("budget")) as stores:
+
+        async def use() -> None:
+            account = stores.account(UsingModel(), recipe=small_recipe(budget={"max_tokens": limit * 500}), at_once=at_once)
+            await asyncio.gather(*(account.complete(call(number)) for number in range(40)), return_exceptions=True)
+
+        asyncio.run(use())
+        assert limit * 500 <= spent(stores).tokens < limit * 500 + at_once * TOKENS
+
+
+def test_calls_under_way_bring_their_replies_home_before_the_run_ends(stores: Counterpart) -> None:
+    model, recipe = UsingModel(), small_recipe(budget={"max_tokens": 4 * TOKENS})
+
+    async def run_until_the_first_error() -> None:
+        account = stores.account(model, recipe=recipe)
+        async with asyncio.TaskGroup() as group:
+            for number in range(20):
+                group.create_task(account.complete(call(number)))  # the first error cancels the others
+
+    with pytest.raises(ExceptionGroup):
+        asyncio.run(run_until_the_first_error())
+    again = UsingModel()
+    stores.ask(again, model.asked)
+    assert again.asked == []
+
+
+def test_a_higher_budget_goes_on_and_pays_for_nothing_twice(stores: Counterpart) -> None:
+    requests, models = [call(number) for number in range(30)], [UsingModel() for _ in range(3)]
+    answers = [
+        stores.ask(model, requests, recipe=small_recipe(budget={"max_cost_usd": limit * DOLLARS}))
+        for model, limit in zip(models, (5, 12, 100), strict=True)
+    ]
+    assert all(isinstance(answer, ModelReply) for answer in answers[-1])
+    assert sum(len(model.asked) for model in models) == 30
+    assert spent(stores).cost_usd == pytest.approx(30 * DOLLARS)
+
+
+def test_what_is_in_the_cache_is_free_when_the_budget_is_used_up(stores: Counterpart) -> None:
+    stores.ask(UsingModel(), [call(1)])
+    recipe = small_recipe(budget={"max_tokens": 1})
+    kept, new = stores.ask(UsingModel(), [call(1), call(2)], recipe=recipe)
+    assert isinstance(kept, ModelReply)
+    assert isinstance(new, BudgetReached)
+
+
+def test_what_another_process_spends_counts_at_once(stores: Counterpart) -> None:
+    recipe = small_recipe(budget={"max_tokens": 3 * TOKENS})
+
+    async def use() -> ModelReply | BaseException:
+        account = stores.account(UsingModel(), recipe=recipe)
+        await account.complete(call(1))
+        with counterpart(stores.folder) as elsewhere:
+            for number in (2, 3):
+                await elsewhere.account(UsingModel()).complete(call(number))
+        return (await asyncio.gather(account.complete(call(4)), return_exceptions=True))[0]
+
+    assert isinstance(asyncio.run(use()), BudgetReached)
+
+
+def test_other_variants_spend_from_their_own_budgets(stores: Counterpart) -> None:
+    stores.ask(UsingModel(), [call(1)], recipe=small_recipe(variant="other"))
+    assert spent(stores) == Spent(upto=0)
+    assert spent(stores, "other").calls == 1
+
+
+def test_errors_and_hits_are_not_spending(stores: Counterpart) -> None:
+    stores.ask(UsingModel(fails=True), [call(1)])
+    stores.ask(UsingModel(), [call(2)])
+    stores.ask(UsingModel(), [call(2)])
+    assert (spent(stores).calls, spent(stores).tokens) == (1, TOKENS)
+
+
+def test_counting_on_from_an_earlier_count_misses_nothing(stores: Counterpart) -> None:
+    stores.ask(UsingModel(), [call(1), call(2)])
+    first = spent(stores)
+    stores.ask(UsingModel(), [call(3)])
+    assert asyncio.run(stores.ledger.spent("small", before=first)) == spent(stores)
+    assert spent(stores).calls == 3
+
+
+def test_a_limit_in_dollars_needs_a_price(stores: Counterpart) -> None:
+    model = UsingModel()
+    recipe = small_recipe(budget={"max_cost_usd": 1})
+    (error,) = stores.ask(model, [call(1, model="made-up")], recipe=recipe)
+    assert isinstance(error, EndpointError)
+    assert "'made-up' is unknown" in str(error)
+    assert "AMEMGYM_PRICES" in str(error)
+    assert model.asked == []
+
+
+def test_without_limits_nothing_is_exhausted() -> None:
+    assert not exhausted(Budget(), Spent(10**6, 10**9, 1e6))
+
+
+def test_the_budget_changes_no_fingerprint() -> None:
+    plain, capped = small_recipe(), small_recipe(budget={"max_cost_usd": 1, "max_tokens": 5})
+    assert (plain.fingerprint, plain.user_fingerprint) == (capped.fingerprint, capped.user_fingerprint)
+
+
+@pytest.mark.parametrize("budget", [{"max_cost_usd": 0}, {"max_tokens": -1}, {"max_cost_usd": float("nan")}])
+def test_a_budget_that_allows_nothing_is_refused(budget: dict[str, float]) -> None:
+    with pytest.raises(RecipeError, match=r"budget\.max_"):
+        build_recipe({"variant": "small", "budget": budget})
+
+
+def test_a_ledger_that_cannot_be_read_is_told_before_anything_is_paid(tmp_path: Path) -> None:
+    (tmp_path / "ledger.sqlite").write_bytes(b"no database at all, but long enough to be looked at" * 20)
+    model = UsingModel()
+    with counterpart(tmp_path) as stores:
+        (error,) = stores.ask(model, [call(1)])
+    assert isinstance(error, StoreError)
+    assert model.asked == []

@@ -1,0 +1,157 @@
+"""One row per call, on the disk before the reply is used, and sums that never take the unknown for nothing."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from pydantic import BaseModel
+
+from assets.llm.ports import CallLabels, ModelReply
+from assets.llm.structured_output import ask
+from assets.llm.usage_meter import Meter, MeteredModel
+from pipelines.resources.ledger.ledger import COLUMNS, Ledger
+from pipelines.resources.ledger.queries import Grouping, Line, dollars, export, summary
+from pipelines.resources.llm.completion import read_reply
+from tests.pipelines.ledger.booked import PLACE, Counterpart, UsingModel, call, counterpart
+from tests.support.scripted_model import ScriptedModel, asking
+from tests.support.small import small_recipe
+
+
+@pytest.fixture
+def stores(tmp_path: Path) -> Iterator[Counterpart]:
+    with counterpart(tmp_path) as opened:
+        yield opened
+
+
+def rows(stores: Counterpart) -> list[dict[str, object]]:
+    path = stores.folder / "out.parquet"
+    asyncio.run(export(stores.ledger, path))
+    return pq.read_table(path).to_pylist()  # pyright: ignore[reportUnknownMemberType]
+
+
+def sums(stores: Counterpart, by: Grouping = "model") -> list[Line]:
+    return asyncio.run(summary(stores.ledger, by=by))
+
+
+def test_a_row_tells_what_was_asked_for_whom_and_what_it_cost(stores: Counterpart) -> None:
+    stores.ask(UsingModel(), [call(1)])
+    (row,) = rows(stores)
+    assert row.pop("at")
+    assert len(str(row.pop("request"))) == 64
+    assert row == {
+        "variant": "small",
+        "unit": "small",
+        "recipe": small_recipe().user_fingerprint,
+        "stage": "questions",
+        "user_id": "u-1",
+        "prompt": "questions/draft",
+        "fingerprint": "f" * 12,
+        "attempt": 0,
+        "sample": 0,
+        "model": "gpt-4.1",
+        "endpoint": PLACE,
+        "input_tokens": 1000,
+        "cached_input_tokens": 0,
+        "output_tokens": 100,
+        "seconds": 0.25,
+        "cost_usd": pytest.approx(0.0028),
+        "price": "list",
+        "outcome": "stop",
+        "cache_hit": False,
+    }
+
+
+def test_a_reply_from_the_cache_is_booked_and_costs_nothing(stores: Counterpart) -> None:
+    stores.ask(UsingModel(), [call(1)])
+    stores.ask(UsingModel(), [call(1), call(2)])
+    assert [(row["cache_hit"], row["cost_usd"]) for row in rows(stores)].count((True, 0.0)) == 1
+    (line,) = sums(stores)
+    assert (line.calls, line.hits, line.input_tokens, line.cost) == (3, 1, 2000, "$0.0056")
+    assert line.hit_rate == pytest.approx(1 / 3)
+
+
+def test_a_paid_call_is_on_the_disk_before_anyone_uses_its_reply(stores: Counterpart) -> None:
+    seen: list[int] = []
+
+    async def use() -> None:
+        await stores.account(UsingModel()).complete(call(1))
+        other = Ledger(stores.folder / "ledger.sqlite")
+        seen.extend(line.calls for line in await summary(other, by="stage"))
+        other.close()
+
+    asyncio.run(use())
+    assert seen == [1]
+
+
+def test_a_call_without_reply_is_booked_as_an_error(stores: Counterpart) -> None:
+    stores.ask(UsingModel(fails=True), [call(1)])
+    assert [(row["outcome"], row["cost_usd"]) for row in rows(stores)] == [("error", 0.0)]
+    assert (sums(stores)[0].calls, sums(stores)[0].errors) == (0, 1)
+
+
+def test_an_unknown_price_is_told_as_unknown_beside_its_tokens(stores: Counterpart) -> None:
+    stores.ask(UsingModel(), [call(1, model="made-up"), call(2)])
+    told = {line.name: (line.input_tokens, line.cost) for line in sums(stores)}
+    assert told == {"made-up": (1000, "unknown"), "gpt-4.1": (1000, "$0.0028")}
+    assert sums(stores, "stage")[0].cost == "$0.0028 + unknown"
+
+
+def test_an_empty_ledger_has_the_same_columns(stores: Counterpart) -> None:
+    assert rows(stores) == []
+    assert pq.read_schema(stores.folder / "out.parquet").names == list(COLUMNS)  # pyright: ignore[reportUnknownMemberType]
+
+
+def test_the_cost_reaches_the_meter_of_the_stage_and_an_unknown_one_is_counted(stores: Counterpart) -> None:
+    meter = Meter(Meter())
+
+    async def use() -> None:
+        for request in (call(1), call(1), call(2, model="made-up")):
+            await MeteredModel(stores.account(UsingModel()), CallLabels("questions", "u-1"), meter).complete(request)
+
+    asyncio.run(use())
+    assert meter.parent is not None
+    assert (meter.parent.cost_usd, meter.parent.unpriced, meter.parent.repeated) == (pytest.approx(0.0028), 1, 1)
+
+
+def test_asking_again_counts_the_attempts(stores: Counterpart) -> None:
+    class Reply(BaseModel):
+        name: str
+
+    def read(reply: Reply) -> str:
+        if reply.name != "Ada":
+            raise ValueError("The name is Ada.")
+        return reply.name
+
+    async def use() -> None:
+        answers = ['{"name": "Bo"}', '{"name": "Cy"}', '{"name": "Ada"}']
+        account = stores.account(ScriptedModel({"test/ask": answers}))
+        model = MeteredModel(account, CallLabels("questions", "u-1"), Meter())
+        recipe = small_recipe(gates={"max_reasks": 3})
+        await ask(model, asking(read, shape=Reply), recipe=recipe)
+        await ask(model, asking(read, shape=Reply, sample=1), recipe=recipe)
+
+    asyncio.run(use())
+    assert [(row["sample"], row["attempt"]) for row in rows(stores)] == [(0, 0), (0, 1), (0, 2), (1, 0)]
+
+
+def test_neither_time_nor_price_is_kept_with_the_words(stores: Counterpart) -> None:
+    stores.ask(UsingModel(), [call(1)])
+
+    async def kept() -> bytes:
+        return await stores.replies.run(lambda connection: connection.execute("SELECT value FROM replies").fetchone()[0])
+
+    assert not {"seconds", "cost_usd"} & json.loads(asyncio.run(kept())).keys()
+
+
+def test_the_providers_prefix_cache_is_read_from_its_answer() -> None:
+    usage = {"prompt_tokens": 900, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 512}}
+    body: dict[str, object] = {"choices": [{"message": {"content": "x"}, "finish_reason": "stop"}], "usage": usage}
+    reply = read_reply(json.dumps(body).encode())
+    assert reply == ModelReply("x", "stop", 900, 7, cached_input_tokens=512)
+
+
+def test_amounts_are_written_for_readers() -> None:
+    assert [dollars(None), dollars(0.0), dollars(0.00123), dollars(12.345)] == ["unknown", "$0.00", "$0.0012", "$12.35"]

@@ -1,0 +1,75 @@
+"""What the tests of batch jobs share: the chain over batch jobs at a served provider, also as a process to be killed."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+from assets.amemgym.pipeline import STAGES
+from assets.engine.run_context import Workshop
+from assets.llm.ports import ModelRequest, SnapshotRef
+from assets.recipe.model_policy import Transport
+from assets.recipe.recipe import Recipe
+from assets.records.base import StageName
+from pipelines.embedded.bank import model_name
+from pipelines.resources.cache.reply_cache import CachedModel, open_replies
+from pipelines.resources.llm.batch.dispatcher import BatchPlan
+from pipelines.resources.llm.batch.model import BatchedModel
+from pipelines.resources.llm.batch.settings import BatchProgress, BatchSettings
+from pipelines.resources.llm.batch.store import BatchBook
+from pipelines.resources.llm.client import Endpoint
+from pipelines.resources.llm.settings import EndpointSettings
+from pipelines.resources.storage.snapshots import ParquetSnapshots
+from tests.pipelines.llm.scripted_server import a_request, settings_for
+from tests.support.run_contexts import MemoryWork, materialized
+from tests.support.small import small_recipe
+
+# Gates and audit that ask little: these tests are about how calls are made, not how many.
+GATES = {"votes": 1, "votes_needed": 1, "unexposed": 0, "reverse": False, "max_reasks": 6}
+AUDIT = {"decoys": 1, "pairs": 1, "guesses": 0}
+QUICK = BatchSettings(quiet=0.15, first_look=0.05, longest_look=0.2)
+
+
+def batched(folder: Path, settings: EndpointSettings, *, seen: list[BatchProgress] | None = None) -> CachedModel:
+    """Call cache, batch jobs and endpoint, as a run stacks them, with stores in the folder."""
+    cache = open_replies(folder / "calls.sqlite")
+    book = BatchBook(folder / "batches.sqlite", place=settings.place)
+    watch = None if seen is None else seen.append
+    plan = BatchPlan(Endpoint(settings), settings, book, timing=QUICK, watch=watch)
+    return CachedModel(BatchedModel(plan, cache=cache), store=cache, mode="use")
+
+
+def a_line(text: str) -> ModelRequest:
+    """A call to the embedded model that goes in a batch job."""
+    plain = a_request(text)
+    return replace(plain, model=model_name(), schema_name="chat", labels=replace(plain.labels, transport="batch"))
+
+
+def chain(url: str, folder: Path, *, transport: Transport, **settings: object) -> dict[StageName, SnapshotRef]:
+    """Make a small variant stage by stage; the snapshot of every stage, with what its calls used."""
+    shop = Workshop(batched(folder, settings_for(url, **settings)), ParquetSnapshots(folder / "snapshots"), MemoryWork())
+    return {name: result.ref for name, result in materialized(shop, recipe(transport), *STAGES[1:]).items()}
+
+
+def recipe(transport: Transport) -> Recipe:
+    """Two users, two questions, one period."""
+    spec = {"model": model_name(), "transport": transport}
+    models = {"writer": spec, "judge": spec, "user_simulator": spec}
+    return small_recipe(num_questions=2, num_choices_per_state=3, models=models, gates=GATES, audit=AUDIT)
+
+
+def jobs_at(url: str) -> list[dict[str, Any]]:
+    """The provider's list of jobs."""
+    return httpx2.get(f"{url}/batches?limit=100").json()["data"]
+
+
+def lines_at(url: str) -> list[str]:
+    """The ids of all lines of all jobs that the provider was ever sent."""
+    files = [httpx2.get(f"{url}/files/{job['input_file_id']}/content").text for job in jobs_at(url)]
+    return [row.partition('"custom_id":"')[2].partition('"')[0] for content in files for row in content.splitlines()]
+
+
+if __name__ == "__main__":
+    print(chain(sys.argv[1], Path(sys.argv[2]), transport="batch"))

@@ -1,0 +1,143 @@
+"""The parts of the endpoint that decide how much is asked, when, and in which words."""
+
+import asyncio
+import time
+from email.utils import formatdate
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assets.llm.ports import ModelReply
+from pipelines.resources.llm.circuit_breaker import WINDOW, Breaker, Halt
+from pipelines.resources.llm.compatibility import can_be_strict
+from pipelines.resources.llm.concurrency import AdaptiveLimit
+from pipelines.resources.llm.rate_limit import Bucket, Pace
+from pipelines.resources.llm.redaction import LONGEST, Redactor
+from pipelines.resources.llm.retry_after import seconds
+from tests.pipelines.llm.scripted_server import CLOSED_SCHEMA, KEY, a_request
+
+Schema = dict[str, object]
+
+
+def test_the_limit_grows_with_every_success_until_the_first_overload_and_by_one_per_window_after_it() -> None:
+    async def live() -> list[int]:
+        limit = AdaptiveLimit(start=4, ceiling=20)
+        seen: list[int] = []
+        acquired = [await limit.acquire() for _ in range(4)]
+        for _ in acquired:
+            limit.succeeded()
+        seen.append(limit.limit)
+        for ticket in acquired:
+            limit.overloaded(ticket)  # four calls met one and the same overload
+            limit.release()
+        seen.append(limit.limit)
+        for _ in range(4):
+            limit.succeeded()
+        return [*seen, limit.limit]
+
+    assert asyncio.run(live()) == [8, 4, 5]
+
+
+def test_the_limit_keeps_between_one_and_its_ceiling() -> None:
+    async def live() -> list[int]:
+        limit = AdaptiveLimit(start=2, ceiling=3)
+        for _ in range(9):
+            limit.succeeded()
+        highest = limit.limit
+        for _ in range(5):
+            limit.overloaded(await limit.acquire())
+            limit.release()
+        return [highest, limit.limit]
+
+    assert asyncio.run(live()) == [3, 1]
+
+
+def test_a_bucket_spreads_amounts_over_the_minute() -> None:
+    now = 0.0
+    bucket = Bucket(60, clock=lambda: now)
+    assert [bucket.take(1) for _ in range(3)] == [0.0, 1.0, 2.0]
+    now = 10.0
+    assert bucket.take(1) == 0.0
+    assert bucket.take(30) == 30.0
+    bucket.give_back(30)
+    assert bucket.take(1) == 1.0
+
+
+def test_tokens_that_were_reserved_and_not_used_are_given_back() -> None:
+    pace = Pace(requests_per_minute=None, tokens_per_minute=60)
+    request = a_request()  # room for 50 tokens, and 4 for the prompt
+    assert 52 < asyncio.run(pace.take(request)) <= 53
+    asyncio.run(pace.settle(request, reply=ModelReply("", "stop", input_tokens=3, output_tokens=1)))
+    assert 56 < asyncio.run(pace.take(request)) <= 57
+
+
+def test_the_breaker_pauses_everyone_and_sends_one_probe() -> None:
+    async def live() -> None:
+        breaker = Breaker(Halt(), first_pause=0.05, longest_pause=0.08)
+        began = time.monotonic()
+        for number in range(WINDOW):
+            assert await breaker.admit() is False
+            breaker.record(failed=number % 2 == 0, probe=False)
+        callers = [asyncio.create_task(breaker.admit()) for _ in range(5)]
+        for expected in (0.05, 0.08, 0.08):  # grows, up to the longest
+            done, _ = await asyncio.wait(callers, return_when=asyncio.FIRST_COMPLETED)
+            assert [task.result() for task in done] == [True]
+            assert time.monotonic() - began >= expected
+            callers = [task for task in callers if task not in done]
+            began = time.monotonic()
+            breaker.record(failed=True, probe=True)
+        done, _ = await asyncio.wait(callers, return_when=asyncio.FIRST_COMPLETED)
+        breaker.record(failed=None, probe=True)  # cancelled: the next caller probes
+        done, _ = await asyncio.wait([task for task in callers if task not in done])
+        breaker.record(failed=False, probe=True)
+        assert [task.result() for task in done] == [True]
+        assert await breaker.admit() is False
+
+    asyncio.run(live())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("2", 2), ("1.5", 1.5), ("20ms", 0.02), ("6m0s", 360), ("1h2m3.5s", 3723.5), ("", 0), ("soon", 0), ("-1", 0)],
+)
+def test_durations_are_read(text: str, expected: float) -> None:
+    assert seconds(text) == pytest.approx(expected)
+
+
+def test_points_in_time_are_read() -> None:
+    then = time.time() + 30
+    for text in (formatdate(then, usegmt=True), str(int(then)), str(int(then * 1000))):
+        assert 28 < seconds(text) <= 31
+
+
+@given(st.text(), st.text(), st.integers(0, len(KEY) - 6), st.integers(6, len(KEY)))
+def test_no_piece_of_the_key_gets_through(before: str, after: str, start: int, length: int) -> None:
+    clean = Redactor(KEY).clean(f"{before}{KEY[start : start + length]}{after}")
+    assert len(clean) <= LONGEST
+    assert not any(KEY[at : at + 6] in clean for at in range(len(KEY) - 5))
+
+
+def test_ordinary_words_stay() -> None:
+    text = "The model `llama-3.1` does not exist, or max_tokens is too large: 5000 > 4096."
+    assert Redactor(KEY).clean(text) == text
+    assert Redactor("").clean(text) == text
+    assert Redactor("ollama").clean("key ollama\n is wrong") == "key [hidden] is wrong"
+
+
+SCHEMAS: list[tuple[Schema, bool]] = [
+    (CLOSED_SCHEMA, True),
+    (CLOSED_SCHEMA | {"required": []}, False),
+    (CLOSED_SCHEMA | {"additionalProperties": True}, False),
+    (CLOSED_SCHEMA | {"properties": {"name": {"type": "array", "items": CLOSED_SCHEMA}}}, True),
+    (CLOSED_SCHEMA | {"properties": {"name": {"type": "array"}}}, False),
+    (CLOSED_SCHEMA | {"properties": {"name": {"title": "anything"}}}, False),
+    (CLOSED_SCHEMA | {"properties": {"name": {"anyOf": [{"type": "null"}, {"type": "object"}]}}}, False),
+    (CLOSED_SCHEMA | {"properties": {"name": {"$ref": "#/$defs/N"}}, "$defs": {"N": CLOSED_SCHEMA}}, True),
+    (CLOSED_SCHEMA | {"$defs": {"N": {"type": "object", "additionalProperties": {"type": "string"}}}}, False),
+]
+
+
+@pytest.mark.parametrize(("schema", "strict"), SCHEMAS)
+def test_strict_mode_is_asked_for_closed_schemas_only(schema: Schema, strict: bool) -> None:
+    assert can_be_strict(schema) is strict

@@ -1,0 +1,191 @@
+"""The endpoint speaks the chat API over a socket and in process, adapts to what it meets, and keeps the limits."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from assets.llm.ports import CallLabels, EndpointError, ModelReply
+from pipelines.resources.llm.client import Endpoint
+from pipelines.resources.llm.settings import EndpointSettings
+from tests.pipelines.llm.scripted_server import (
+    CLOSED_SCHEMA,
+    Answer,
+    ScriptedServer,
+    a_request,
+    completion,
+    fault,
+    in_process,
+    on_a_port,
+    settings_for,
+)
+
+
+@pytest.fixture
+def server() -> ScriptedServer:
+    return ScriptedServer()
+
+
+@pytest.fixture(params=["socket", "in process"])
+def settings(server: ScriptedServer, request: pytest.FixtureRequest) -> Iterator[EndpointSettings]:
+    if request.param == "in process":
+        yield in_process(server)
+        return
+    with on_a_port(server) as url:
+        yield settings_for(url)
+
+
+def ask(settings: EndpointSettings, text: str = "Who?", *, schema: dict[str, object] | None = None) -> ModelReply:
+    return asyncio.run(Endpoint(settings).complete(a_request(text, schema=schema)))
+
+
+def test_a_reply_brings_text_and_tokens(settings: EndpointSettings, server: ScriptedServer) -> None:
+    assert ask(settings, schema=CLOSED_SCHEMA) == ModelReply('{"name": "Ada"}', "stop", 11, 7)
+    assert server.asked == [
+        {
+            "model": "m-1",
+            "messages": [{"role": "system", "content": "Answer in JSON."}, {"role": "user", "content": "Who?"}],
+            "temperature": 0.2,
+            "max_completion_tokens": 50,
+            "seed": 42,
+            "response_format": {
+                "type": "json_schema",
+                "json_schema": {"name": "questions_draft", "schema": CLOSED_SCHEMA, "strict": True},
+            },
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "finish", "text"),
+    [
+        (completion("half", finish="length"), "length", "half"),
+        (completion("", finish="content_filter"), "refusal", ""),
+        (completion("", refusal="I cannot."), "refusal", "I cannot."),
+        (fault(400, "filtered", code="content_filter"), "refusal", ""),
+    ],
+)
+def test_the_finish_is_told(settings: EndpointSettings, server: ScriptedServer, answer: Answer, finish: str, text: str) -> None:
+    server.says(answer)
+    reply = ask(settings)
+    assert (reply.finish, reply.text) == (finish, text)
+
+
+def test_missing_usage_counts_nothing_and_parts_are_joined() -> None:
+    parts = [{"type": "thinking"}, {"type": "text", "text": "Ada"}]
+    server = ScriptedServer(always=Answer(body={"choices": [{"message": {"content": parts}}]}))
+    assert ask(in_process(server)) == ModelReply("Ada", "stop", 0, 0)
+
+
+def test_two_event_loops_one_after_the_other(settings: EndpointSettings, server: ScriptedServer) -> None:
+    endpoint = Endpoint(settings)
+
+    async def several() -> list[ModelReply]:
+        return await asyncio.gather(*(endpoint.complete(a_request(str(number))) for number in range(20)))
+
+    for _ in range(2):
+        assert len(asyncio.run(several())) == 20
+    assert len(server.asked) == 40
+
+
+def test_a_closed_endpoint_opens_again(settings: EndpointSettings) -> None:
+    async def twice() -> None:
+        endpoint = Endpoint(settings)
+        await endpoint.complete(a_request())
+        await endpoint.close()
+        await endpoint.complete(a_request())
+
+    asyncio.run(twice())
+
+
+def test_what_an_endpoint_does_not_take_is_left_out_once_and_for_all(
+    settings: EndpointSettings, server: ScriptedServer
+) -> None:
+    server.says(
+        fault(400, "Unsupported value: 'temperature' does not support 0.2 with this model.", param="temperature"),
+        fault(400, "Unrecognized request argument supplied: max_completion_tokens"),
+        Answer(422, {"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}]}),
+        fault(400, "Invalid schema for response_format", param="response_format"),
+        fault(400, "response_format of type json_schema is unavailable"),
+        fault(400, "json_object is not supported"),
+    )
+    endpoint = Endpoint(settings)
+    asyncio.run(endpoint.complete(a_request(schema=CLOSED_SCHEMA)))
+    asyncio.run(endpoint.complete(a_request("Again?", schema=CLOSED_SCHEMA)))
+    assert len(server.asked) == 8
+    assert server.asked[4]["response_format"] != server.asked[3]["response_format"]
+    assert server.asked[5]["response_format"] == {"type": "json_object"}
+    assert server.asked[-1].keys() == {"model", "messages", "max_tokens"}
+    assert '"additionalProperties":false' in str(server.asked[-1]["messages"])
+
+
+def test_calls_of_one_prompt_share_a_cache_key_until_an_endpoint_objects(
+    settings: EndpointSettings, server: ScriptedServer
+) -> None:
+    server.says(completion(), fault(400, "Unrecognized request argument supplied: prompt_cache_key"))
+    labelled = replace(a_request(), labels=CallLabels(prompt="answers/check", fingerprint="58e4ec62ac9d"))
+    endpoint = Endpoint(settings)
+    for _ in range(3):
+        asyncio.run(endpoint.complete(labelled))
+    assert [asked.get("prompt_cache_key") for asked in server.asked] == ["58e4ec62ac9d", "58e4ec62ac9d", None, None]
+
+
+def test_any_other_bad_request_ends_the_run(settings: EndpointSettings, server: ScriptedServer) -> None:
+    server.says(fault(400, "messages: roles must alternate"))
+    with pytest.raises(EndpointError, match=r"rejected prompt 'questions/draft' .* \(400: messages: roles must alternate\)"):
+        ask(settings)
+    assert len(server.asked) == 1
+
+
+def test_no_more_calls_are_in_flight_than_allowed(server: ScriptedServer) -> None:
+    server.always = Answer(body=completion().body, hang=0.005)
+    endpoint = Endpoint(in_process(server, max_in_flight=3))
+
+    async def many() -> None:
+        await asyncio.gather(*(endpoint.complete(a_request(str(number))) for number in range(30)))
+
+    asyncio.run(many())
+    assert server.most_at_once == 3
+
+
+def test_requests_are_paced(server: ScriptedServer) -> None:
+    endpoint = Endpoint(in_process(server, requests_per_minute=1200))
+
+    async def many() -> None:
+        await asyncio.gather(*(endpoint.complete(a_request(str(number))) for number in range(40)))
+
+    began = time.monotonic()
+    asyncio.run(many())
+    assert 0.9 < time.monotonic() - began < 2.0
+
+
+def test_an_overloaded_endpoint_is_asked_less_and_recovers(server: ScriptedServer) -> None:
+    server.says(*(Answer(503, {"error": {"message": "busy"}}, hang=0.01) for _ in range(30)))
+    server.always = Answer(body=completion().body, hang=0.002)
+    endpoint = Endpoint(in_process(server))
+
+    async def many() -> None:
+        await asyncio.gather(*(endpoint.complete(a_request(str(number))) for number in range(60)))
+
+    asyncio.run(many())
+    assert server.most_at_once == 16
+    assert len(server.asked) == 90
+
+
+def test_a_cancelled_call_gives_its_slot_back(server: ScriptedServer) -> None:
+    server.says(Answer(hang=5, body=completion().body))
+    endpoint = Endpoint(in_process(server, max_in_flight=1))
+
+    async def cancel_one() -> ModelReply:
+        first = asyncio.create_task(endpoint.complete(a_request("slow")))
+        await asyncio.sleep(0.02)
+        waiting = asyncio.create_task(endpoint.complete(a_request("waiting")))
+        second = asyncio.create_task(endpoint.complete(a_request("quick")))
+        await asyncio.sleep(0.02)
+        waiting.cancel()
+        first.cancel()
+        return await second
+
+    assert asyncio.run(cancel_one()).finish == "stop"

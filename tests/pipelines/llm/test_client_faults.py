@@ -1,0 +1,196 @@
+"""What passes is tried again, what does not is told in one sentence, and the key is in none of them."""
+
+import asyncio
+import socket
+import time
+import traceback
+from collections.abc import Iterator
+
+import pytest
+
+from assets.llm.ports import EndpointError, ModelReply
+from pipelines.resources.llm.client import Endpoint
+from pipelines.resources.llm.settings import EndpointSettings
+from tests.pipelines.llm.scripted_server import (
+    KEY,
+    Answer,
+    ScriptedServer,
+    a_request,
+    completion,
+    fault,
+    in_process,
+    on_a_port,
+    settings_for,
+)
+
+
+@pytest.fixture
+def server() -> ScriptedServer:
+    return ScriptedServer()
+
+
+@pytest.fixture
+def url(server: ScriptedServer) -> Iterator[str]:
+    with on_a_port(server) as address:
+        yield address
+
+
+def ask(settings: EndpointSettings) -> ModelReply:
+    return asyncio.run(Endpoint(settings).complete(a_request()))
+
+
+def sentence(settings: EndpointSettings) -> str:
+    with pytest.raises(EndpointError) as caught:
+        ask(settings)
+    told = "".join(traceback.format_exception(caught.value))
+    assert "openai." not in told, "the provider's exception, with its words, must not be in the traceback"
+    assert caught.value.__context__ is None
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        fault(408),
+        fault(409),
+        fault(429, code="rate_limit_exceeded"),
+        fault(500),
+        Answer(502, "<html>Bad gateway</html>"),
+        fault(503),
+        fault(529),
+        Answer(drop=True),
+        Answer(body={"error": {"code": 502, "message": "upstream"}}),
+    ],
+)
+def test_what_may_pass_is_tried_again(url: str, server: ScriptedServer, answer: Answer) -> None:
+    server.says(answer, answer)
+    assert ask(settings_for(url)).finish == "stop"
+    assert len(server.asked) == 3
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Retry-After": "0.3"},
+        {"Retry-After-Ms": "300"},
+        {"X-RateLimit-Reset-Tokens": "300ms", "X-RateLimit-Remaining-Tokens": "0", "X-RateLimit-Reset-Requests": "9s"},
+    ],
+)
+def test_a_wait_that_the_endpoint_asks_for_is_kept(server: ScriptedServer, headers: dict[str, str]) -> None:
+    server.says(fault(429, headers=headers))
+    ask(in_process(server))
+    assert 0.3 <= server.times[1] - server.times[0] < 1.0
+
+
+def test_an_hour_is_not_waited_for(server: ScriptedServer) -> None:
+    server.says(fault(429, headers={"Retry-After": "3600"}))
+    assert "asks to be left alone for 3600 seconds" in sentence(in_process(server))
+
+
+@pytest.mark.parametrize("over_a_socket", [True, False])
+def test_a_hanging_endpoint_times_out(server: ScriptedServer, url: str, over_a_socket: bool) -> None:
+    server.says(Answer(hang=6.0, body="{}"))
+    make = settings_for(url, timeout_seconds=0.2) if over_a_socket else in_process(server, timeout_seconds=0.2)
+    began = time.monotonic()
+    assert ask(make).finish == "stop"
+    assert time.monotonic() - began < 5
+
+
+def test_after_eight_tries_the_run_ends(server: ScriptedServer) -> None:
+    server.always = fault(500, "the oven is cold")
+    told = sentence(in_process(server))
+    assert "http://model/v1 failed (500: the oven is cold) at the last of 8 tries" in told
+    assert len(server.asked) == 8
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (fault(401, f"Incorrect API key provided: {KEY[:8]}***{KEY[-4:]}."), ["API key (401)", "AMEMGYM_API_KEY"]),
+        (fault(403, f"{KEY} may not"), ["denied access (403: [hidden] may not)", "'m-1'", "AMEMGYM_API_KEY"]),
+        (fault(404, "The model does not exist."), ["'m-1' (404: The model does not exist)", "AMEMGYM_BASE_URL"]),
+        (fault(429, f"Quota of {KEY}", code="insufficient_quota"), ["no quota left", "add credit"]),
+        (fault(402, "Insufficient balance"), ["no quota left", "Insufficient balance"]),
+        (fault(400, "maximum context length is 8 tokens"), ["too long for the model 'm-1'", "max_output_tokens"]),
+        (fault(400, "x" * 5000), ["(400: xxx", "x…)"]),
+        (Answer(404, "<html>" + KEY), ["does not know the model 'm-1' (404);"]),
+        (Answer(400, {"echo": KEY, "detail": {"Authorization": f"Bearer {KEY[:12]}"}}), ["400"]),
+    ],
+)
+def test_what_cannot_pass_ends_the_run_at_once(url: str, server: ScriptedServer, answer: Answer, words: list[str]) -> None:
+    server.says(answer)
+    told = sentence(settings_for(url))
+    assert len(server.asked) == 1
+    assert told.startswith(f"The model endpoint {url} ")
+    assert [word for word in words if word not in told] == []
+    assert len(told) < 600
+    assert [KEY[at : at + 6] for at in range(len(KEY) - 5) if KEY[at : at + 6] in told] == []
+    assert KEY[-4:] not in told
+
+
+def test_a_missing_key_is_asked_for(server: ScriptedServer) -> None:
+    server.says(fault(401))
+    assert "asks for an API key (401); put a valid key into AMEMGYM_API_KEY" in sentence(in_process(server, api_key=None))
+
+
+def test_a_server_that_is_not_there_is_told_after_three_tries() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    began = time.monotonic()
+    told = sentence(settings_for(f"http://user:secret@127.0.0.1:{port}/v1"))
+    assert f"http://127.0.0.1:{port}/v1 could not be reached at the last of 3 tries; start the server" in told
+    assert time.monotonic() - began < 2
+
+
+def test_an_address_that_is_no_chat_api_is_told_after_three_tries(server: ScriptedServer) -> None:
+    server.always = Answer(body="<html>Welcome</html>")
+    assert "not a chat completion at the last of 3 tries; check that AMEMGYM_BASE_URL" in sentence(in_process(server))
+
+
+def test_after_the_end_every_call_fails_at_once_and_the_next_run_asks_anew(server: ScriptedServer) -> None:
+    server.always = Answer(401, {"error": {"message": "no"}}, hang=0.02)
+    endpoint = Endpoint(in_process(server))
+
+    async def a_run() -> set[str]:
+        together = (endpoint.complete(a_request(str(number))) for number in range(200))
+        ends = await asyncio.gather(*together, return_exceptions=True)
+        with pytest.raises(EndpointError):
+            await endpoint.complete(a_request("later"))
+        return {str(end) for end in ends}
+
+    assert len(asyncio.run(a_run())) == 1
+    assert len(server.asked) == 16, "only those in flight when the first answer came"
+    server.always = completion()
+    assert asyncio.run(endpoint.complete(a_request())).finish == "stop"
+
+
+def test_a_waiting_call_wakes_when_the_run_ends(server: ScriptedServer) -> None:
+    server.says(fault(429, headers={"Retry-After": "60"}))
+    server.always = fault(401)
+    endpoint = Endpoint(in_process(server))
+
+    async def a_run() -> None:
+        waiting = asyncio.create_task(endpoint.complete(a_request("waits")))
+        await asyncio.sleep(0.05)
+        ends = await asyncio.gather(waiting, endpoint.complete(a_request("ends")), return_exceptions=True)
+        assert [type(end) for end in ends] == [EndpointError, EndpointError]
+
+    began = time.monotonic()
+    asyncio.run(a_run())
+    assert time.monotonic() - began < 1
+
+
+def test_a_probe_that_finds_the_end_is_the_last_request(server: ScriptedServer) -> None:
+    server.says(*(fault(500) for _ in range(20)))
+    server.always = fault(401)
+    # One at a time: with more, those in flight beside the twentieth failure would be asked too.
+    endpoint = Endpoint(in_process(server, max_in_flight=1))
+
+    async def a_run() -> None:
+        together = (endpoint.complete(a_request(str(number))) for number in range(20))
+        ends = await asyncio.gather(*together, return_exceptions=True)
+        assert {type(end) for end in ends} == {EndpointError}
+
+    asyncio.run(a_run())
+    assert len(server.asked) == 21

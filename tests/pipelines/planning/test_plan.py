@@ -1,0 +1,132 @@
+"""The forecast says what a variant will take, and how sure it is."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assets.amemgym.pipeline import STAGES as CHAIN
+from assets.recipe.loading import load_recipe
+from pipelines.planning.basis import basis_for
+from pipelines.planning.defaults import load_defaults
+from pipelines.planning.forecast import NO_MARGIN, Basis, Forecast, Terms, forecast
+from pipelines.planning.observed import Use, UserUse
+from pipelines.planning.shape import ALWAYS, HABITS, STAGES, Shape
+from pipelines.resources.ledger.prices import OwnPrice, Prices
+from tests.pipelines.ledger.booked import one_model
+from tests.support.small import small_recipe
+
+TERMS = Terms(Prices({"m-1": OwnPrice(input=1, output=10)}), calls_at_once=64, users_at_once=32)
+
+
+def user(calls: int, *, tokens: int = 1000) -> UserUse:
+    """Every prompt asked so often."""
+    return {name: Use(calls, calls * tokens, calls * 100) for name in HABITS}
+
+
+def basis(*users: UserUse) -> Basis:
+    defaults = load_defaults()
+    return Basis("here", users, 1.0, NO_MARGIN, defaults.pace, dict.fromkeys(HABITS, 0.5))
+
+
+def whole(told: Sequence[Forecast]) -> Forecast:
+    return told[-1]
+
+
+def test_every_prompt_of_the_stages_has_a_habit() -> None:
+    assert set(HABITS) == {name for stage in CHAIN for name in stage.prompts}
+    assert set(STAGES) == {stage.name for stage in CHAIN if stage.prompts}
+
+
+def test_the_shipped_defaults_cover_what_every_user_asks() -> None:
+    for measured in load_defaults().measured.values():
+        assert measured.prompts.keys() >= ALWAYS
+        assert measured.prompts.keys() <= HABITS.keys()
+
+
+def test_the_shipped_defaults_are_measured_on_the_shipped_recipes() -> None:
+    for variant, measured in load_defaults().measured.items():
+        assert measured.shape == Shape.of(load_recipe(variant))
+
+
+def test_users_that_are_all_alike_leave_no_doubt() -> None:
+    told = forecast(one_model(num_users=3), basis(*[user(2)] * 4), terms=TERMS)
+    assert [each.name for each in told] == [*STAGES, "small"]
+    calls = 3 * 2 * len(HABITS)  # users, calls of each prompt
+    assert (whole(told).calls.low, whole(told).calls.mid, whole(told).calls.high) == (calls, calls, calls)
+    cost = whole(told).cost_usd
+    assert cost is not None
+    assert cost.mid == pytest.approx(calls * (1000 * 1 + 100 * 10) / 1e6)
+
+
+def test_time_is_bounded_by_slots_and_by_the_longest_chain() -> None:
+    many = forecast(one_model(num_users=1000), basis(user(1)), terms=Terms(TERMS.prices, 10, 1000))
+    assert whole(many).seconds.mid == pytest.approx(1000 * len(HABITS) * 0.5 / 10)
+    single = forecast(one_model(num_users=1), basis(user(5)), terms=TERMS)
+    trajectory = next(each for each in single if each.name == "state_trajectory")
+    assert trajectory.seconds.mid == pytest.approx(0.5 + 5 * 0.5)  # the updates wait for each other, the rest goes at once
+
+
+@settings(max_examples=30)
+@given(st.lists(st.integers(min_value=1, max_value=50), min_size=2, max_size=8))
+def test_the_interval_holds_what_is_expected_or_lies_close_to_it(calls: list[int]) -> None:
+    told = whole(forecast(one_model(), basis(*map(user, calls)), terms=TERMS)).calls
+    assert told.low <= told.high
+    assert len(HABITS) * 2 * min(calls) <= told.low
+    assert told.high <= len(HABITS) * 2 * max(calls)
+    assert len(HABITS) * 2 * min(calls) <= told.mid <= len(HABITS) * 2 * max(calls)
+
+
+def test_more_observed_users_give_a_narrower_interval() -> None:
+    few = whole(forecast(one_model(num_users=50), basis(user(1), user(3)), terms=TERMS)).calls
+    many = whole(forecast(one_model(num_users=50), basis(*[user(1), user(3)] * 20), terms=TERMS)).calls
+    assert many.high - many.low < few.high - few.low
+
+
+def test_the_same_basis_gives_the_same_forecast() -> None:
+    assert forecast(one_model(), basis(user(1), user(9)), terms=TERMS) == forecast(
+        one_model(), basis(user(1), user(9)), terms=TERMS
+    )
+
+
+def test_an_unknown_price_leaves_the_cost_open_and_the_tokens_known() -> None:
+    told = whole(forecast(one_model("made-up"), basis(user(1)), terms=TERMS))
+    assert told.cost_usd is None
+    assert told.input_tokens.mid == 2 * len(HABITS) * 1000
+
+
+def test_calls_in_batch_jobs_are_counted_at_half_price() -> None:
+    batched = {role: {"model": "m-1", "transport": "batch"} for role in ("writer", "judge", "user_simulator")}
+    live, half = (
+        whole(forecast(one, basis(user(2)), terms=TERMS)).cost_usd for one in (one_model(), small_recipe(models=batched))
+    )
+    assert live is not None
+    assert half is not None
+    assert half.mid == pytest.approx(live.mid / 2)
+
+
+def test_calls_of_the_defaults_grow_with_the_recipes_counts() -> None:
+    defaults, base = load_defaults(), Shape.of(load_recipe("base"))
+    nearest = defaults.nearest(base)
+    assert nearest[0] == "base"
+    longer = defaults.user(base.model_copy(update={"num_periods": 12}))
+    assert longer["state_trajectory/update"].calls == pytest.approx(defaults.user(base)["state_trajectory/update"].calls * 1.2)
+    plain = base.gates.model_copy(update={"votes_needed": 1, "reverse": False})
+    once = defaults.user(base.model_copy(update={"gates": plain}))
+    assert once["answers/check"].calls == pytest.approx(defaults.user(base)["answers/check"].calls / 2)
+    assert once["answers/choose"].calls == 0
+
+
+def test_without_a_ledger_the_defaults_are_used_and_widened() -> None:
+    found = asyncio.run(basis_for(load_recipe("base"), None))
+    assert "defaults" in found.source
+    told = whole(forecast(load_recipe("base"), found, terms=TERMS)).calls
+    assert (told.low / told.mid, told.high / told.mid) == (pytest.approx(0.7), pytest.approx(1.8))
+
+
+def test_as_many_opening_queries_are_expected_as_the_recipe_wants_groups() -> None:
+    calls = HABITS["session_queries/initial"].driver
+    counts = {most: calls(Shape.of(small_recipe(num_questions=3, max_states_per_query=most))) for most in (1, 2, 3)}
+    assert counts == {1: 6.0, 2: 3.0, 3: 1.0}

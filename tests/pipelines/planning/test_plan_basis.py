@@ -1,0 +1,89 @@
+"""What a forecast rests on: the finished users of runs like it, counted once, with doubt where they are few or differ."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from assets.llm.ports import CallLabels, LanguageModel, ModelReply
+from assets.recipe.recipe import Recipe
+from pipelines.planning.basis import basis_for
+from pipelines.planning.forecast import NO_MARGIN, Basis
+from pipelines.planning.observed import Use, observed_runs
+from pipelines.planning.shape import HABITS, fingerprints, stage_of
+from pipelines.resources.ledger.prices import Prices
+from pipelines.resources.ledger.recording import Book, BookedCalls
+from tests.pipelines.ledger.booked import PLACE, Counterpart, UsingModel, call, counterpart, one_model
+
+
+async def live(stores: Counterpart, recipe: Recipe, *, users: int, prompts: Sequence[str] = tuple(HABITS)) -> None:
+    """Let users ask every prompt once, as a run would."""
+    book = Book(stores.ledger, Prices({}), recipe, "small", PLACE)
+    await book.begin()
+    account: LanguageModel = BookedCalls(UsingModel(), book)
+    for number in range(users):
+        for place, prompt in enumerate(prompts):
+            labels = CallLabels(stage_of(prompt), f"u-{number}", prompt, fingerprints()[prompt])
+            await account.complete(call(number * 100 + place, model=recipe.models.writer.model, labels=labels))
+
+
+def based_on(folder: Path, recipe: Recipe, *, run: Recipe, users: int, prompts: Sequence[str] = tuple(HABITS)) -> Basis:
+    """What a forecast for the recipe rests on after this run."""
+
+    async def use() -> Basis:
+        with counterpart(folder) as stores:
+            await live(stores, run, users=users, prompts=prompts)
+            return await basis_for(recipe, stores.ledger)
+
+    return asyncio.run(use())
+
+
+def test_runs_of_the_same_counts_and_model_come_first(tmp_path: Path) -> None:
+    found = based_on(tmp_path, one_model(), run=one_model(seed=7), users=6)
+    assert found.source == "6 users of earlier runs with the same prompts and counts"
+    assert found.margin == NO_MARGIN
+    assert found.users[0]["questions/draft"] == Use(1, 1000, 100)
+    assert found.seconds["questions/draft"] == 0.25
+    assert found.tried == 3.0  # six users were worked on, two were wanted
+
+
+def test_few_users_or_another_model_widen_the_interval(tmp_path: Path) -> None:
+    few = based_on(tmp_path / "few", one_model(), run=one_model(), users=2)
+    assert few.margin != NO_MARGIN
+    other = based_on(tmp_path / "other", one_model("m-2"), run=one_model("m-1"), users=6)
+    assert other.margin != NO_MARGIN
+    assert "but by m-1" in other.source
+    assert other.seconds == {}
+
+
+def test_runs_of_other_counts_are_left_alone(tmp_path: Path) -> None:
+    assert "defaults" in based_on(tmp_path, one_model(num_questions=2), run=one_model(), users=6).source
+
+
+def test_users_that_are_not_finished_are_left_out(tmp_path: Path) -> None:
+    early = [name for name in HABITS if stage_of(name) in ("user_profiles", "questions")]
+    assert "defaults" in based_on(tmp_path, one_model(), run=one_model(), users=6, prompts=early).source
+
+
+def test_a_request_that_was_repeated_counts_once(tmp_path: Path) -> None:
+    async def use() -> list[float]:
+        with counterpart(tmp_path) as stores:
+            for _ in range(2):
+                await live(stores, one_model(), users=1)
+            (runs,) = await observed_runs(stores.ledger)
+            return [one["questions/draft"].calls for one in runs.users]
+
+    assert asyncio.run(use()) == [1]
+
+
+def test_calls_of_changed_prompts_say_nothing(tmp_path: Path) -> None:
+    async def use() -> int:
+        with counterpart(tmp_path) as stores:
+            account = BookedCalls(UsingModel(), Book(stores.ledger, Prices({}), one_model(), "small", PLACE))
+            for place, prompt in enumerate(HABITS):
+                labels = CallLabels(stage_of(prompt), "u-0", prompt, "another word")
+                reply = await account.complete(replace(call(place), labels=labels))
+                assert isinstance(reply, ModelReply)
+            return len(await observed_runs(stores.ledger))
+
+    assert asyncio.run(use()) == 0

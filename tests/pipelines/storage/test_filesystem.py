@@ -1,0 +1,195 @@
+"""Snapshots, values and releases in a folder and in an object store: the same promises, tried on both."""
+
+import secrets
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Barrier, Lock, Thread
+
+import pytest
+
+from dataset_card.release.store import FolderShelf, Shelf
+from dataset_card.release.verify import verify_release
+from pipelines.evaluation.dataset import load_dataset
+from pipelines.home import Home, home
+from pipelines.resources.storage.database import StoreError
+from pipelines.resources.storage.filesystem import Folder, Place
+from pipelines.resources.storage.object_store import Bucket
+from pipelines.resources.storage.open_stores import release_at
+from pipelines.resources.storage.release_store import BucketShelf
+from pipelines.resources.storage.snapshots import ParquetSnapshots
+from tests.dataset_card.releases import content
+from tests.pipelines.storage.place_contract import BucketContract, BucketShelfContract, PlaceContract, ShelfContract
+
+VARIANT = content().recipe.variant
+
+
+@pytest.fixture
+def url() -> str:
+    """An object store in this process's memory, without folders and renames like all of them."""
+    return f"memory://{secrets.token_hex(8)}/synth"
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    return tmp_path / "releases"
+
+
+class TestAFolder(PlaceContract):
+    @pytest.fixture
+    def place(self, tmp_path: Path) -> Place:
+        return Folder(tmp_path / "place")
+
+    @pytest.fixture
+    def forget(self, tmp_path: Path) -> Callable[[str], None]:
+        return lambda name: (tmp_path / "place" / name).unlink()
+
+
+class TestAnObjectStore(BucketContract):
+    pass
+
+
+class TestAShelfInAFolder(ShelfContract):
+    @pytest.fixture
+    def shelf(self, notes: Path) -> Shelf:
+        return FolderShelf(notes)
+
+
+class TestAShelfInAnObjectStore(BucketShelfContract):
+    pass
+
+
+@pytest.fixture
+def remote(url: str, tmp_path: Path) -> Home:
+    return Home(tmp_path / "home", url)
+
+
+def test_what_a_killed_writer_left_of_a_release_is_taken_over(remote: Home, url: str, tmp_path: Path) -> None:
+    bucket = Bucket(url, "releases", aside=tmp_path / "aside")
+    for name in ("LICENSE", "tables/base/gone.parquet"):
+        bucket.write(f"{VARIANT}/0.1.0/{name}", b"of a writer that was killed")
+    assert remote.shelf.versions(VARIANT) == []
+    released = remote.shelf.write(content(), version="auto")
+    assert released.version == "0.1.0"
+    assert verify_release(remote.shelf.folder(VARIANT, "0.1.0", fresh=True)) == []
+
+
+def test_another_machine_reads_the_release_and_a_changed_object_shows(
+    remote: Home, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = f"{remote.shelf.address}/{VARIANT}/0.1.0"
+    digest = remote.shelf.write(content(), version="auto").digest
+    monkeypatch.setenv("AMEMGYM_HOME", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("AMEMGYM_STORE", url)
+    elsewhere = home()
+    for place in (VARIANT, f"{VARIANT}@0.1.0", address):
+        assert load_dataset(place, shelf=elsewhere.shelf).digest == digest
+    Bucket(url, "releases", aside=tmp_path / "aside").write(f"{VARIANT}/0.1.0/LICENSE", b"changed")
+    assert verify_release(release_at(address, home=elsewhere)) == []
+    assert "LICENSE" in verify_release(release_at(address, home=elsewhere, fresh=True))[0]
+    with pytest.raises(StoreError, match=rf"{VARIANT}/9\.9\.9 is no release"):
+        release_at(address.replace("0.1.0", "9.9.9"), home=elsewhere)
+
+
+def test_a_store_that_is_a_folder_is_a_folder(tmp_path: Path) -> None:
+    for store in (f"{tmp_path}/shared", f"file://{tmp_path}/shared"):
+        assert Home(tmp_path / "home", store).snapshots.address == f"{tmp_path}/shared/snapshots"
+        assert Home(tmp_path / "home", store).shelf.address == f"{tmp_path}/shared/releases"
+
+
+def test_the_store_is_named_in_the_environment(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("AMEMGYM_STORE", url)
+    assert home().values.address == f"{url}/values"
+
+
+@pytest.mark.parametrize(
+    ("store", "sentence"),
+    [
+        ("s3://name:hush-hush@lab/synth", r"AMEMGYM_STORE must hold no key, and so no @; name the bucket only"),
+        ("nosuch://lab/synth", r"AMEMGYM_STORE is an address that nothing here can open: Protocol not known: nosuch\."),
+        ("s3://", r"AMEMGYM_STORE names no bucket"),
+    ],
+)
+def test_an_address_that_cannot_be_used_is_one_sentence_without_a_secret(store: str, sentence: str, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=sentence) as told:
+        Home(tmp_path, store).values.names()
+    assert "hush" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "store",
+    [
+        "s3://NAME:hu/sh@lab/synth",
+        "s3://NAME:hu@sh@lab/synth",
+        "gs://NAME:hush?a=b@lab/synth",
+        "abfs://box:hu/sh@account.dfs.core.windows.net/x",
+    ],
+)
+def test_a_key_in_an_address_is_refused_whatever_it_is_made_of_and_not_repeated(store: str, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="must hold no key, and so no @") as told:
+        Home(tmp_path, store).values.names()
+    assert not any(part in f"{told.value} {told.value.__cause__}" for part in ("NAME", "hu", "lab"))
+
+
+def test_a_container_of_an_azure_account_is_no_key(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="Unexpected query parameter"):
+        Home(tmp_path, "abfs://box@account.dfs.core.windows.net/x?nosuch=1").values.names()
+
+
+class FetchingTogether(Bucket):
+    """A bucket whose copies two processes have fetched before either puts them in their place.
+
+    One after the other: two readers of one object in this process's memory move each other's place in it.
+    """
+
+    both = Barrier(2)
+    turn = Lock()
+
+    def fetch(self, wanted: Mapping[str, Path]) -> None:
+        with self.turn:
+            super().fetch(wanted)
+        self.both.wait(30)
+
+
+def test_two_that_fetch_a_release_at_once_have_one_whole_copy(remote: Home, url: str, notes: Path, tmp_path: Path) -> None:
+    digest = remote.shelf.write(content(), version="auto").digest
+    shelf = BucketShelf(FetchingTogether(url, "releases", aside=tmp_path / "fresh"), notes=notes)
+    with ThreadPoolExecutor(2) as processes:
+        fetching = [processes.submit(shelf.folder, VARIANT, "0.1.0") for _ in range(2)]
+        one, other = (copy.result() for copy in fetching)
+    assert one == other
+    assert verify_release(one) == []
+    assert [path.name for path in one.parent.iterdir()] == ["0.1.0"]
+    assert load_dataset(str(one), shelf=remote.shelf).digest == digest
+
+
+class RefusingStore(BaseHTTPRequestHandler):
+    """An S3 that says what it has and gives nothing out."""
+
+    def do_HEAD(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "100000")
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        self.send_response(403)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def test_a_store_that_fails_while_a_snapshot_is_read_is_not_told_as_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ref = ParquetSnapshots(tmp_path / "own").writer("questions", unit="demo").finish([])
+    with ThreadingHTTPServer(("127.0.0.1", 0), RefusingStore) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "any")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "any")
+        url = f"s3://lab/synth?region=any&scheme=http&endpoint_override=127.0.0.1:{server.server_address[1]}"
+        with pytest.raises(StoreError, match=r"s3://lab/synth/snapshots does not accept the key"):
+            ParquetSnapshots(Bucket(url, "snapshots", aside=tmp_path / "aside")).failures(ref)
+        server.shutdown()
