@@ -121,7 +121,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from dataset_card.release.folder import write_release
-from tests import scenario
+from tests.support import scenario
 from tests.dataset_card.releases import all_bytes, content, queried
 
 def episodes():
