@@ -21,7 +21,7 @@ from pipelines.automation import SCHEDULES, SENSORS
 from pipelines.evaluation_assets import answers_scored, evaluation
 from pipelines.home import home
 from pipelines.jobs import JOBS
-from pipelines.resources.dagster_resources import ReleaseShelf, ReportFolder, WorkshopResource
+from pipelines.resources.dagster_resources import ReleaseStoreResource, ReportFolder, RunContextResource
 from pipelines.resources.hub.resource import PublisherResource
 from pipelines.resources.storage.io_manager import RecordValues
 from validation.checks import stage_checks
@@ -60,8 +60,8 @@ defs = dg.Definitions(
     sensors=list(SENSORS),
     schedules=list(SCHEDULES),
     resources={
-        "workshop": WorkshopResource(),
-        "releases": ReleaseShelf(),
+        "run_context": RunContextResource(),
+        "releases": ReleaseStoreResource(),
         "reports": ReportFolder(),
         "publisher": PublisherResource(),
         "io_manager": RecordValues(home().values),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dataset_card.release.store import Shelf
+    from dataset_card.release.store import ReleaseStore
     from pipelines.resources.storage.filesystem import Place
 
 
@@ -35,11 +35,11 @@ class Home:
         return place_in(self, "values")
 
     @property
-    def shelf(self) -> "Shelf":
+    def release_store(self) -> "ReleaseStore":
         """Releases, wherever they lie."""
-        from pipelines.resources.storage.open_stores import shelf_in
+        from pipelines.resources.storage.open_stores import open_release_store
 
-        return shelf_in(self)
+        return open_release_store(self)
 
     @property
     def calls(self) -> Path:

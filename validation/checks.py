@@ -7,7 +7,7 @@ import dagster as dg
 
 from assets.amemgym.pipeline import STAGES
 from assets.engine.gc_control import collector_at_rest
-from assets.engine.run_context import Workshop
+from assets.engine.run_context import RunContext
 from assets.engine.snapshot_rows import portions, rows_of
 from assets.engine.stage import Stage
 from assets.llm.ports import SnapshotRef
@@ -43,18 +43,18 @@ def stage_checks(stage: Stage[Any]) -> dg.AssetChecksDefinition:
         name=f"{stage.name}_checks",
         specs=specs,
         ins={one.name: dg.AssetIn() for one in (stage, *others)},
-        required_resource_keys={"workshop", "io_manager"},
+        required_resource_keys={"run_context", "io_manager"},
     )
     def checks(context: dg.AssetCheckExecutionContext, **values: Any) -> Iterator[dg.AssetCheckResult]:
         refs = cast(dict[StageName, SnapshotRef], values)
         # A check's input takes no partition mapping, and a work unit's key is not its variant's.
         recipe: Recipe = context.resources.io_manager.find("recipe", variant_of(context.partition_key))
-        workshop: Workshop = context.resources.workshop
-        own, snapshots, run = refs[stage.name], workshop.snapshots, RuleRun(rules, recipe=recipe, read=True)
+        run_context: RunContext = context.resources.run_context
+        own, snapshots, run = refs[stage.name], run_context.snapshots, RuleRun(rules, recipe=recipe, read=True)
         with collector_at_rest():
             for some in portions(own, snapshots=snapshots, at_once=USERS_AT_ONCE):
                 rows: dict[int, UserRecord] = snapshots.read(own, stage.name, record=stage.record, positions=some)
-                beside: Beside = {one.name: records_of(one, refs, workshop, some) for one in others if one.name in looked_at}
+                beside: Beside = {one.name: records_of(one, refs, run_context, some) for one in others if one.name in looked_at}
                 run.add(list(rows.values()), beside=beside)
         for outcome in run.outcomes():
             yield check_result(outcome, asset=stage.name)
@@ -63,10 +63,10 @@ def stage_checks(stage: Stage[Any]) -> dg.AssetChecksDefinition:
 
 
 def records_of(
-    stage: Stage[Any], refs: Mapping[StageName, SnapshotRef], workshop: Workshop, positions: Collection[int] | None = None
+    stage: Stage[Any], refs: Mapping[StageName, SnapshotRef], run_context: RunContext, positions: Collection[int] | None = None
 ) -> dict[str, UserRecord]:
     """A stage's records by user: from its own snapshot, and from those that carry the rows of replacements."""
-    snapshots = workshop.snapshots
+    snapshots = run_context.snapshots
     rows = rows_of(stage.name, record=stage.record, refs=refs.values(), snapshots=snapshots, positions=positions)
     return {record.user_id: record for record in rows.values()}
 

@@ -21,7 +21,7 @@ from assets.engine.stage_asset import stage_asset
 from assets.llm.ports import LanguageModel
 from assets.recipe.recipe import Recipe
 from assets.records.failure import UserFailed
-from assets.reporting.asset_description import Face
+from assets.reporting.asset_description import AssetDescription
 from assets.reporting.markdown import Row
 
 
@@ -77,7 +77,7 @@ EPISODES = Stage(
 )
 episodes = stage_asset(
     EPISODES,
-    Face(
+    AssetDescription(
         group="release",
         description="Everything about one user in one record, one row of the dataset (paper section 3.1). References "
         "resolve, states follow from updates, and exactly one option of each question is right in each period.",

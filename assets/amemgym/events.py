@@ -18,7 +18,7 @@ from assets.llm.reply_schema import TEXT, Shape, among, keyed, many
 from assets.llm.structured_output import Ask, ask
 from assets.recipe.recipe import Recipe
 from assets.records.base import duplicates
-from assets.reporting.asset_description import Face
+from assets.reporting.asset_description import AssetDescription
 from assets.reporting.markdown import Row
 from prompts.catalogue import load_prompt
 
@@ -88,7 +88,7 @@ EVENTS = Stage(
 )
 events = stage_asset(
     EVENTS,
-    Face(
+    AssetDescription(
         group="trajectory",
         description="What happened in the user's life that caused each period's changes (paper section 3.1, App. C.3). Every "
         "update belongs to exactly one event, and no event touches an unchanged state.",

@@ -13,7 +13,7 @@ from assets.llm.ports import LanguageModel
 from assets.llm.reply_schema import NAME, TEXT, Shape, keyed, many
 from assets.llm.structured_output import Ask, ask
 from assets.recipe.recipe import Recipe
-from assets.reporting.asset_description import Face
+from assets.reporting.asset_description import AssetDescription
 from assets.reporting.markdown import Row
 from prompts.catalogue import load_prompt
 
@@ -64,7 +64,7 @@ QUESTIONS = Stage(
 )
 questions = stage_asset(
     QUESTIONS,
-    Face(
+    AssetDescription(
         group="schema",
         description="Questions the user may ask at any time, each with the information types its answer depends on and their "
         "choices (paper section 3.1, App. C.3). Each user has exactly num_questions of them.",

@@ -20,7 +20,7 @@ from assets.amemgym.state_trajectory.quality import balance, change_counts, gold
 from assets.amemgym.trajectory_svg import life
 from assets.llm.tokens import count_tokens
 from assets.records.estimate import shown
-from assets.reporting.asset_description import Told
+from assets.reporting.asset_description import Metadata
 from assets.reporting.markdown import Row, markdown_table
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -28,7 +28,7 @@ BINS = 12
 DIGITS = 3
 
 
-def of_personas(personas: Sequence[Persona]) -> Told:
+def of_personas(personas: Sequence[Persona]) -> Metadata:
     """Ages, and how many occupations there are."""
     return {
         "ages": histogram([one.age for one in personas], unit="years"),
@@ -37,13 +37,13 @@ def of_personas(personas: Sequence[Persona]) -> Told:
     }
 
 
-def of_profiles(profiles: Sequence[UserProfile]) -> Told:
+def of_profiles(profiles: Sequence[UserProfile]) -> Metadata:
     """Lengths of the condensed paragraphs."""
     words = [len(one.complementary_info.split()) for one in profiles]
     return {"lengths": histogram(words, unit="words"), "mean_words": mean(words)}
 
 
-def of_questions(sets: Sequence[QuestionSet]) -> Told:
+def of_questions(sets: Sequence[QuestionSet]) -> Metadata:
     """How many questions, and of how many different information types."""
     questions = [question for one in sets for question in one.questions]
     types = {info.info_type for question in questions for info in question.required_info}
@@ -54,7 +54,7 @@ def of_questions(sets: Sequence[QuestionSet]) -> Told:
     }
 
 
-def of_schemas(schemas: Sequence[StateSchema]) -> Told:
+def of_schemas(schemas: Sequence[StateSchema]) -> Metadata:
     """How many variables are left of how many types, and how many serve several questions."""
     variables = [variable for one in schemas for variable in one.variables]
     drafted = sum(len(variable.merged_from) for variable in variables)
@@ -67,7 +67,7 @@ def of_schemas(schemas: Sequence[StateSchema]) -> Told:
     }
 
 
-def of_trajectories(trajectories: Sequence[StateTrajectory]) -> Told:
+def of_trajectories(trajectories: Sequence[StateTrajectory]) -> Metadata:
     """How the states move, and one user's states as a picture."""
     counts = [count for one in trajectories for count in change_counts(one.periods).values()]
     per_period = [len(period.updates) for one in trajectories for period in one.periods[1:]]
@@ -82,7 +82,7 @@ def of_trajectories(trajectories: Sequence[StateTrajectory]) -> Told:
     }
 
 
-def of_events(sets: Sequence[EventSet]) -> Told:
+def of_events(sets: Sequence[EventSet]) -> Metadata:
     """How many events, and how many updates each of them explains."""
     events = [event for one in sets for period in one.periods for event in period.events]
     return {
@@ -92,7 +92,7 @@ def of_events(sets: Sequence[EventSet]) -> Told:
     }
 
 
-def of_sessions(sets: Sequence[SessionSet]) -> Told:
+def of_sessions(sets: Sequence[SessionSet]) -> Metadata:
     """How many sessions, how long their queries are (13 to 32 tokens in the paper), and how much one tells."""
     sessions = [session for one in sets for period in one.periods for session in period.sessions]
     tokens = [count_tokens(session.query) for session in sessions]
@@ -104,7 +104,7 @@ def of_sessions(sets: Sequence[SessionSet]) -> Told:
     }
 
 
-def of_answers(sets: Sequence[AnswerSet]) -> Told:
+def of_answers(sets: Sequence[AnswerSet]) -> Metadata:
     """How many options, how long (39 to 98 tokens in the paper), and how many of them somebody lives through."""
     choices = [choice for one in sets for question in one.questions for choice in question.choices]
     tokens = [count_tokens(choice.answer) for choice in choices]
@@ -117,7 +117,7 @@ def of_answers(sets: Sequence[AnswerSet]) -> Told:
     }
 
 
-def of_audits(audits: Sequence[UserAudit]) -> Told:
+def of_audits(audits: Sequence[UserAudit]) -> Metadata:
     """How often the gates erred on decoys, and how often judges recovered what was meant, with 95 % intervals over users."""
     errors: list[Row] = [
         {"what": f"{rate.gate}: {rate.error.replace('_', ' ')}", "of": rate.decoys, "share": shown(rate.share)}
@@ -133,7 +133,7 @@ def of_audits(audits: Sequence[UserAudit]) -> Told:
     return {"rates": dg.MetadataValue.md(markdown_table([*errors, *recoveries])), **numbers}
 
 
-def of_episodes(episodes: Sequence[Episode]) -> Told:
+def of_episodes(episodes: Sequence[Episode]) -> Metadata:
     """What the set holds, which of their choices variables hold at the start and at the end, and how right options move."""
     evenness = [share for one in episodes for share in balance(one.periods, one.state_schema.choices).values()]
     shares = [golden_change_share(one.periods, [question.required_info for question in one.questions]) for one in episodes]

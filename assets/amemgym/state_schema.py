@@ -18,7 +18,7 @@ from assets.llm.structured_output import Ask, ask
 from assets.llm.text_matching import folded
 from assets.recipe.recipe import Recipe
 from assets.records.base import duplicates
-from assets.reporting.asset_description import Face
+from assets.reporting.asset_description import AssetDescription
 from assets.reporting.markdown import Row
 from prompts.catalogue import load_prompt
 
@@ -189,7 +189,7 @@ STATE_SCHEMA = Stage(
 )
 state_schema = stage_asset(
     STATE_SCHEMA,
-    Face(
+    AssetDescription(
         group="schema",
         description="Canonical, unambiguous state variables: overlapping information types merged, conflicting "
         "choices unified, questions rewritten onto them (paper section 3.1, App. C.3). Every drafted type maps to exactly one "

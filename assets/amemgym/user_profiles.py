@@ -14,7 +14,7 @@ from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import Ask, ask
 from assets.recipe.recipe import Recipe
 from assets.records.base import Text
-from assets.reporting.asset_description import Face
+from assets.reporting.asset_description import AssetDescription
 from assets.reporting.markdown import Row
 from prompts.catalogue import load_prompt
 
@@ -138,7 +138,7 @@ USER_PROFILES = Stage(
 )
 user_profiles = stage_asset(
     USER_PROFILES,
-    Face(
+    AssetDescription(
         group="sampling",
         description="Personas made ready for role-play: name, basic facts and a condensed paragraph (paper section 3.1, App. "
         "C.3). Every later prompt reads the formatted profile.",

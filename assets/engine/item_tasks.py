@@ -8,8 +8,8 @@ from functools import partial
 from typing import TypeVar
 
 from assets.engine.prefetch_tasks import Made, Work
-from assets.engine.run_context import Workshop
-from assets.engine.serialized_record import Kept, kept
+from assets.engine.run_context import RunContext
+from assets.engine.serialized_record import SerializedRecord, serialized
 from assets.engine.stage import Stage
 from assets.llm.ports import CallLabels, EndpointError
 from assets.llm.usage_meter import Meter, MeteredModel
@@ -49,7 +49,7 @@ class Desk:
     """
 
     recipe: Recipe
-    workshop: Workshop
+    run_context: RunContext
     meter: Meter
     known: Mapping[StageName, Mapping[int, Made]]
     ahead: bool = False
@@ -63,7 +63,7 @@ class Desk:
         known: dict[StageName, dict[int, Made]] = {}
         for held in (self.known, self.made):
             known.update({name: {position: rows[position]} for name, rows in held.items() if position in rows})
-        return Desk(self.recipe, self.workshop, Meter(), known, ahead=True)
+        return Desk(self.recipe, self.run_context, Meter(), known, ahead=True)
 
     async def record(self, stage: Stage[UserRecord], position: int) -> Made:
         """The stage's record of the user at this position. Raises GivenUp when the user cannot be finished."""
@@ -84,23 +84,23 @@ class Desk:
         return made
 
     async def _in_flight(self, key: str, work: Work) -> Made:
-        flights = self.workshop.flights
+        flights = self.run_context.flights
         return await (flights.wait(key, work) if self.ahead else flights.take(key, work, meter=self.meter))
 
     async def _fly(self, stage: Stage[UserRecord], inputs: Sequence[Made], meter: Meter, *, key: str, position: int) -> Made:
-        stored = await self.workshop.work.get(key)
+        stored = await self.run_context.work.get(key)
         if stored is not None:
             usage, _, content = stored.partition(b"\n")
             used = Usage.model_validate_json(usage)
             meter.add(used, repeated=used.calls)
-            return Kept(content.decode(), decode=stage.record.model_validate_json)
-        made = kept(await self._work(stage, inputs, position=position, meter=meter))
-        await self.workshop.work.put(key, f"{meter.usage.model_dump_json()}\n{made.text}".encode())
+            return SerializedRecord(content.decode(), decode=stage.record.model_validate_json)
+        made = serialized(await self._work(stage, inputs, position=position, meter=meter))
+        await self.run_context.work.put(key, f"{meter.usage.model_dump_json()}\n{made.text}".encode())
         return made
 
     async def _work(self, stage: Stage[UserRecord], inputs: Sequence[Made], *, position: int, meter: Meter) -> UserRecord:
         user_id = self._user_id(position)
-        model = MeteredModel(self.workshop.model, CallLabels(stage=stage.name, user_id=user_id), meter)
+        model = MeteredModel(self.run_context.model, CallLabels(stage=stage.name, user_id=user_id), meter)
         recipe = self.recipe.for_stage(stage.name, user_id=user_id)
         try:
             return await stage.make(*(one.record for one in inputs), recipe=recipe, model=model)

@@ -10,11 +10,11 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
-from assets.engine.serialized_record import Kept
+from assets.engine.serialized_record import SerializedRecord
 from assets.llm.usage_meter import Meter
 from assets.records.base import UserRecord
 
-Made = Kept[UserRecord]
+Made = SerializedRecord[UserRecord]
 Work = Callable[[Meter], Coroutine[Any, Any, Made]]
 
 

@@ -5,18 +5,18 @@ from dataclasses import dataclass, field, replace
 
 from assets.engine.prefetch_tasks import Flights
 from assets.engine.stage import Stage
-from assets.llm.ports import Embedder, LanguageModel, SnapshotStore, StageProgress, WorkStore
+from assets.llm.ports import Embedder, LanguageModel, RecordCache, SnapshotStore, StageProgress
 from assets.recipe.recipe import Recipe
 from assets.records.base import UserRecord
 
 
 @dataclass(frozen=True)
-class Workshop:
+class RunContext:
     """Model, stores and limits of one run."""
 
     model: LanguageModel
     snapshots: SnapshotStore
-    work: WorkStore
+    work: RecordCache
     users_at_once: int = 32
     users_per_part: int = 200
     report: Callable[[StageProgress], None] | None = None
@@ -27,6 +27,6 @@ class Workshop:
     stages: tuple[Stage[UserRecord], ...] = ()
     flights: Flights = field(default_factory=Flights)
 
-    def at(self, unit: str, *, recipe: Recipe) -> "Workshop":
-        """The workshop as one work unit of a recipe uses it: its calls are booked, and the recipe's budget holds."""
+    def at(self, unit: str, *, recipe: Recipe) -> "RunContext":
+        """The run context as one work unit of a recipe uses it: its calls are booked, and the recipe's budget holds."""
         return self if self.open_account is None else replace(self, model=self.open_account(recipe, unit))

@@ -11,7 +11,7 @@ R = TypeVar("R", bound=UserRecord)
 R_co = TypeVar("R_co", bound=UserRecord, covariant=True)
 
 
-class Kept(Generic[R_co]):
+class SerializedRecord(Generic[R_co]):
     """What one stage made of one user. It is written once, when it is made, and read only where somebody looks into it.
 
     Keys of later work and digests of snapshots are over `text`. `decode` turns that into the record, and raises what its
@@ -33,11 +33,11 @@ class Kept(Generic[R_co]):
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
-def kept(record: R) -> Kept[R]:
+def serialized(record: R) -> SerializedRecord[R]:
     """A record that was made just now."""
-    return Kept(record.model_dump_json(), decode=lambda _: record)
+    return SerializedRecord(record.model_dump_json(), decode=lambda _: record)
 
 
-def kept_rows(rows: Iterable[tuple[int, R]]) -> list[tuple[int, Kept[R]]]:
+def serialized_rows(rows: Iterable[tuple[int, R]]) -> list[tuple[int, SerializedRecord[R]]]:
     """Such records by position."""
-    return [(position, kept(record)) for position, record in rows]
+    return [(position, serialized(record)) for position, record in rows]

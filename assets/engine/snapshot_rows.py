@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator
 from typing import TypeVar
 
-from assets.engine.serialized_record import Kept
+from assets.engine.serialized_record import SerializedRecord
 from assets.llm.ports import SnapshotRef, SnapshotStore
 from assets.records.base import StageName, UserRecord
 
@@ -19,22 +19,22 @@ def rows_of(
     positions: Collection[int] | None = None,
 ) -> dict[int, R]:
     """By position, from all these snapshots of one unit. Raises SnapshotError for one that cannot be read."""
-    found = kept_of(stage, record=record, refs=refs, snapshots=snapshots, positions=positions)
+    found = serialized_rows_of(stage, record=record, refs=refs, snapshots=snapshots, positions=positions)
     return {position: one.record for position, one in found.items()}
 
 
-def kept_of(
+def serialized_rows_of(
     stage: StageName,
     *,
     record: type[R],
     refs: Iterable[SnapshotRef],
     snapshots: SnapshotStore,
     positions: Collection[int] | None = None,
-) -> dict[int, Kept[R]]:
+) -> dict[int, SerializedRecord[R]]:
     """The same, each record to be decoded when it is looked into."""
-    found: dict[int, Kept[R]] = {}
+    found: dict[int, SerializedRecord[R]] = {}
     for ref in refs:
-        found.update(snapshots.kept(ref, stage, record=record, positions=positions))
+        found.update(snapshots.read_serialized(ref, stage, record=record, positions=positions))
     return found
 
 

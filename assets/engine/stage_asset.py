@@ -9,7 +9,7 @@ import dagster as dg
 
 from assets.engine.cancellation import stopping_with_the_run
 from assets.engine.progress import StageWatch, heartbeat
-from assets.engine.run_context import Workshop
+from assets.engine.run_context import RunContext
 from assets.engine.stage import Stage
 from assets.engine.stage_runner import Line, StageResult
 from assets.llm.ports import BudgetReached, EndpointError, SnapshotRef, StageProgress
@@ -19,13 +19,13 @@ from assets.recipe.partitions import UNIT_PARTITIONS, by_variant, unit_of
 from assets.recipe.pools import MODEL_POOL
 from assets.recipe.recipe import Recipe
 from assets.records.base import StageName, UserRecord
-from assets.reporting.asset_description import OWNERS, POSITION, Face, column_schema, definition, group
+from assets.reporting.asset_description import OWNERS, POSITION, AssetDescription, column_schema, definition, group
 from assets.reporting.materialization import first_records, stage_metadata
 
 R = TypeVar("R", bound=UserRecord)
 
 
-def stage_asset(stage: Stage[R], face: Face) -> dg.AssetsDefinition:
+def stage_asset(stage: Stage[R], description: AssetDescription) -> dg.AssetsDefinition:
     """Wrap a stage. The asset's value is a SnapshotRef, its data version the snapshot's digest."""
     plain = cast(Stage[UserRecord], stage)
     upstream = ("personas", *(need.name for need in stage.needs if need.name != "personas"))
@@ -35,20 +35,20 @@ def stage_asset(stage: Stage[R], face: Face) -> dg.AssetsDefinition:
         name=stage.name,
         ins=ins,
         partitions_def=UNIT_PARTITIONS,
-        required_resource_keys={"workshop"},
-        group_name=group(face.group),
-        description=face.description,
+        required_resource_keys={"run_context"},
+        group_name=group(description.group),
+        description=description.description,
         kinds={"python", "llm", "parquet"} if stage.prompts else {"python", "parquet"},
         owners=OWNERS,
         code_version=stage.code_version,
         pool=MODEL_POOL if stage.prompts else None,
-        tags={"asks_a_model": "yes" if stage.prompts else "no", "paper": face.paper},
+        tags={"asks_a_model": "yes" if stage.prompts else "no", "paper": description.paper},
         metadata=stage_definition(plain),
     )
     async def materialize(context: dg.AssetExecutionContext, **values: Any) -> dg.MaterializeResult[Any]:
         recipe: Recipe = values.pop("recipe")
         refs = cast(dict[StageName, SnapshotRef], values)
-        snapshots = context.resources.workshop.snapshots
+        snapshots = context.resources.run_context.snapshots
         line, watch = _watched(plain, context, recipe, refs)
         with heartbeat(context.log.info, watch.line):
             async with stopping_with_the_run():
@@ -58,7 +58,7 @@ def stage_asset(stage: Stage[R], face: Face) -> dg.AssetsDefinition:
         return dg.MaterializeResult(
             value=result.ref,
             data_version=dg.DataVersion(result.ref.digest[:16]),
-            metadata=stage_metadata(result, face=face, records=records, kept_at=snapshots.place.address),
+            metadata=stage_metadata(result, description=description, records=records, stored_at=snapshots.place.address),
         )
 
     return materialize
@@ -68,9 +68,9 @@ def _watched(
     stage: Stage[UserRecord], context: dg.AssetExecutionContext, recipe: Recipe, refs: Mapping[StageName, SnapshotRef]
 ) -> tuple[Line, StageWatch]:
     """The line of the asset's partition, and who watches it beside whoever else is told."""
-    workshop: Workshop = context.resources.workshop
-    unit, meter, others = unit_of(context.partition_key, among=units(recipe)), Meter(), workshop.report
-    expected = workshop.expected_calls(recipe, stage.name) if workshop.expected_calls else 0.0
+    run_context: RunContext = context.resources.run_context
+    unit, meter, others = unit_of(context.partition_key, among=units(recipe)), Meter(), run_context.report
+    expected = run_context.expected_calls(recipe, stage.name) if run_context.expected_calls else 0.0
     watch = StageWatch(meter, begin=f"{stage.name} of {unit.key}: reading what it needs", expected=expected)
 
     def report(progress: StageProgress) -> None:
@@ -78,8 +78,8 @@ def _watched(
         if others is not None:
             others(progress)
 
-    at_work = replace(workshop, report=report).at(unit.key, recipe=recipe)
-    return Line(stage, unit, recipe, at_work, refs, later=_later(stage, context, workshop), meter=meter), watch
+    at_work = replace(run_context, report=report).at(unit.key, recipe=recipe)
+    return Line(stage, unit, recipe, at_work, refs, later=_later(stage, context, run_context), meter=meter), watch
 
 
 def stage_definition(stage: Stage[UserRecord]) -> dict[str, Any]:
@@ -96,11 +96,13 @@ def tell_losses(result: StageResult, warn: Callable[[str], object]) -> None:
         warn(shortfall(result))
 
 
-def _later(stage: Stage[UserRecord], context: dg.AssetExecutionContext, workshop: Workshop) -> list[Stage[UserRecord]]:
+def _later(stage: Stage[UserRecord], context: dg.AssetExecutionContext, run_context: RunContext) -> list[Stage[UserRecord]]:
     """The stages whose assets the same run materializes after this one."""
     steps = set(context.run.step_keys_to_execute or ())
-    names = [one.name for one in workshop.stages]
-    return [one for one in workshop.stages[names.index(stage.name) + 1 :] if one.name in steps] if stage.name in names else []
+    names = [one.name for one in run_context.stages]
+    return (
+        [one for one in run_context.stages[names.index(stage.name) + 1 :] if one.name in steps] if stage.name in names else []
+    )
 
 
 def _waiting(stage: Stage[UserRecord], context: dg.AssetExecutionContext) -> list[str]:

@@ -16,8 +16,8 @@ from assets.engine.gc_control import all_there_spared, collector_at_rest
 from assets.engine.item_tasks import Desk, GivenUp
 from assets.engine.prefetch import LookAhead, ancestry
 from assets.engine.prefetch_tasks import Made
-from assets.engine.run_context import Workshop
-from assets.engine.snapshot_rows import kept_of
+from assets.engine.run_context import RunContext
+from assets.engine.snapshot_rows import serialized_rows_of
 from assets.engine.stage import Stage
 from assets.llm.ports import EndpointError, SnapshotRef, SnapshotWriter, StageProgress
 from assets.llm.usage_meter import Meter
@@ -61,7 +61,7 @@ class Line:
     stage: Stage[UserRecord]
     unit: Unit
     recipe: Recipe
-    workshop: Workshop
+    run_context: RunContext
     upstream: Mapping[StageName, SnapshotRef]
     later: Sequence[Stage[UserRecord]] = ()
     meter: Meter = field(default_factory=Meter)
@@ -80,15 +80,15 @@ class Line:
             return result
         finally:
             if not landed:
-                self.workshop.flights.abandon()
+                self.run_context.flights.abandon()
 
     async def _run(self) -> StageResult:
         before = await asyncio.to_thread(self._failed_before)
         self.failed.update(before)
         waiting = (position for position in chain(self.unit.users, self.unit.reserve) if position not in self.failed)
         wanted = len(self.unit.users)
-        writer = self.workshop.snapshots.writer(self.stage.name, unit=self.unit.key)
-        while batch := list(islice(waiting, min(wanted - self.done, self.workshop.users_per_part))):
+        writer = self.run_context.snapshots.writer(self.stage.name, unit=self.unit.key)
+        while batch := list(islice(waiting, min(wanted - self.done, self.run_context.users_per_part))):
             with all_there_spared():
                 await self._part(batch, writer)
         told = [self.failed[position] for position in sorted(self.failed)]
@@ -106,13 +106,13 @@ class Line:
 
     def _failed_before(self) -> dict[int, Failure]:
         """Who was given up in the stages before, by position."""
-        snapshots, refs = self.workshop.snapshots, [ref for ref in self.upstream.values() if ref.failures.users]
+        snapshots, refs = self.run_context.snapshots, [ref for ref in self.upstream.values() if ref.failures.users]
         return {failure.position: failure for ref in refs for failure in snapshots.failures(ref)}
 
     async def _batch(self, positions: Sequence[int]) -> dict[StageName, list[tuple[int, Made]]]:
         desk = await asyncio.to_thread(self._desk, positions)
         ahead = self._look_ahead(after=positions[-1])
-        slots = asyncio.Semaphore(self.workshop.users_at_once)
+        slots = asyncio.Semaphore(self.run_context.users_at_once)
         ticker = asyncio.create_task(self._tick())
         try:
             await self._all([self._one(desk, position, slots=slots, ahead=ahead) for position in positions])
@@ -150,20 +150,20 @@ class Line:
 
         # Records made ahead wait in memory for their asset, so a unit of many parts, which keeps the model busy anyway,
         # does without.
-        if len(self.unit.users) > self.workshop.users_per_part:
-            return LookAhead(self.workshop.flights, self.stage, (), open_desk)
+        if len(self.unit.users) > self.run_context.users_per_part:
+            return LookAhead(self.run_context.flights, self.stage, (), open_desk)
         reserve = [position for position in self.unit.positions if position > after and position not in self.failed]
-        return LookAhead(self.workshop.flights, self.stage, self.later, open_desk, reserve)
+        return LookAhead(self.run_context.flights, self.stage, self.later, open_desk, reserve)
 
     def _desk(self, positions: Sequence[int]) -> Desk:
-        return Desk(self.recipe, self.workshop, self.meter, self._known(positions))
+        return Desk(self.recipe, self.run_context, self.meter, self._known(positions))
 
     def _known(self, positions: Sequence[int]) -> dict[StageName, dict[int, Made]]:
         """What the upstream snapshots hold of these users, their own rows and the carried ones."""
-        refs, snapshots, stages = self.upstream.values(), self.workshop.snapshots, ancestry(self.stage)
+        refs, snapshots, stages = self.upstream.values(), self.run_context.snapshots, ancestry(self.stage)
         names: set[StageName] = {part.stage for ref in refs for part in ref.parts}
         return {
-            name: kept_of(name, record=stages[name].record, refs=refs, snapshots=snapshots, positions=positions)
+            name: serialized_rows_of(name, record=stages[name].record, refs=refs, snapshots=snapshots, positions=positions)
             for name in names
         }
 
@@ -173,8 +173,8 @@ class Line:
             await asyncio.sleep(TICK_SECONDS)
 
     def _report(self) -> None:
-        if self.workshop.report is not None:
-            self.workshop.report(
+        if self.run_context.report is not None:
+            self.run_context.report(
                 StageProgress(
                     stage=self.stage.name,
                     unit=self.unit.key,

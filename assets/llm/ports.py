@@ -6,7 +6,7 @@ from typing import Literal, Protocol, TypeVar
 
 from pydantic import Field
 
-from assets.engine.serialized_record import Kept
+from assets.engine.serialized_record import SerializedRecord
 from assets.recipe.model_policy import Transport
 from assets.records.base import Record, StageName, UserRecord
 from assets.records.failure import Failure
@@ -129,7 +129,7 @@ class SnapshotRef(Record):
 class SnapshotWriter(Protocol):
     """Takes rows part by part; nothing is visible until `finish`."""
 
-    def add(self, stage: StageName, rows: Sequence[tuple[int, Kept[UserRecord]]]) -> None: ...
+    def add(self, stage: StageName, rows: Sequence[tuple[int, SerializedRecord[UserRecord]]]) -> None: ...
 
     def finish(self, failures: Sequence[Failure]) -> SnapshotRef: ...
 
@@ -153,9 +153,9 @@ class SnapshotStore(Protocol):
         self, ref: SnapshotRef, stage: StageName, *, record: type[R], positions: Collection[int] | None = None
     ) -> dict[int, R]: ...
 
-    def kept(
+    def read_serialized(
         self, ref: SnapshotRef, stage: StageName, *, record: type[R], positions: Collection[int] | None = None
-    ) -> dict[int, Kept[R]]:
+    ) -> dict[int, SerializedRecord[R]]:
         """The same, each record to be decoded when it is looked into."""
         ...
 
@@ -166,7 +166,7 @@ class SnapshotStore(Protocol):
     def failures(self, ref: SnapshotRef) -> list[Failure]: ...
 
 
-class WorkStore(Protocol):
+class RecordCache(Protocol):
     """Keeps every finished user the moment its stage is done, so that a killed run loses nothing."""
 
     async def get(self, key: str) -> bytes | None: ...

@@ -6,7 +6,7 @@ from typing import Any
 import dagster as dg
 
 from assets.amemgym.personas.sampling import pool_digest, pool_files, sample_personas
-from assets.engine.run_context import Workshop
+from assets.engine.run_context import RunContext
 from assets.recipe.config_schema import launchpad_fields
 from assets.recipe.loading import RecipeError, load_recipe, units, variants
 from assets.recipe.model_policy import JudgeSpec, Models
@@ -83,7 +83,7 @@ def files_version() -> str:
 @dg.asset(
     name="recipe",
     partitions_def=VARIANT_PARTITIONS,
-    required_resource_keys={"workshop"},
+    required_resource_keys={"run_context"},
     config_schema=launchpad_fields(),
     code_version=files_version(),
     group_name=group("sampling"),
@@ -96,16 +96,16 @@ def files_version() -> str:
 )
 def recipe(context: dg.AssetExecutionContext) -> dg.MaterializeResult[Recipe]:
     """Read the YAML, lay the overrides over it, resolve. Raises dg.Failure with one sentence on a bad value."""
-    workshop: Workshop = context.resources.workshop
+    run_context: RunContext = context.resources.run_context
     overrides = flatten(context.op_execution_context.op_config or {})
     try:
         read = load_recipe(context.partition_key, overrides)
-        resolved = resolve(read, embedded_model=workshop.embedded_model)
+        resolved = resolve(read, embedded_model=run_context.embedded_model)
         check_units(resolved)
         check_again(resolved)
     except RecipeError as error:
         raise dg.Failure(description=str(error), allow_retries=False) from error
-    if sentence := stand_in(read.models, embedded_model=workshop.embedded_model):
+    if sentence := stand_in(read.models, embedded_model=run_context.embedded_model):
         context.log.info(sentence)
     return dg.MaterializeResult(
         value=resolved,

@@ -18,18 +18,18 @@ from prompts.catalogue import prompt_path
 warnings.filterwarnings("ignore", category=dg.BetaWarning)
 OWNERS = ["team:benchmark"]
 GroupName = Literal["sampling", "schema", "trajectory", "sessions", "answers", "release", "evaluation"]
-Told = Mapping[str, dg.MetadataValue[Any] | int | float | str]
+Metadata = Mapping[str, dg.MetadataValue[Any] | int | float | str]
 MOST_COLUMNS = 18
 POSITION = dg.TableColumn("position", "int32", "place in the variant's sample of personas, from 0")
 
 
-def nothing(_: Sequence[Any]) -> Told:
+def nothing(_: Sequence[Any]) -> Metadata:
     """The survey of a stage that has nothing more to tell."""
     return {}
 
 
 @dataclass(frozen=True)
-class Face:
+class AssetDescription:
     """How a stage shows itself: its group, two sentences, and rows of a record for the preview.
 
     `paper`: the section that it follows. `survey`: what the finished users' records come to, as metadata.
@@ -39,7 +39,7 @@ class Face:
     description: str
     rows: Callable[[Any], Sequence[Row]]
     paper: str = "3.1"
-    survey: Callable[[Sequence[Any]], Told] = nothing
+    survey: Callable[[Sequence[Any]], Metadata] = nothing
 
 
 def group(name: GroupName) -> str:

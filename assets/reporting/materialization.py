@@ -11,7 +11,7 @@ from assets.llm.ports import SnapshotRef, SnapshotStore
 from assets.llm.usage_meter import UserWork
 from assets.records.base import UserRecord
 from assets.records.usage import Usage
-from assets.reporting.asset_description import Face, Told
+from assets.reporting.asset_description import AssetDescription, Metadata
 from assets.reporting.gate_summary import Rewriting, gate_rows, rewritings
 from assets.reporting.markdown import Row, example, markdown_table
 
@@ -21,13 +21,15 @@ USERS_SHOWN = 5
 SURVEYED = 200
 
 
-def stage_metadata(result: StageResult, *, face: Face, records: Sequence[UserRecord], kept_at: str) -> dict[str, Any]:
+def stage_metadata(
+    result: StageResult, *, description: AssetDescription, records: Sequence[UserRecord], stored_at: str
+) -> dict[str, Any]:
     """Counts, one row to read at a glance and a preview of more, cost in tokens and money, and what the records come to.
 
-    `records` are those of the stage's first users, as many as are surveyed; `kept_at` the address of all snapshots.
+    `records` are those of the stage's first users, as many as are surveyed; `stored_at` the address of all snapshots.
     """
     usage = result.ref.usage.get(result.ref.stage, Usage())
-    rows = [{"user": number, **row} for number, record in enumerate(records[:3], start=1) for row in face.rows(record)]
+    rows = [{"user": number, **row} for number, record in enumerate(records[:3], start=1) for row in description.rows(record)]
     work = rewritings(records)
     return {
         "dagster/row_count": result.ref.users,
@@ -38,7 +40,7 @@ def stage_metadata(result: StageResult, *, face: Face, records: Sequence[UserRec
         **({"surveyed_users": len(records)} if len(records) < result.ref.users else {}),
         "example": dg.MetadataValue.md(example(rows)),
         "preview": dg.MetadataValue.md(markdown_table(rows[:PREVIEW_ROWS])),
-        **face.survey(records),
+        **description.survey(records),
         **_gates(result, records),
         "calls": usage.calls,
         "calls_from_cache": result.meter.repeated,
@@ -51,7 +53,7 @@ def stage_metadata(result: StageResult, *, face: Face, records: Sequence[UserRec
         "cost_usd": "unknown" if result.meter.unpriced else round(result.meter.cost_usd, 6),
         "seconds": round(result.seconds, 2),
         **_busiest(result.meter.users, work),
-        **_place(result.ref, kept_at),
+        **_place(result.ref, stored_at),
     }
 
 
@@ -59,20 +61,20 @@ def first_records(store: SnapshotStore, result: StageResult, record: type[UserRe
     """The records of the snapshot's first users, in order, read back from where they are kept."""
     parts = [part for part in result.ref.parts if part.stage == result.ref.stage]
     positions = list(islice((place for part in parts for place in range(part.first, part.last + 1)), 2 * SURVEYED))
-    found = store.kept(result.ref, result.ref.stage, record=record, positions=positions)
+    found = store.read_serialized(result.ref, result.ref.stage, record=record, positions=positions)
     return [found[position].record for position in sorted(found)[:SURVEYED]]
 
 
-def _place(ref: SnapshotRef, kept_at: str) -> Told:
+def _place(ref: SnapshotRef, stored_at: str) -> Metadata:
     """Where the snapshot lies; a stage without users wrote none."""
     if not ref.parts:
         return {}
     # Apart, because the page breaks no path, and a long one would push all other values out of view.
     folder = ref.parts[0].path.rpartition("/")[0]
-    return {"snapshots_in": dg.PathMetadataValue(kept_at), "snapshot": dg.PathMetadataValue(folder)}
+    return {"snapshots_in": dg.PathMetadataValue(stored_at), "snapshot": dg.PathMetadataValue(folder)}
 
 
-def _replaced(result: StageResult) -> Told:
+def _replaced(result: StageResult) -> Metadata:
     """Why users were replaced meanwhile, if any were."""
     rows: list[Row] = [
         {"user": failure.user_id, "at": failure.stage, "reason": failure.reason.replace("_", " "), "what": failure.message}
@@ -81,14 +83,14 @@ def _replaced(result: StageResult) -> Told:
     return {"replaced": dg.MetadataValue.md(markdown_table(rows))} if rows else {}
 
 
-def _gates(result: StageResult, records: Iterable[UserRecord]) -> Told:
+def _gates(result: StageResult, records: Iterable[UserRecord]) -> Metadata:
     """What it took to pass the stage's gates, where it has any."""
     lost = [failure for failure in result.lost if failure.stage == result.ref.stage]
     rows = gate_rows(records, lost)
     return {"gates": dg.MetadataValue.md(markdown_table(rows))} if rows else {}
 
 
-def _busiest(users: Mapping[str, UserWork], work: Mapping[str, Rewriting]) -> Told:
+def _busiest(users: Mapping[str, UserWork], work: Mapping[str, Rewriting]) -> Metadata:
     """The users whose texts were rewritten most, and those on whom models worked longest; nobody where nothing was asked."""
     rewritten = sorted((name for name, one in work.items() if one.total), key=lambda name: (-work[name].total, name))
     slowest = sorted((name for name, one in users.items() if one.seconds), key=lambda name: (-users[name].seconds, name))

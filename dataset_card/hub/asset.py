@@ -15,7 +15,7 @@ from dataset_card.hub.plan import Order
 from dataset_card.hub.port import HubError, Visibility
 from dataset_card.hub.publish import Published, Publisher
 from dataset_card.release.errors import ReleaseError
-from dataset_card.release.store import Shelf, find_release
+from dataset_card.release.store import ReleaseStore, find_release
 
 NEWEST = "newest"
 
@@ -76,13 +76,15 @@ def hub_release(context: dg.AssetExecutionContext, config: HubReleaseConfig) -> 
     return dg.MaterializeResult(data_version=dg.DataVersion(done.digest[:16]), metadata=_metadata(done, publisher.endpoint))
 
 
-def _folder(shelf: Shelf, variant: str, version: str) -> Path:
+def _folder(release_store: ReleaseStore, variant: str, version: str) -> Path:
     try:
-        found = find_release(shelf, variant, version="" if version == NEWEST else version)
+        found = find_release(release_store, variant, version="" if version == NEWEST else version)
     except ReleaseError as error:
         raise HubError(str(error)) from error
     if found is None:
-        raise HubError(f"There is no release of {variant} in {shelf.address} yet; materialize the asset 'release' first.")
+        raise HubError(
+            f"There is no release of {variant} in {release_store.address} yet; materialize the asset 'release' first."
+        )
     return found
 
 

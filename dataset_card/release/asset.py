@@ -23,7 +23,7 @@ from dataset_card.release.folder import AUTO, Release, write_release
 from dataset_card.release.manifest import Usage
 from dataset_card.release.metadata import card_metadata, release_metadata
 from dataset_card.release.rows import FinishedRows
-from dataset_card.release.store import Shelf
+from dataset_card.release.store import ReleaseStore
 from prompts.catalogue import load_prompt, prompt_names
 
 DISTRIBUTION = "amemgym-synth"
@@ -87,22 +87,22 @@ def release_content(recipe: Recipe, report: QualityReport, finished: FinishedRow
         "quality_report": dg.AssetIn(),
         **{name: dg.AssetIn(partition_mapping=by_unit(), metadata={"many": True}) for name in FINISHED},
     },
-    required_resource_keys={"workshop", "releases"},
+    required_resource_keys={"run_context", "releases"},
 )
 def release_folder(
     context: dg.AssetExecutionContext, config: ReleaseConfig, recipe: Recipe, quality_report: QualityReport, **refs: Any
 ) -> Iterator[dg.MaterializeResult[Any]]:
     """Write the folder, or find it written. Raises dg.Failure with one sentence on a conflict or a bad disk."""
-    shelf: Shelf = context.resources.releases
-    content = release_content(recipe, quality_report, FinishedRows(context.resources.workshop.snapshots, refs))
+    release_store: ReleaseStore = context.resources.releases
+    content = release_content(recipe, quality_report, FinishedRows(context.resources.run_context.snapshots, refs))
     try:
         with heartbeat(context.log.info, Steps(f"Writing the release of {recipe.variant}").line):
-            released = shelf.write(content, version=config.version)
+            released = release_store.write(content, version=config.version)
     except ReleaseError as error:
         raise dg.Failure(description=str(error), allow_retries=False) from error
     except OSError as error:
         raise dg.Failure(description=disk_problem(error), allow_retries=False) from error
-    yield from _results(released, f"{shelf.address}/{recipe.variant}/{released.version}")
+    yield from _results(released, f"{release_store.address}/{recipe.variant}/{released.version}")
 
 
 def _results(released: Release, address: str) -> Iterator[dg.MaterializeResult[Any]]:

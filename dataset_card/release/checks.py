@@ -18,7 +18,7 @@ from dataset_card.hub.port import HubError
 from dataset_card.hub.publish import Publisher
 from dataset_card.hub.repo_card import CardError, split_card
 from dataset_card.release.manifest import CARD, ManifestError, read_manifest
-from dataset_card.release.store import Shelf
+from dataset_card.release.store import ReleaseStore
 from dataset_card.release.verify import verify_release
 
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)\s#]+)")
@@ -97,10 +97,10 @@ def card_problems(folder: Path) -> Iterator[str]:
 
 
 def released_folder(context: dg.AssetCheckExecutionContext, asset: str) -> Path:
-    """The release that the asset's last materialization made, as it lies on the shelf now."""
-    shelf: Shelf = context.resources.releases
+    """The release that the asset's last materialization made, as it lies in the release store now."""
+    release_store: ReleaseStore = context.resources.releases
     known = last_materialized(context, asset)
-    return shelf.folder(context.op_execution_context.partition_key, str(known.get("version", "")), fresh=True)
+    return release_store.folder(context.op_execution_context.partition_key, str(known.get("version", "")), fresh=True)
 
 
 def last_materialized(context: dg.AssetCheckExecutionContext, asset: str) -> Mapping[str, Any]:

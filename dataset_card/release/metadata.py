@@ -23,7 +23,7 @@ def card_metadata(released: Release) -> dict[str, Any]:
 
 
 def release_metadata(released: Release, address: str) -> dict[str, Any]:
-    """Where it is, what it holds and what its rows took; `address` is its place on the shelf."""
+    """Where it is, what it holds and what its rows took; `address` is its place in the release store."""
     manifest, report = released.manifest, released.folder / REPORT_PAGE
     files: list[Row] = [
         {"file": one.path, "bytes": one.bytes, "rows": "" if one.rows is None else one.rows} for one in manifest.files

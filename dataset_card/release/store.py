@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from dataset_card.release.folder import Release
 
 
-class Shelf(Protocol):
+class ReleaseStore(Protocol):
     """Releases, wherever they lie. Raises OSError with the place's own words when it cannot be used."""
 
     @property
@@ -24,7 +24,7 @@ class Shelf(Protocol):
         ...
 
     def folder(self, variant: str, version: str, *, fresh: bool = False) -> Path:
-        """The release on this machine; `fresh`: with every byte as it is on the shelf now. Raises FileNotFoundError."""
+        """The release on this machine; `fresh`: with every byte as it is in the release store now. Raises FileNotFoundError."""
         ...
 
     def write(self, content: "ReleaseContent", *, version: str) -> "Release":
@@ -32,8 +32,8 @@ class Shelf(Protocol):
         ...
 
 
-class FolderShelf:
-    """The shelf that is a folder on a disk."""
+class FolderReleaseStore:
+    """The release store that is a folder on a disk."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -58,11 +58,11 @@ class FolderShelf:
         return write_release(content, root=self.root, version=version)
 
 
-def find_release(shelf: Shelf, variant: str, *, version: str = "", fresh: bool = False) -> Path | None:
+def find_release(release_store: ReleaseStore, variant: str, *, version: str = "", fresh: bool = False) -> Path | None:
     """The variant's newest release, or that version; None when it has none. Raises ReleaseError for a missing version."""
-    versions = shelf.versions(variant) if VARIANT.fullmatch(variant) else []
+    versions = release_store.versions(variant) if VARIANT.fullmatch(variant) else []
     if not versions:
         return None
     if version and version not in versions:
         raise ReleaseError(f"{variant} has no version {version}; there are {', '.join(versions)}.")
-    return shelf.folder(variant, version or versions[-1], fresh=fresh)
+    return release_store.folder(variant, version or versions[-1], fresh=fresh)

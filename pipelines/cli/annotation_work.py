@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markdown import Markdown
 
 from dataset_card.errata.apply import ERRATA
-from dataset_card.release.store import FolderShelf
+from dataset_card.release.store import FolderReleaseStore
 from dataset_card.release.writers import write_durably
 from pipelines.cli.problems import Problem
 from pipelines.experiments.annotation.dry_run import fill_in
@@ -87,7 +87,7 @@ def fill_in_for(name: str, annotators: Sequence[str], *, model: str) -> None:
     """The dry run."""
     from pipelines.cli.recipe import checked_recipe
     from pipelines.experiments.prompt_trials.inputs import with_model
-    from pipelines.resources.open_resources import open_workshop
+    from pipelines.resources.open_resources import open_run_context
 
     folder = found(name)
     with in_one_sentence():
@@ -97,11 +97,11 @@ def fill_in_for(name: str, annotators: Sequence[str], *, model: str) -> None:
                 raise AnnotationError(f"{sheet.annotator!r} has answered already; a model takes the place of nobody who has.")
 
     async def filled() -> list[AnswerSheet]:
-        with open_workshop(home()) as workshop:
+        with open_run_context(home()) as run_context:
             base = checked_recipe("base", [])
-            asked = model or workshop.embedded_model or base.models.judge.model
+            asked = model or run_context.embedded_model or base.models.judge.model
             recipe = with_model(base, "judge", asked).model_copy(update={"variant": "annotation"})
-            port = workshop.at("annotation", recipe=recipe).model
+            port = run_context.at("annotation", recipe=recipe).model
             return [await fill_in(study, sheet, recipe=recipe, model=port) for sheet in sheets]
 
     for sheet in asyncio.run(filled()):
@@ -149,8 +149,8 @@ def hand_over(name: str, adjudicator: str) -> None:
 
 def notes_folder() -> Path:
     """Where the next release looks for errata and results: beside the versions, or on this machine for an object store."""
-    shelf = home().shelf
-    return shelf.root if isinstance(shelf, FolderShelf) else home().releases
+    release_store = home().release_store
+    return release_store.root if isinstance(release_store, FolderReleaseStore) else home().releases
 
 
 def settle_study(name: str) -> None:

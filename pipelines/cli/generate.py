@@ -20,7 +20,7 @@ from pipelines.cli.progress import LiveProgress
 from pipelines.cli.recipe import checked_recipe, launchpad_config
 from pipelines.home import Home, home
 from pipelines.instance import prepare_dagster_home
-from pipelines.resources.open_resources import open_workshop
+from pipelines.resources.open_resources import open_run_context
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
@@ -47,14 +47,14 @@ def generate_variant(recipe: Recipe, manner: Manner) -> Path:
     """Make the variant and its release; return the release's folder. Raises Problem with one sentence."""
     console = Console(stderr=True)
     started = time.monotonic()
-    with LiveProgress(console) as progress, _workshop(home(), manner, progress) as workshop:
-        if sentence := stand_in(recipe.models, embedded_model=workshop.embedded_model):
+    with LiveProgress(console) as progress, _run_context(home(), manner, progress) as run_context:
+        if sentence := stand_in(recipe.models, embedded_model=run_context.embedded_model):
             console.print(sentence, highlight=False, soft_wrap=True)
         instance = dagster_instance()
         *earlier, last = phases(recipe, version=manner.version)
         for phase in earlier:
-            _run(phase, {"workshop": workshop}, instance=instance)
-        folder = _release_folder(_run(last, {"workshop": workshop}, instance=instance))
+            _run(phase, {"run_context": run_context}, instance=instance)
+        folder = _release_folder(_run(last, {"run_context": run_context}, instance=instance))
     console.print(f"Made [bold]{recipe.variant}[/bold] in {time.monotonic() - started:.1f} s: {folder}")
     return folder
 
@@ -64,9 +64,9 @@ def freeze_variant(variant: str, *, version: str) -> Path:
     phase = Phase("make_release", variant, {"release_folder": {"config": {"version": version}}})
     with (
         LiveProgress(Console(stderr=True)) as progress,
-        _workshop(home(), Manner(concurrency=1, offline=True), progress) as workshop,
+        _run_context(home(), Manner(concurrency=1, offline=True), progress) as run_context,
     ):
-        return _release_folder(_run(phase, {"workshop": workshop}, instance=dagster_instance()))
+        return _release_folder(_run(phase, {"run_context": run_context}, instance=dagster_instance()))
 
 
 def phases(recipe: Recipe, *, version: str) -> list[Phase]:
@@ -100,10 +100,10 @@ def _relative(path: Path) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
-def _workshop(place: Home, manner: Manner, progress: LiveProgress) -> Any:
+def _run_context(place: Home, manner: Manner, progress: LiveProgress) -> Any:
     mode, users = "replay" if manner.offline else "use", manner.concurrency
     try:
-        return open_workshop(place, users_at_once=users, report=progress.show, watch=progress.show_batch, mode=mode)
+        return open_run_context(place, users_at_once=users, report=progress.show, watch=progress.show_batch, mode=mode)
     except OSError as error:
         raise Problem(f"The data folder {place.root} cannot be used: {error.strerror or error}.") from error
 

@@ -71,13 +71,13 @@ def judge(
     from pipelines.experiments.prompt_trials.inputs import with_model
     from pipelines.experiments.prompt_trials.judging import judge_cases, load_cases
     from pipelines.home import home
-    from pipelines.resources.open_resources import open_workshop
+    from pipelines.resources.open_resources import open_run_context
 
     async def all_cases() -> list["Verdict"]:
-        with open_workshop(home()) as workshop:
-            asked = model or workshop.embedded_model or checked_recipe(variant, []).models.judge.model
+        with open_run_context(home()) as run_context:
+            asked = model or run_context.embedded_model or checked_recipe(variant, []).models.judge.model
             recipe = with_model(checked_recipe(variant, []), "judge", asked).model_copy(update={"variant": "trial"})
-            return await judge_cases(load_cases(), recipe=recipe, model=workshop.at("trial", recipe=recipe).model)
+            return await judge_cases(load_cases(), recipe=recipe, model=run_context.at("trial", recipe=recipe).model)
 
     verdicts = asyncio.run(all_cases())
     console = Console(highlight=False)
@@ -123,7 +123,7 @@ def _run(name: str, sides: Sequence["Side"], *, variant: str, users: int) -> lis
     from pipelines.experiments.prompt_trials.inputs import finished_inputs, stage_of_prompt
     from pipelines.experiments.prompt_trials.trial import run_trial
     from pipelines.home import home
-    from pipelines.resources.open_resources import open_workshop
+    from pipelines.resources.open_resources import open_run_context
 
     stage = stage_of_prompt(name)
     if stage is None:
@@ -133,8 +133,8 @@ def _run(name: str, sides: Sequence["Side"], *, variant: str, users: int) -> lis
         raise Problem(f"No user of {variant!r} has come as far as {stage.name}; make it with: amemgym generate {variant}")
 
     async def all_sides() -> list["Trial"]:
-        with open_workshop(home()) as workshop:
-            shops = [workshop.at("trial", recipe=side.recipe) for side in sides]
+        with open_run_context(home()) as run_context:
+            shops = [run_context.at("trial", recipe=side.recipe) for side in sides]
             return [
                 await run_trial(side, stage, inputs, prompt=name, model=shop.model)
                 for side, shop in zip(sides, shops, strict=True)

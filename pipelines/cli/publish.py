@@ -121,10 +121,10 @@ def release_folder(source: str, *, version: str, fresh: bool = False) -> Path:
         if version:
             raise Problem(f"{source} is a release already; give --version with a variant's name only.")
         return Path(source)
-    shelf = home().shelf
-    found = find_release(shelf, source, version=version, fresh=fresh)
+    release_store = home().release_store
+    found = find_release(release_store, source, version=version, fresh=fresh)
     if found is None:
-        raise Problem(f"{source!r} is neither a release folder nor a variant with a release in {shelf.address}.")
+        raise Problem(f"{source!r} is neither a release folder nor a variant with a release in {release_store.address}.")
     return found
 
 

@@ -63,7 +63,7 @@ async def carry_out(order: Order, *, place: Home, watch: Watch | None = None) ->
     Raises EvaluationError or EndpointError with one sentence; what was done is kept, and the same order goes on with it.
     """
     watch = watch or Watch()
-    dataset = load_dataset(order.dataset, shelf=place.shelf).first(order.users)
+    dataset = load_dataset(order.dataset, release_store=place.release_store).first(order.users)
     recorded = read_run(order.replayed, runs=runs_folder(place)) if order.replayed else None
     options = replace(order.options, replayed_run=recorded.manifest.run_id if recorded else "")
     with open_models(place, mode=order.cache) as models:

@@ -15,7 +15,7 @@ from dataset_card.reference.data_json import ReferenceError, read_data_json
 from dataset_card.release.digests import file_digest
 from dataset_card.release.errors import ReleaseError
 from dataset_card.release.manifest import MANIFEST, read_manifest
-from dataset_card.release.store import Shelf, find_release
+from dataset_card.release.store import ReleaseStore, find_release
 from dataset_card.release.verify import verify_release
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.home import home
@@ -55,11 +55,11 @@ class Dataset:
         return replace(self, episodes=self.episodes[:users])
 
 
-def load_dataset(place: str, *, shelf: Shelf) -> Dataset:
+def load_dataset(place: str, *, release_store: ReleaseStore) -> Dataset:
     """Read and check everything. Raises EvaluationError with one sentence; nothing has been asked of a model then.
 
     `place`: as in `amemgym evaluate`; `OWNER/NAME@TAG` is fetched from the Hub the first time, and is there from then on.
-    `shelf`: where a variant's releases stand, for `VARIANT` and `VARIANT@VERSION`.
+    `release_store`: where a variant's releases stand, for `VARIANT` and `VARIANT@VERSION`.
     """
     path = Path(place)
     if path.suffix == ".json":
@@ -71,7 +71,7 @@ def load_dataset(place: str, *, shelf: Shelf) -> Dataset:
     elif "@" in place and "/" in place:
         dataset = _release(_fetched(place))
     else:
-        dataset = _release(_on_the_shelf(place, shelf))
+        dataset = _release(_in_the_store(place, release_store))
     _check(dataset)
     return dataset
 
@@ -120,16 +120,16 @@ def _at_url(url: str) -> Path:
         raise EvaluationError(str(error)) from error
 
 
-def _on_the_shelf(place: str, shelf: Shelf) -> Path:
+def _in_the_store(place: str, release_store: ReleaseStore) -> Path:
     variant, _, version = place.partition("@")
     try:
-        found = find_release(shelf, variant, version=version)
+        found = find_release(release_store, variant, version=version)
     except (ReleaseError, StoreError) as error:
         raise EvaluationError(str(error)) from error
     if found is None:
         raise EvaluationError(
             f"{place!r} is neither a data.json, nor a release folder, nor OWNER/NAME@TAG, nor a variant with a release in "
-            f"{shelf.address}; make one with: amemgym generate demo"
+            f"{release_store.address}; make one with: amemgym generate demo"
         )
     return found
 

@@ -152,7 +152,7 @@ def amemgym(
 ) -> Task:
     """`release`, `assistant` and `embedding_model` as in `amemgym evaluate`; `users`: only the first so many."""
     try:
-        dataset = load_dataset(release, shelf=home().shelf).first(users)
+        dataset = load_dataset(release, release_store=home().release_store).first(users)
         plan = Plan.of(dataset, find_spec(assistant), seed=seed, roles=roles(embedding_model))
         plan.assistant()  # so that a missing package shows before the first call
     except EvaluationError as error:

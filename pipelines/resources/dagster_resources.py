@@ -6,37 +6,37 @@ from pathlib import Path
 
 import dagster as dg
 
-from assets.engine.run_context import Workshop
-from dataset_card.release.store import Shelf
+from assets.engine.run_context import RunContext
+from dataset_card.release.store import ReleaseStore
 from pipelines.home import home
 
 
-class WorkshopResource(dg.ConfigurableResource[Workshop]):
-    """The workshop of a Dagster run. Address and key of the endpoint come from the environment, never from config."""
+class RunContextResource(dg.ConfigurableResource[RunContext]):
+    """The run context of a Dagster run. Address and key of the endpoint come from the environment, never from config."""
 
     users_at_once: int = 32
 
     @contextmanager
-    def yield_for_execution(self, context: dg.InitResourceContext) -> Generator[Workshop, None, None]:
+    def yield_for_execution(self, context: dg.InitResourceContext) -> Generator[RunContext, None, None]:
         """Open it for the run."""
         # The model's client takes most of a second to import, which a process that only shows the graph does not need.
         from pipelines.resources.llm.batch.settings import BatchProgress, batch_line
-        from pipelines.resources.open_resources import open_workshop
+        from pipelines.resources.open_resources import open_run_context
 
         def tell(progress: BatchProgress) -> None:
             if context.log is not None:
                 context.log.info(batch_line(progress))
 
-        with open_workshop(home(), users_at_once=self.users_at_once, watch=tell) as workshop:
-            yield workshop
+        with open_run_context(home(), users_at_once=self.users_at_once, watch=tell) as run_context:
+            yield run_context
 
 
-class ReleaseShelf(dg.ConfigurableResource[Shelf]):
+class ReleaseStoreResource(dg.ConfigurableResource[ReleaseStore]):
     """Where releases stand."""
 
-    def create_resource(self, context: dg.InitResourceContext) -> Shelf:
-        """The shelf of this installation."""
-        return home().shelf
+    def create_resource(self, context: dg.InitResourceContext) -> ReleaseStore:
+        """The release store of this installation."""
+        return home().release_store
 
 
 class ReportFolder(dg.ConfigurableResource[Path]):

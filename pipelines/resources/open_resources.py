@@ -4,12 +4,12 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from assets.amemgym.pipeline import STAGES
-from assets.engine.run_context import Workshop
+from assets.engine.run_context import RunContext
 from assets.llm.ports import StageProgress
 from pipelines.embedded.bank import model_name
 from pipelines.home import Home
 from pipelines.planning.shape import calls_per_user
-from pipelines.resources.cache.record_cache import KeptWork
+from pipelines.resources.cache.record_cache import SqlRecordCache
 from pipelines.resources.cache.reply_cache import CachedModel, CacheMode, open_replies
 from pipelines.resources.ledger.ledger import Ledger, ledger_file
 from pipelines.resources.ledger.prices import Prices, read_prices
@@ -26,14 +26,14 @@ from pipelines.resources.storage.snapshots import ParquetSnapshots
 
 
 @contextmanager
-def open_workshop(
+def open_run_context(
     place: Home,
     *,
     users_at_once: int = 32,
     report: Callable[[StageProgress], None] | None = None,
     watch: Watch | None = None,
     mode: CacheMode = "use",
-) -> Generator[Workshop, None, None]:
+) -> Generator[RunContext, None, None]:
     """Open the stores and the model for one run. The endpoint is the environment's, else the embedded model.
 
     `report` is told how the stages get on, `watch` how batch jobs do; in mode `replay` no endpoint is asked.
@@ -44,12 +44,12 @@ def open_workshop(
     endpoint, prices = Endpoint(settings), Prices(own_prices, base_url=settings.place)
     if configured:
         prices.load()
-    calls, work, ledger = open_replies(place.calls), KeptWork(place.work), Ledger(ledger_file(place))
+    calls, work, ledger = open_replies(place.calls), SqlRecordCache(place.work), Ledger(ledger_file(place))
     jobs = BatchBook(batch_file(place), place=settings.place)
     road = BatchedModel(BatchPlan(endpoint, settings, jobs, watch=watch), cache=calls)
     embeddings = Accounts(EmbeddingEndpoint(settings), settings, calls, ledger, prices, mode)
     try:
-        yield Workshop(
+        yield RunContext(
             model=CachedModel(road, store=calls, mode=mode),
             snapshots=ParquetSnapshots(place.snapshots),
             stages=STAGES,

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from assets.amemgym.pipeline import STAGES
-from assets.engine.serialized_record import kept_rows
+from assets.engine.serialized_record import serialized_rows
 from assets.llm.ports import SnapshotRef
 from assets.recipe.loading import load_recipe
 from assets.records.base import StageName, UserRecord
@@ -24,7 +24,7 @@ from dataset_card.release.asset import FINISHED, release_content
 from dataset_card.release.folder import write_release
 from dataset_card.release.rows import FinishedRows
 from pipelines.home import Home
-from pipelines.resources.open_resources import open_workshop
+from pipelines.resources.open_resources import open_run_context
 from pipelines.resources.storage.filesystem import Folder
 from pipelines.resources.storage.io_manager import RecordValues
 from pipelines.resources.storage.snapshot_writer import load_ref
@@ -64,7 +64,9 @@ def multiply(root: Path, users: int) -> None:
         for first in range(0, users, USERS_PER_PART):
             places = range(first, min(first + USERS_PER_PART, users))
             originals = {place: known.get(finished[place % len(finished)]) for place in places}
-            writer.add(name, kept_rows((place, renamed(one, f"user-{place:05d}")) for place, one in originals.items() if one))
+            writer.add(
+                name, serialized_rows((place, renamed(one, f"user-{place:05d}")) for place, one in originals.items() if one)
+            )
         writer.finish([])
 
 
@@ -79,9 +81,9 @@ def release(place: Home) -> None:
     """Read the snapshots back and write the release, as the asset does."""
     began = time.monotonic()
     recipe = load_recipe(VARIANT, {})
-    with open_workshop(place) as workshop:
+    with open_run_context(place) as run_context:
         there = refs(place.root / "snapshots", MANY)
-        finished = FinishedRows(workshop.snapshots, there)
+        finished = FinishedRows(run_context.snapshots, there)
         report = cast(QualityReport, RecordValues(place.values).find("quality_report", VARIANT))
         written = write_release(release_content(recipe, report, finished), root=place.releases)
     size = sum(file.bytes for file in written.manifest.files) / 1e6

@@ -26,7 +26,7 @@ from assets.amemgym.personas.stage import draw_unit
 from assets.amemgym.pipeline import STAGES
 from assets.amemgym.records.persona import PERSONA_COLUMNS, Persona
 from assets.engine.item_tasks import Desk
-from assets.engine.serialized_record import kept_rows
+from assets.engine.serialized_record import serialized_rows
 from assets.engine.stage import Stage
 from assets.llm.ports import SnapshotRef
 from assets.llm.usage_meter import Meter
@@ -34,7 +34,7 @@ from assets.recipe.asset import resolve
 from assets.recipe.loading import load_recipe, units
 from assets.records.base import StageName, UserRecord
 from pipelines.home import Home, home
-from pipelines.resources.open_resources import open_workshop
+from pipelines.resources.open_resources import open_run_context
 from pipelines.resources.storage.io_manager import RecordValues
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.support.commands import clean_environment
@@ -118,13 +118,13 @@ def copying(stage: Stage[UserRecord], lives: Originals) -> Stage[UserRecord]:
 
 async def fill(place: Home, lives: Originals) -> None:
     """Keep every stage's work of all copies, so that a run finds it."""
-    with open_workshop(place) as shop:
+    with open_run_context(place) as shop:
         recipe = resolve(load_recipe(COPIES), embedded_model=shop.embedded_model)
         stages = [copying(stage, lives) for stage in STAGES if stage.name == "episodes"]
         for unit in units(recipe):
             drawn = list(draw_unit(recipe, unit))
             for start in range(0, len(unit.users), AT_ONCE):
-                desk = Desk(recipe, shop, Meter(), {"personas": dict(kept_rows(drawn[start : start + AT_ONCE]))})
+                desk = Desk(recipe, shop, Meter(), {"personas": dict(serialized_rows(drawn[start : start + AT_ONCE]))})
                 await asyncio.gather(*(desk.record(stages[0], position) for position, _ in drawn[start : start + AT_ONCE]))
 
 

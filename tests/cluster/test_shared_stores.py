@@ -16,7 +16,7 @@ from pipelines.cluster.postgres import open_postgres
 from pipelines.cluster.shares import fair_shares
 from pipelines.planning.observed import observed_runs, observed_seconds
 from pipelines.resources.cache.export import export, prune, shares
-from pipelines.resources.cache.record_cache import KeptWork
+from pipelines.resources.cache.record_cache import SqlRecordCache
 from pipelines.resources.ledger.ledger import Spent
 from pipelines.resources.ledger.queries import Grouping, summary
 from pipelines.resources.llm.batch.store import BatchBook
@@ -59,7 +59,7 @@ def test_ledger_and_call_cache_tell_the_same_from_either_database(
 
 
 def test_a_value_of_one_worker_is_the_others_too_and_the_first_stays(database: str, tmp_path: Path) -> None:
-    one, other = KeptWork(tmp_path / "work.sqlite"), KeptWork(tmp_path / "work.sqlite")
+    one, other = SqlRecordCache(tmp_path / "work.sqlite"), SqlRecordCache(tmp_path / "work.sqlite")
 
     async def use() -> list[bytes | None]:
         await asyncio.gather(*(store.put(f"{n}", b"%s?\x00\xff" * n) for n in range(50) for store in (one, other)))
@@ -156,7 +156,7 @@ def test_a_database_that_cannot_be_used_is_told_without_its_password(
 ) -> None:
     monkeypatch.setenv(VARIABLE, url)
     with pytest.raises(StoreError) as error:
-        asyncio.run(KeptWork(tmp_path / "work.sqlite").get("key"))
+        asyncio.run(SqlRecordCache(tmp_path / "work.sqlite").get("key"))
     assert words in str(error.value)
     assert "hush" not in f"{error.value} {error.value.__cause__!r} {error.value.__context__!r}"
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from assets.amemgym.pipeline import STAGES
-from assets.engine.run_context import Workshop
+from assets.engine.run_context import RunContext
 from assets.llm.ports import SnapshotRef
 from dataset_card.release.asset import FINISHED
 from dataset_card.release.rows import FinishedRows
-from tests.support.run_contexts import materialized, sampled, workshop
+from tests.support.run_contexts import materialized, run_context, sampled
 from tests.support.scripted_model import Script, ScriptedModel, reply
 from tests.support.small import persona, small_recipe
 from validation.amemgym.report.finished_users import Finished, users_of
@@ -22,8 +22,8 @@ REFUSED_LATE: Script = {
 }
 
 
-def made(folder: Path, script: Script) -> tuple[Workshop, dict[str, dict[str, SnapshotRef]]]:
-    shop = workshop(folder, ScriptedModel(script), users_per_part=1)
+def made(folder: Path, script: Script) -> tuple[RunContext, dict[str, dict[str, SnapshotRef]]]:
+    shop = run_context(folder, ScriptedModel(script), users_per_part=1)
     results = materialized(shop, RECIPE, *STAGES[1:])
     refs = {"personas": {RECIPE.variant: sampled(shop, RECIPE)}}
     refs |= {name: {RECIPE.variant: result.ref} for name, result in results.items()}

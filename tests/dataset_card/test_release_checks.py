@@ -11,7 +11,7 @@ from assets.recipe.partitions import VARIANT_PARTITIONS
 from dataset_card.release.checks import card_problems, files_match_manifest, links_and_configurations_resolve
 from dataset_card.release.folder import Release, write_release
 from dataset_card.release.metadata import card_metadata, release_metadata
-from dataset_card.release.store import FolderShelf
+from dataset_card.release.store import FolderReleaseStore
 from tests.dataset_card.releases import content
 
 
@@ -23,7 +23,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Release:
 
 @pytest.fixture
 def root(written: Release, tmp_path: Path) -> Path:
-    """A copy of its shelf."""
+    """A copy of its release store."""
     shutil.copytree(written.folder.parent.parent, tmp_path / "releases")
     return tmp_path / "releases"
 
@@ -42,7 +42,7 @@ def checked(root: Path, written: Release) -> dict[str, dg.AssetCheckEvaluation]:
     result = dg.materialize(
         [release_folder, files_match_manifest, links_and_configurations_resolve],  # pyright: ignore[reportArgumentType]
         partition_key="demo",
-        resources={"releases": FolderShelf(root)},
+        resources={"releases": FolderReleaseStore(root)},
         instance=dg.DagsterInstance.ephemeral(),  # pyright: ignore[reportUnknownMemberType]
         raise_on_error=False,
     )
@@ -71,7 +71,7 @@ def test_a_check_without_a_partition_says_what_to_do(root: Path) -> None:
         dg.materialize(
             [files_match_manifest],  # pyright: ignore[reportArgumentType]
             selection=dg.AssetSelection.all_asset_checks(),
-            resources={"releases": FolderShelf(root)},
+            resources={"releases": FolderReleaseStore(root)},
             instance=dg.DagsterInstance.ephemeral(),  # pyright: ignore[reportUnknownMemberType]
         )
 

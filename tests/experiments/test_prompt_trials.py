@@ -16,7 +16,7 @@ from prompts.catalogue import load_prompt, on_trial
 from prompts.template import parse_prompt
 from tests.support.coroutines import run
 from tests.support.honest_replies import Answer, honest, material
-from tests.support.run_contexts import materialized, workshop
+from tests.support.run_contexts import materialized, run_context
 from tests.support.scripted_model import Script, ScriptedModel
 from tests.support.small import small_recipe
 
@@ -38,7 +38,7 @@ for {{ num_total_months }} months from {{ start_date }} in {{ language }}.
 
 
 def profiles(folder: Path, users: int = 2) -> list[Sequence[UserRecord]]:
-    shop = workshop(folder, ScriptedModel())
+    shop = run_context(folder, ScriptedModel())
     ref = materialized(shop, small_recipe(num_users=users), USER_PROFILES)["user_profiles"].ref
     return [[one] for one in shop.snapshots.read(ref, "user_profiles", record=USER_PROFILES.record).values()]
 

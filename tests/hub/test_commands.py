@@ -11,14 +11,14 @@ from typer.testing import CliRunner, Result
 
 from dataset_card.hub.asset import HubReleaseConfig, Openness, hub_release
 from dataset_card.hub.port import HubError
-from dataset_card.release.store import FolderShelf
+from dataset_card.release.store import FolderReleaseStore
 from pipelines.cli.main import app
 from pipelines.cli.problems import Problem
 from pipelines.definitions import defs
 from pipelines.resources.hub.resource import PublisherResource
 from pipelines.resources.hub.settings import HubSettings, checked_endpoint, open_hub
 from tests.hub.faults import Fault
-from tests.hub.shelf import a_release, assert_holds, commits, tags
+from tests.hub.release_stores import a_release, assert_holds, commits, tags
 from tests.hub.state import READER, WRITER, FakeHub
 
 
@@ -125,7 +125,7 @@ def test_the_asset_fails_with_one_sentence(fake: FakeHub, home: Path, repo: str)
         dg.materialize(
             [hub_release],
             partition_key="base",
-            resources={"publisher": PublisherResource(), "releases": FolderShelf(home / "releases")},
+            resources={"publisher": PublisherResource(), "releases": FolderReleaseStore(home / "releases")},
             run_config=dg.RunConfig({"hub_release": HubReleaseConfig(repo=repo, openness=Openness.UNCHANGED)}),
         )
     assert not fake.repos

@@ -22,7 +22,7 @@ from dataset_card.hub.version_check import PublishRefused
 from dataset_card.release.folder import Release
 from tests.hub.child import publish_in_child
 from tests.hub.faults import Fault
-from tests.hub.shelf import a_release, assert_holds, commits, held_files, published, tags
+from tests.hub.release_stores import a_release, assert_holds, commits, held_files, published, tags
 from tests.hub.state import FakeHub
 
 WRITES = ("create", "validate-yaml", "preupload", "batch", "put", "verify", "commit", "tag", "settings")

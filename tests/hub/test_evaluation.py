@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from dataset_card.hub.port import Hub
-from dataset_card.release.store import FolderShelf
+from dataset_card.release.store import FolderReleaseStore
 from pipelines.evaluation.dataset import load_dataset
 from pipelines.evaluation.errors import EvaluationError
-from tests.hub.shelf import a_release, published
+from tests.hub.release_stores import a_release, published
 
 
 @pytest.fixture
@@ -20,21 +20,21 @@ def place(hub: Hub, repo: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_release_on_the_hub_is_the_same_dataset_as_in_its_folder(place: str, tmp_path: Path) -> None:
-    found = load_dataset(place, shelf=FolderShelf(tmp_path))
+    found = load_dataset(place, release_store=FolderReleaseStore(tmp_path))
 
-    assert found == load_dataset(str(a_release().folder), shelf=FolderShelf(tmp_path))
+    assert found == load_dataset(str(a_release().folder), release_store=FolderReleaseStore(tmp_path))
 
 
 def test_what_was_fetched_once_is_evaluated_without_the_hub(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    first = load_dataset(place, shelf=FolderShelf(tmp_path))
+    first = load_dataset(place, release_store=FolderReleaseStore(tmp_path))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
 
-    assert load_dataset(place, shelf=FolderShelf(tmp_path)) == first
+    assert load_dataset(place, release_store=FolderReleaseStore(tmp_path)) == first
     assert "Reading what was fetched before" in capsys.readouterr().err
 
 
 def test_a_release_that_is_not_on_the_hub_is_one_sentence(place: str, tmp_path: Path) -> None:
     with pytest.raises(EvaluationError, match=r"has no tag 'demo-v9\.9\.9'"):
-        load_dataset(place.replace("0.1.0", "9.9.9"), shelf=FolderShelf(tmp_path))
+        load_dataset(place.replace("0.1.0", "9.9.9"), release_store=FolderReleaseStore(tmp_path))

@@ -9,7 +9,7 @@ from dataset_card.hub.port import Hub, HubError
 from dataset_card.hub.tag_registry import ReleaseRecords
 from pipelines.resources.hub.settings import HubSettings, open_hub
 from tests.hub.faults import Fault
-from tests.hub.shelf import a_release, assert_holds, commits, held_files, published, tags
+from tests.hub.release_stores import a_release, assert_holds, commits, held_files, published, tags
 from tests.hub.state import FakeHub
 
 ROUTES = (

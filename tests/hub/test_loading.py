@@ -14,7 +14,7 @@ from dataset_card.hub.port import Hub
 from dataset_card.hub.read import Reader
 from dataset_card.hub.tag_registry import ReleaseRecords
 from dataset_card.reference.data_json import read_data_json, to_reference
-from tests.hub.shelf import a_release, published
+from tests.hub.release_stores import a_release, published
 from tests.hub.state import FakeHub
 from tests.support import scenario
 

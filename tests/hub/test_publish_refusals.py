@@ -11,7 +11,7 @@ from dataset_card.hub.preflight import UnfitRelease
 from dataset_card.hub.publish import Publisher
 from dataset_card.hub.tag_registry import ReleaseRecords
 from dataset_card.hub.version_check import PublishRefused
-from tests.hub.shelf import a_release, commits, published
+from tests.hub.release_stores import a_release, commits, published
 from tests.hub.state import READER, FakeHub
 
 

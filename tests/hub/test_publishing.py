@@ -9,7 +9,7 @@ from dataset_card.hub.plan import Order
 from dataset_card.hub.port import Hub
 from dataset_card.hub.publish import Publisher
 from dataset_card.hub.tag_registry import ReleaseRecords
-from tests.hub.shelf import a_release, assert_holds, commits, held_files, published, tags
+from tests.hub.release_stores import a_release, assert_holds, commits, held_files, published, tags
 from tests.hub.state import READER, FakeHub
 
 

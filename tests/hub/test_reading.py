@@ -9,7 +9,7 @@ from dataset_card.hub.read import BadRelease, MovedTag, Reader, Wanted
 from dataset_card.hub.tag_registry import ReleaseRecords
 from tests.dataset_card.releases import all_bytes
 from tests.hub.faults import Fault
-from tests.hub.shelf import a_release, commit_by_hand, move_tag, published
+from tests.hub.release_stores import a_release, commit_by_hand, move_tag, published
 from tests.hub.state import READER, FakeHub
 
 

@@ -13,7 +13,7 @@ from dataset_card.hub.read import BadRelease, Reader, Wanted
 from dataset_card.release.verify import verify_release
 from tests.dataset_card.releases import all_bytes
 from tests.hub.faults import Fault
-from tests.hub.shelf import a_release, commit_by_hand, published
+from tests.hub.release_stores import a_release, commit_by_hand, published
 from tests.hub.state import FakeHub
 
 

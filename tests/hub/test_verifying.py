@@ -11,7 +11,7 @@ from dataset_card.hub.port import Hub
 from pipelines.cli.main import app
 from pipelines.cli.problems import Problem
 from tests.hub.faults import Fault
-from tests.hub.shelf import a_release, commit_by_hand, held_files, move_tag, published
+from tests.hub.release_stores import a_release, commit_by_hand, held_files, move_tag, published
 from tests.hub.state import FakeHub
 
 TAG = "demo-v0.1.0"

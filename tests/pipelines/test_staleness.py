@@ -11,7 +11,7 @@ from dagster._core.loader import LoadingContextForTest
 from assets.amemgym.personas.stage import personas
 from assets.recipe.asset import recipe
 from pipelines.resources.storage.io_manager import RecordValues
-from tests.support.run_contexts import workshop
+from tests.support.run_contexts import run_context
 from tests.support.scripted_model import ScriptedModel
 
 SMALL = {"num_users": 2, "num_reserve": 1}
@@ -19,8 +19,8 @@ SMALL = {"num_users": 2, "num_reserve": 1}
 
 @pytest.fixture
 def definitions(tmp_path: Path) -> dg.Definitions:
-    shop = workshop(tmp_path / "snapshots", ScriptedModel())
-    return dg.Definitions([recipe, personas], resources={"workshop": shop, "io_manager": RecordValues(tmp_path / "values")})
+    shop = run_context(tmp_path / "snapshots", ScriptedModel())
+    return dg.Definitions([recipe, personas], resources={"run_context": shop, "io_manager": RecordValues(tmp_path / "values")})
 
 
 def storage() -> dg.DagsterInstance:

@@ -23,7 +23,7 @@ from assets.amemgym.session_queries.stage import SESSION_QUERIES
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
 from assets.amemgym.user_profiles import USER_PROFILES
-from assets.engine.run_context import Workshop
+from assets.engine.run_context import RunContext
 from assets.recipe.gate_policy import GatePolicy
 from assets.recipe.recipe import Recipe
 from assets.records.estimate import Estimate
@@ -61,7 +61,7 @@ def recipe(*, sample: int = 0, gates: dict[str, int] | None = None, audit: dict[
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> Parts:
     """A user of the embedded model, made by judges that err as little as it does."""
-    shop = Workshop(Unreliable(Weather()), ParquetSnapshots(tmp_path_factory.mktemp("parts")), MemoryWork())
+    shop = RunContext(Unreliable(Weather()), ParquetSnapshots(tmp_path_factory.mktemp("parts")), MemoryWork())
     stages = (USER_PROFILES, QUESTIONS, STATE_SCHEMA, STATE_TRAJECTORY, EVENTS, SESSION_QUERIES, ANSWERS)
     made = materialized(shop, recipe(), *stages)
     found = [next(iter(shop.snapshots.read(made[one.name].ref, one.name, record=one.record).values())) for one in AUDITS.needs]

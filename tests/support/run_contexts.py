@@ -1,12 +1,12 @@
-"""Workshops whose stores are a folder and a dict, and stages that run in them."""
+"""Run contexts whose stores are a folder and a dict, and stages that run in them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from assets.engine.run_context import Workshop
-from assets.engine.serialized_record import kept_rows
+from assets.engine.run_context import RunContext
+from assets.engine.serialized_record import serialized_rows
 from assets.engine.stage import Stage
 from assets.engine.stage_runner import Line, StageResult
 from assets.llm.ports import SnapshotRef
@@ -21,7 +21,7 @@ from tests.support.small import persona
 
 @dataclass
 class MemoryWork:
-    """The WorkStore port over a dict."""
+    """The RecordCache port over a dict."""
 
     records: dict[str, bytes] = field(default_factory=dict[str, bytes])
 
@@ -34,27 +34,29 @@ class MemoryWork:
         self.records[key] = record
 
 
-def workshop(folder: Path, model: ScriptedModel, **changes: Any) -> Workshop:
-    """A workshop whose snapshots lie in the folder."""
+def run_context(folder: Path, model: ScriptedModel, **changes: Any) -> RunContext:
+    """A run context whose snapshots lie in the folder."""
     fields: dict[str, Any] = {"snapshots": ParquetSnapshots(folder), "work": MemoryWork(), **changes}
-    return Workshop(model=model, **fields)
+    return RunContext(model=model, **fields)
 
 
-def sampled(shop: Workshop, recipe: Recipe) -> SnapshotRef:
+def sampled(shop: RunContext, recipe: Recipe) -> SnapshotRef:
     """A snapshot of personas 0, 1, ... for the recipe's users and reserve."""
     writer = shop.snapshots.writer("personas", unit=recipe.variant)
-    writer.add("personas", kept_rows((number, persona(number)) for number in range(recipe.num_users + recipe.num_reserve)))
+    writer.add(
+        "personas", serialized_rows((number, persona(number)) for number in range(recipe.num_users + recipe.num_reserve))
+    )
     return writer.finish([])
 
 
-def line_of(stage: Stage[Any], shop: Workshop, recipe: Recipe, refs: Mapping[StageName, SnapshotRef]) -> Line:
+def line_of(stage: Stage[Any], shop: RunContext, recipe: Recipe, refs: Mapping[StageName, SnapshotRef]) -> Line:
     """The line of the recipe's only unit, with the snapshots that the stage's asset would be given."""
     (unit,) = units(recipe)
     names: tuple[StageName, ...] = ("personas", *(need.name for need in stage.needs))
     return Line(stage, unit, recipe, shop, {name: refs[name] for name in names})
 
 
-def materialized(shop: Workshop, recipe: Recipe, *stages: Stage[Any]) -> dict[StageName, StageResult]:
+def materialized(shop: RunContext, recipe: Recipe, *stages: Stage[Any]) -> dict[StageName, StageResult]:
     """Pass the sample through these stages, one after another."""
     refs: dict[StageName, SnapshotRef] = {"personas": sampled(shop, recipe)}
     results: dict[StageName, StageResult] = {}

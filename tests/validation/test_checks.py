@@ -9,14 +9,14 @@ import pytest
 
 from assets.amemgym.records.persona import Persona
 from assets.amemgym.records.rows import TABLES
-from assets.engine.serialized_record import kept_rows
+from assets.engine.serialized_record import serialized_rows
 from assets.engine.stage_runner import PERSONAS
 from assets.llm.ports import SnapshotRef
 from assets.recipe.partitions import UNIT_PARTITIONS, VARIANT_PARTITIONS
 from assets.recipe.recipe import Recipe
 from assets.records.expectation import ColumnLine
 from pipelines.resources.storage.io_manager import RecordValues
-from tests.support.run_contexts import workshop
+from tests.support.run_contexts import run_context
 from tests.support.scripted_model import ScriptedModel
 from tests.support.small import persona, small_recipe
 from validation.checks import SAMPLE_SIZE, stage_checks
@@ -25,7 +25,7 @@ from validation.expectations.checks import table_result
 
 def run_with(personas: Sequence[Persona], folder: Path) -> dg.ExecuteInProcessResult:
     """Run of a sample, its checks, and an asset that depends on it."""
-    shop = workshop(folder, ScriptedModel())
+    shop = run_context(folder, ScriptedModel())
 
     @dg.asset(name="recipe", partitions_def=VARIANT_PARTITIONS)
     def recipe() -> Recipe:
@@ -34,7 +34,7 @@ def run_with(personas: Sequence[Persona], folder: Path) -> dg.ExecuteInProcessRe
     @dg.asset(name="personas", partitions_def=UNIT_PARTITIONS, deps=["recipe"])
     def sampled() -> SnapshotRef:
         writer = shop.snapshots.writer("personas", unit="demo")
-        writer.add("personas", kept_rows(enumerate(personas)))
+        writer.add("personas", serialized_rows(enumerate(personas)))
         return writer.finish([])
 
     @dg.asset(name="next_stage", partitions_def=UNIT_PARTITIONS)
@@ -43,7 +43,7 @@ def run_with(personas: Sequence[Persona], folder: Path) -> dg.ExecuteInProcessRe
     return dg.materialize(
         [recipe, sampled, next_stage, stage_checks(PERSONAS)],
         partition_key="demo",
-        resources={"workshop": shop, "io_manager": RecordValues(folder / "values")},
+        resources={"run_context": shop, "io_manager": RecordValues(folder / "values")},
         raise_on_error=False,
     )
 

@@ -9,7 +9,7 @@ import pytest
 
 from assets.amemgym.pipeline import STAGES
 from assets.amemgym.records.rows import TABLES, TableName
-from assets.engine.serialized_record import kept_rows
+from assets.engine.serialized_record import serialized_rows
 from assets.records.base import StageName
 from pipelines.resources.storage.snapshots import ParquetSnapshots, SnapshotError
 from tests.validation.planted_in_answers import IN_ANSWERS
@@ -47,7 +47,7 @@ def found_by_reader(stage: StageName, rows: list[Any], folder: Path) -> dict[str
     (kind,) = [one.record for one in STAGES if one.name == stage]
     snapshots = ParquetSnapshots(folder)
     writer = snapshots.writer(stage, unit="demo")
-    writer.add(stage, kept_rows(enumerate(rows)))
+    writer.add(stage, serialized_rows(enumerate(rows)))
     with pytest.raises(SnapshotError) as refused:
         snapshots.read(writer.finish([]), stage, record=kind)
     return {"reader": [str(refused.value)]}

@@ -8,12 +8,12 @@ import pytest
 
 from assets.amemgym.pipeline import STAGES
 from assets.amemgym.records.audit import Judgement, UserAudit
-from assets.engine.run_context import Workshop
+from assets.engine.run_context import RunContext
 from assets.llm.ports import SnapshotRef
 from assets.records.report import QualityReport
 from tests.support import scenario
 from tests.support.coroutines import run
-from tests.support.run_contexts import materialized, sampled, workshop
+from tests.support.run_contexts import materialized, run_context, sampled
 from tests.support.scenario import USER_ID, varied
 from tests.support.scripted_model import Script, ScriptedModel, reply
 from tests.support.small import persona, small_recipe
@@ -29,8 +29,8 @@ RECIPE = small_recipe()
 Refs = dict[str, dict[str, SnapshotRef]]
 
 
-def passed(folder: Path, script: Script | None = None) -> tuple[Workshop, Refs]:
-    shop = workshop(folder, ScriptedModel(script or {}))
+def passed(folder: Path, script: Script | None = None) -> tuple[RunContext, Refs]:
+    shop = run_context(folder, ScriptedModel(script or {}))
     results = materialized(shop, RECIPE, *STAGES[1:])
     refs = {name: {RECIPE.variant: result.ref} for name, result in results.items()}
     return shop, {"personas": {RECIPE.variant: sampled(shop, RECIPE)}, **refs}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from assets.amemgym.pipeline import STAGES
-from assets.engine.serialized_record import Kept
+from assets.engine.serialized_record import SerializedRecord
 from assets.llm.ports import SnapshotRef
 from assets.records.base import StageName, UserRecord
 from assets.reporting.intervals import Sample, Tallies
@@ -19,7 +19,7 @@ from dataset_card.release.rows import FinishedRows
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.support import gate_votes, scenario
 from tests.support.coroutines import run
-from tests.support.run_contexts import materialized, sampled, workshop
+from tests.support.run_contexts import materialized, run_context, sampled
 from tests.support.scenario import USER_ID, varied
 from tests.support.scripted_model import ScriptedModel
 from tests.support.small import small_recipe
@@ -42,10 +42,10 @@ class CountingSnapshots(ParquetSnapshots):
     def __post_init__(self) -> None:
         super().__init__(self.folder)
 
-    def kept(
+    def read_serialized(
         self, ref: SnapshotRef, stage: StageName, *, record: type[R], positions: Collection[int] | None = None
-    ) -> dict[int, Kept[R]]:
-        rows = super().kept(ref, stage, record=record, positions=positions)
+    ) -> dict[int, SerializedRecord[R]]:
+        rows = super().read_serialized(ref, stage, record=record, positions=positions)
         assert len(rows) <= PART
         if record is not UserRecord:
             self.asked.add(stage)
@@ -55,7 +55,7 @@ class CountingSnapshots(ParquetSnapshots):
 
 def test_report_and_release_read_no_more_users_than_asked_for_and_no_part_at_once(tmp_path: Path) -> None:
     recipe = small_recipe(num_users=2 * PART + 1, num_reserve=0)
-    shop = workshop(tmp_path, ScriptedModel(), users_per_part=PART)
+    shop = run_context(tmp_path, ScriptedModel(), users_per_part=PART)
     results = materialized(shop, recipe, *STAGES[1:])
     refs = {"personas": {recipe.variant: sampled(shop, recipe)}}
     refs |= {name: {recipe.variant: result.ref} for name, result in results.items()}

@@ -10,8 +10,8 @@ from typing import Any
 from assets.amemgym.personas.stage import draw_unit
 from assets.amemgym.pipeline import STAGES
 from assets.amemgym.records.rows import TableName
-from assets.engine.run_context import Workshop
-from assets.engine.serialized_record import kept_rows
+from assets.engine.run_context import RunContext
+from assets.engine.serialized_record import serialized_rows
 from assets.llm.ports import ModelReply, ModelRequest, SnapshotRef
 from assets.recipe.loading import load_recipe, units
 from assets.recipe.recipe import Recipe
@@ -79,9 +79,9 @@ def world() -> World:
     recipe = small_world_recipe()
     (unit,) = units(recipe)
     with TemporaryDirectory() as folder:
-        shop = Workshop(model=EmbeddedModel(), snapshots=ParquetSnapshots(Path(folder)), work=MemoryWork())
+        shop = RunContext(model=EmbeddedModel(), snapshots=ParquetSnapshots(Path(folder)), work=MemoryWork())
         writer = shop.snapshots.writer("personas", unit=unit.key)
-        writer.add("personas", kept_rows(draw_unit(recipe, unit)))
+        writer.add("personas", serialized_rows(draw_unit(recipe, unit)))
         refs: dict[StageName, SnapshotRef] = {"personas": writer.finish([])}
         for stage in STAGES[1:]:
             refs[stage.name] = run(line_of(stage, shop, recipe, refs).run()).ref

@@ -10,7 +10,7 @@ from assets.amemgym.pipeline import STAGES
 from assets.engine.cancellation import stopping_with_the_run
 from assets.engine.gc_control import collector_at_rest
 from assets.engine.progress import Steps, heartbeat
-from assets.engine.run_context import Workshop
+from assets.engine.run_context import RunContext
 from assets.engine.stage_asset import disk_problem
 from assets.llm.ports import BudgetReached
 from assets.recipe.loading import RecipeError
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         **{stage.name: dg.AssetIn(partition_mapping=by_unit(), metadata={"many": True}) for stage in STAGES},
     },
     partitions_def=VARIANT_PARTITIONS,
-    required_resource_keys={"workshop", "reports"},
+    required_resource_keys={"run_context", "reports"},
     group_name=group("release"),
     owners=OWNERS,
     kinds={"python", "html"},
@@ -48,12 +48,12 @@ if TYPE_CHECKING:
 )
 async def quality_report(context: dg.AssetExecutionContext, recipe: Recipe, **refs: Any) -> dg.MaterializeResult[Any]:
     """Gather the variant's units, report on them, and draw the page. Raises dg.Failure with one sentence."""
-    workshop: Workshop = context.resources.workshop
+    run_context: RunContext = context.resources.run_context
     steps = Steps(f"The report on {recipe.variant}")
     # Nothing else is under way in a run that has come to its report. So nothing here goes to a thread, where the signal of a
     # cancelled run would not reach it.
     with heartbeat(context.log.info, steps.line):
-        report, problems = await report_on(Finished(workshop, recipe, refs), tell=steps.now)
+        report, problems = await report_on(Finished(run_context, recipe, refs), tell=steps.now)
         for problem in problems:
             context.log.warning(problem)
         steps.now("drawing the page")
@@ -96,8 +96,8 @@ async def report_on(finished: Finished, *, tell: Callable[[str], None] = lambda 
 async def _meanings(finished: Finished, survey: "Survey", problems: list[str]) -> "Meanings":
     from validation.amemgym.report.diversity import question_meanings
 
-    workshop, recipe = finished.workshop, finished.recipe
-    embedder = None if workshop.open_embedder is None else workshop.open_embedder(recipe, recipe.variant)
+    run_context, recipe = finished.run_context, finished.recipe
+    embedder = None if run_context.open_embedder is None else run_context.open_embedder(recipe, recipe.variant)
     try:
         async with stopping_with_the_run():
             meanings = await question_meanings(survey.compared(), embedder, recipe=recipe)

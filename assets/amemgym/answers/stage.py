@@ -19,7 +19,7 @@ from assets.llm.ports import LanguageModel
 from assets.recipe.recipe import Recipe
 from assets.records.failure import UserFailed
 from assets.records.gate import GateRecord
-from assets.reporting.asset_description import Face
+from assets.reporting.asset_description import AssetDescription
 from assets.reporting.markdown import Row
 
 
@@ -108,7 +108,7 @@ ANSWERS = Stage(
 )
 answers = stage_asset(
     ANSWERS,
-    Face(
+    AssetDescription(
         group="answers",
         description="One personalized answer per state variant of each question, kept when judges recovered the variant from "
         "it and chose it for the variant (paper section 3.1, App. C.3). The golden choice of every period is stored by id.",

@@ -20,7 +20,7 @@ from assets.engine.stage import Stage
 from assets.engine.stage_asset import stage_asset
 from assets.llm.ports import LanguageModel
 from assets.recipe.recipe import Recipe
-from assets.reporting.asset_description import Face
+from assets.reporting.asset_description import AssetDescription
 from assets.reporting.markdown import Row
 
 
@@ -73,7 +73,7 @@ AUDITS = Stage(
 )
 audits = stage_asset(
     AUDITS,
-    Face(
+    AssetDescription(
         group="answers",
         description="What judges say of the finished user, in calls of their own: the check of paper section 3.1 asked again, "
         "decoys that measure the gates' errors, guesses without the state. A user with an item that nobody recovers is lost.",

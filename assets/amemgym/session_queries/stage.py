@@ -22,7 +22,7 @@ from assets.llm.reply_schema import TEXT, Shape, keyed, many
 from assets.llm.structured_output import Ask, ask
 from assets.recipe.recipe import Recipe
 from assets.records.gate import GateRecord
-from assets.reporting.asset_description import Face
+from assets.reporting.asset_description import AssetDescription
 from assets.reporting.markdown import Row
 from prompts.catalogue import load_prompt
 
@@ -140,7 +140,7 @@ SESSION_QUERIES = Stage(
 )
 session_queries = stage_asset(
     SESSION_QUERIES,
-    Face(
+    AssetDescription(
         group="sessions",
         description="The first utterance of every session, from which the assistant can learn the state (paper section 3.1, "
         "App. C.3). Each passed a gate in which a judge read the values back out of it.",

@@ -20,7 +20,7 @@ from assets.llm.ports import LanguageModel
 from assets.llm.reply_schema import TEXT, Shape, keyed, one_of_each
 from assets.llm.structured_output import Ask, ask
 from assets.recipe.recipe import Recipe
-from assets.reporting.asset_description import Face
+from assets.reporting.asset_description import AssetDescription
 from assets.reporting.markdown import Row
 from prompts.catalogue import load_prompt
 
@@ -122,7 +122,7 @@ STATE_TRAJECTORY = Stage(
 )
 state_trajectory = stage_asset(
     STATE_TRAJECTORY,
-    Face(
+    AssetDescription(
         group="trajectory",
         description="The state at the start and its changes period by period, with a cap per variable (paper section 3.1, App. "
         "C.3). This is the ground truth that sessions reveal and answers depend on.",

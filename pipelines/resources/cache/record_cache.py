@@ -6,8 +6,8 @@ from pipelines.resources.storage.database import database_of
 from pipelines.resources.storage.key_value import KeyedStore
 
 
-class KeptWork:
-    """The WorkStore port over the installation's database. Raises StoreError when it cannot be used."""
+class SqlRecordCache:
+    """The RecordCache port over the installation's database. Raises StoreError when it cannot be used."""
 
     def __init__(self, path: Path) -> None:
         self._store = KeyedStore(database_of(path), table="work")

@@ -17,8 +17,8 @@ from pipelines.resources.storage.filesystem import draft_name, new_draft
 from pipelines.resources.storage.object_store import Bucket
 
 
-class BucketShelf:
-    """The Shelf port over a bucket. `notes`: where errata and studies lie beside the versions, on this machine."""
+class ObjectReleaseStore:
+    """The ReleaseStore port over a bucket. `notes`: where errata and studies lie beside the versions, on this machine."""
 
     def __init__(self, bucket: Bucket, *, notes: Path) -> None:
         self._bucket = bucket

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import ValidationError
 
-from assets.engine.serialized_record import Kept
+from assets.engine.serialized_record import SerializedRecord
 from assets.llm.ports import FailureFile, SnapshotPart, SnapshotRef
 from assets.records.base import StageName, UserRecord
 from assets.records.columnar import to_table
@@ -37,7 +37,7 @@ class ParquetWriter:
         self._digests = {stage: hashlib.sha256()}
         weakref.finalize(self, shutil.rmtree, self._draft, ignore_errors=True)
 
-    def add(self, stage: StageName, rows: Sequence[tuple[int, Kept[UserRecord]]]) -> None:
+    def add(self, stage: StageName, rows: Sequence[tuple[int, SerializedRecord[UserRecord]]]) -> None:
         """Write the next part of a stage. Raises ValueError when positions do not ascend from part to part."""
         if not rows:
             return

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import ValidationError
 
-from assets.engine.serialized_record import Kept
+from assets.engine.serialized_record import SerializedRecord
 from assets.llm.ports import SnapshotPart, SnapshotRef
 from assets.records.base import StageName, UserRecord
 from assets.records.failure import Failure
@@ -46,14 +46,14 @@ class ParquetSnapshots:
         self, ref: SnapshotRef, stage: StageName, *, record: type[R], positions: Collection[int] | None = None
     ) -> dict[int, R]:
         """The snapshot's rows of a stage by position, its own or carried ones. Raises SnapshotError."""
-        found = self.kept(ref, stage, record=record, positions=positions)
+        found = self.read_serialized(ref, stage, record=record, positions=positions)
         return {position: one.record for position, one in found.items()}
 
-    def kept(
+    def read_serialized(
         self, ref: SnapshotRef, stage: StageName, *, record: type[R], positions: Collection[int] | None = None
-    ) -> dict[int, Kept[R]]:
+    ) -> dict[int, SerializedRecord[R]]:
         """The same, each record to be decoded when it is looked into; that, too, raises SnapshotError."""
-        rows: dict[int, Kept[R]] = {}
+        rows: dict[int, SerializedRecord[R]] = {}
         for part in ref.parts:
             if part.stage != stage:
                 continue
@@ -77,7 +77,7 @@ class ParquetSnapshots:
 
     def _rows(
         self, ref: SnapshotRef, part: SnapshotPart, *, record: type[R], wanted: list[int] | None
-    ) -> Iterator[tuple[int, Kept[R]]]:
+    ) -> Iterator[tuple[int, SerializedRecord[R]]]:
         def decode(text: str) -> R:
             with self._explained(ref, part.path, kind=record.__name__):
                 return record.model_validate_json(text)
@@ -85,7 +85,7 @@ class ParquetSnapshots:
         with self._opened(ref, part.path, kind=record.__name__) as file:
             table = _read(file, wanted, columns=["position", RECORD])
             positions, texts = (cast(list[Any], table[name].to_pylist()) for name in ("position", RECORD))
-        return ((position, Kept(text, decode=decode)) for position, text in zip(positions, texts, strict=True))
+        return ((position, SerializedRecord(text, decode=decode)) for position, text in zip(positions, texts, strict=True))
 
     @contextmanager
     def _opened(self, ref: SnapshotRef, name: str, *, kind: str) -> Generator[pa.NativeFile, None, None]:

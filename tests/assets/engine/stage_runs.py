@@ -4,14 +4,14 @@ import re
 from pathlib import Path
 from typing import Any
 
-from assets.engine.run_context import Workshop
+from assets.engine.run_context import RunContext
 from assets.engine.stage import Stage
 from assets.engine.stage_runner import StageResult
 from assets.llm.ports import ModelRequest
 from assets.records.base import StageName
 from assets.records.failure import Failure
 from tests.support.honest_replies import Answer, honest
-from tests.support.run_contexts import materialized, workshop
+from tests.support.run_contexts import materialized, run_context
 from tests.support.scripted_model import Script, ScriptedModel, reply
 from tests.support.small import small_recipe
 
@@ -33,18 +33,18 @@ def about(numbers: tuple[int, ...], answer: Answer, *, otherwise: Answer = hones
     return chosen
 
 
-def positions(shop: Workshop, result: StageResult, stage: Stage[Any]) -> list[int]:
+def positions(shop: RunContext, result: StageResult, stage: Stage[Any]) -> list[int]:
     return sorted(shop.snapshots.read(result.ref, stage.name, record=stage.record))
 
 
-def failures(shop: Workshop, result: StageResult) -> list[Failure]:
+def failures(shop: RunContext, result: StageResult) -> list[Failure]:
     return shop.snapshots.failures(result.ref)
 
 
 def passed(
     folder: Path, script: Script, *stages: Stage[Any], users: int = 2, reserve: int = 2, **changes: Any
-) -> tuple[dict[StageName, StageResult], Workshop, ScriptedModel]:
+) -> tuple[dict[StageName, StageResult], RunContext, ScriptedModel]:
     model = ScriptedModel(script)
-    shop = workshop(folder, model, **changes)
+    shop = run_context(folder, model, **changes)
     results = materialized(shop, small_recipe(num_users=users, num_reserve=reserve), *stages)
     return results, shop, model

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from assets.amemgym.questions import QUESTIONS
 from assets.amemgym.user_profiles import USER_PROFILES
-from assets.engine.run_context import Workshop
+from assets.engine.run_context import RunContext
 from tests.assets.engine.stage_runs import PROFILE, QUESTION, refusing
 from tests.support.coroutines import run
-from tests.support.run_contexts import line_of, sampled, workshop
+from tests.support.run_contexts import line_of, run_context, sampled
 from tests.support.scripted_model import Script, ScriptedModel
 from tests.support.small import small_recipe
 
@@ -16,7 +16,7 @@ from tests.support.small import small_recipe
 def profiles_with_questions_ahead(folder: Path, script: Script, *, users_per_part: int = 200) -> ScriptedModel:
     """Make two users' profiles in a run that reaches their questions next, and wait until nothing is in the air."""
     model = ScriptedModel(script)
-    shop, recipe = workshop(folder, model, users_per_part=users_per_part), small_recipe(num_users=2, num_reserve=2)
+    shop, recipe = run_context(folder, model, users_per_part=users_per_part), small_recipe(num_users=2, num_reserve=2)
 
     async def make() -> None:
         line = line_of(USER_PROFILES, shop, recipe, {"personas": sampled(shop, recipe)})
@@ -28,7 +28,7 @@ def profiles_with_questions_ahead(folder: Path, script: Script, *, users_per_par
     return model
 
 
-async def landed(shop: Workshop) -> None:
+async def landed(shop: RunContext) -> None:
     while shop.flights.outlooks:
         await asyncio.gather(*shop.flights.outlooks)
 

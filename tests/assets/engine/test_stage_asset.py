@@ -10,7 +10,7 @@ from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage_asset import shortfall, told_in_one_sentence
 from assets.llm.ports import EndpointError, ModelRequest
 from tests.support.coroutines import run
-from tests.support.run_contexts import line_of, materialized, sampled, workshop
+from tests.support.run_contexts import line_of, materialized, run_context, sampled
 from tests.support.scripted_model import ScriptedModel, reply
 from tests.support.small import small_recipe
 
@@ -30,7 +30,7 @@ def test_a_problem_the_user_can_mend_is_one_sentence_without_retry(tmp_path: Pat
     def failing(_: ModelRequest) -> object:
         raise problem
 
-    shop, recipe = workshop(tmp_path, ScriptedModel({PROMPT: [failing]})), small_recipe()
+    shop, recipe = run_context(tmp_path, ScriptedModel({PROMPT: [failing]})), small_recipe()
     line = line_of(USER_PROFILES, shop, recipe, {"personas": sampled(shop, recipe)})
     with pytest.raises(dg.Failure) as failure:
         run(told_in_one_sentence(line))
@@ -40,6 +40,6 @@ def test_a_problem_the_user_can_mend_is_one_sentence_without_retry(tmp_path: Pat
 
 
 def test_missing_users_are_told_with_what_to_do(tmp_path: Path) -> None:
-    shop = workshop(tmp_path, ScriptedModel({PROMPT: [reply("No.", finish="refusal")]}))
+    shop = run_context(tmp_path, ScriptedModel({PROMPT: [reply("No.", finish="refusal")]}))
     result = materialized(shop, small_recipe(), USER_PROFILES)["user_profiles"]
     assert shortfall(result).startswith("Only 0 of 2 users passed user_profiles and the reserve is used up; raise num_reserve")

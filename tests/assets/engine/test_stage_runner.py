@@ -13,7 +13,7 @@ from assets.llm.ports import EndpointError, ModelRequest, StageProgress
 from tests.assets.engine.stage_runs import PROFILE, QUESTION, about, passed, positions, refusing
 from tests.support.coroutines import run
 from tests.support.honest_replies import Answer
-from tests.support.run_contexts import MemoryWork, line_of, materialized, sampled, workshop
+from tests.support.run_contexts import MemoryWork, line_of, materialized, run_context, sampled
 from tests.support.scripted_model import ScriptedModel
 from tests.support.small import persona, small_recipe
 
@@ -38,7 +38,7 @@ def test_a_rerun_over_the_same_work_asks_no_model(tmp_path: Path) -> None:
 
 def test_another_recipe_for_the_same_users_is_worked_anew(tmp_path: Path) -> None:
     model, work = ScriptedModel(), MemoryWork()
-    shop = workshop(tmp_path, model, work=work)
+    shop = run_context(tmp_path, model, work=work)
     materialized(shop, small_recipe(), USER_PROFILES)
     materialized(shop, small_recipe(num_users=3), USER_PROFILES)
     assert len(model.requests) == 3
@@ -90,7 +90,7 @@ def test_calls_carry_the_stage_and_user_they_are_for(tmp_path: Path) -> None:
 
 
 def test_a_unit_without_users_makes_an_empty_snapshot(tmp_path: Path) -> None:
-    shop, recipe = workshop(tmp_path, ScriptedModel()), small_recipe()
+    shop, recipe = run_context(tmp_path, ScriptedModel()), small_recipe()
     line = line_of(USER_PROFILES, shop, recipe, {"personas": sampled(shop, recipe)})
     line.unit = type(line.unit)("small", "small", range(0), range(0))
     result = run(line.run())

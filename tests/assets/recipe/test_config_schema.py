@@ -29,7 +29,7 @@ def paths(value: dict[str, Any], prefix: str = "") -> Iterator[str]:
 def accepted(config: dict[str, Any]) -> dict[str, Any]:
     """The recipe's config as Dagster passes it on. Raises DagsterInvalidConfigError."""
     definitions = dg.Definitions(
-        [recipe], jobs=[JOB], resources={"workshop": dg.ResourceDefinition.none_resource(), "io_manager": dg.mem_io_manager}
+        [recipe], jobs=[JOB], resources={"run_context": dg.ResourceDefinition.none_resource(), "io_manager": dg.mem_io_manager}
     )
     job = definitions.resolve_job_def("only_recipe")
     return dg.validate_run_config(job, {"ops": {"recipe": {"config": config}}})["ops"]["recipe"]["config"]

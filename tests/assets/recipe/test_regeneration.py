@@ -12,7 +12,7 @@ from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage_runner import StageResult
 from assets.recipe.recipe import Recipe
 from assets.records.base import StageName, UserRecord
-from tests.support.run_contexts import MemoryWork, materialized, workshop
+from tests.support.run_contexts import MemoryWork, materialized, run_context
 from tests.support.scripted_model import ScriptedModel
 from tests.support.small import persona, small_recipe
 
@@ -51,12 +51,12 @@ def test_the_order_in_which_it_is_written_does_not_matter() -> None:
 
 def made(folder: Path, recipe: Recipe, work: MemoryWork) -> tuple[ScriptedModel, dict[StageName, StageResult]]:
     model = ScriptedModel()
-    shop = workshop(folder, model, work=work)
+    shop = run_context(folder, model, work=work)
     return model, materialized(shop, recipe, USER_PROFILES, QUESTIONS, STATE_SCHEMA)
 
 
 def rows(folder: Path, results: Mapping[StageName, StageResult], stage: StageName) -> dict[int, UserRecord]:
-    return dict(workshop(folder, ScriptedModel()).snapshots.read(results[stage].ref, stage, record=QUESTIONS.record))
+    return dict(run_context(folder, ScriptedModel()).snapshots.read(results[stage].ref, stage, record=QUESTIONS.record))
 
 
 def test_one_users_stage_is_asked_anew_and_the_other_user_is_not_asked_at_all(tmp_path: Path) -> None:

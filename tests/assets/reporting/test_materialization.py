@@ -13,25 +13,25 @@ from assets.engine.stage import Stage
 from assets.engine.stage_runner import StageResult
 from assets.llm.usage_meter import UserWork
 from assets.records.base import UserRecord
-from assets.reporting.asset_description import Face
+from assets.reporting.asset_description import AssetDescription
 from assets.reporting.markdown import IN_PLACE
 from assets.reporting.materialization import SURVEYED, first_records, stage_metadata
-from tests.support.run_contexts import materialized, workshop
+from tests.support.run_contexts import materialized, run_context
 from tests.support.scripted_model import ScriptedModel, reply
 from tests.support.small import persona, small_recipe
 
 CHAIN = (USER_PROFILES, QUESTIONS, STATE_SCHEMA, STATE_TRAJECTORY, EVENTS, SESSION_QUERIES)
-FACE = Face("sessions", "What. Why.", rows=lambda record: [{"id": record.user_id, "empty": ""}])
+DESCRIPTION = AssetDescription("sessions", "What. Why.", rows=lambda record: [{"id": record.user_id, "empty": ""}])
 
 
 def told(folder: Path, result: StageResult, stage: Stage[Any], records: list[UserRecord] | None = None) -> dict[str, Any]:
-    shop = workshop(folder, ScriptedModel())
+    shop = run_context(folder, ScriptedModel())
     found = first_records(shop.snapshots, result, stage.record) if records is None else records
-    return stage_metadata(result, face=FACE, records=found, kept_at=shop.snapshots.place.address)
+    return stage_metadata(result, description=DESCRIPTION, records=found, stored_at=shop.snapshots.place.address)
 
 
 def test_a_stage_with_a_gate_tells_counts_rows_gates_and_where_its_snapshot_lies(tmp_path: Path) -> None:
-    shop, recipe = workshop(tmp_path, ScriptedModel()), small_recipe()
+    shop, recipe = run_context(tmp_path, ScriptedModel()), small_recipe()
     result = materialized(shop, recipe, *CHAIN)["session_queries"]
     shown = told(tmp_path, result, SESSION_QUERIES)
     assert shown["dagster/row_count"] == shown["users"] == 2
@@ -44,7 +44,7 @@ def test_a_stage_with_a_gate_tells_counts_rows_gates_and_where_its_snapshot_lies
 
 
 def test_the_slowest_users_come_first_and_fit_in_place(tmp_path: Path) -> None:
-    shop, recipe = workshop(tmp_path, ScriptedModel()), small_recipe()
+    shop, recipe = run_context(tmp_path, ScriptedModel()), small_recipe()
     result = materialized(shop, recipe, USER_PROFILES)["user_profiles"]
     result.meter.users.update({f"{number:036}": UserWork(calls=9, seconds=float(number)) for number in range(20)})
     table = told(tmp_path, result, USER_PROFILES)["slowest_users"].md_str
@@ -54,7 +54,7 @@ def test_the_slowest_users_come_first_and_fit_in_place(tmp_path: Path) -> None:
 
 def test_who_was_replaced_is_shown_with_the_reason(tmp_path: Path) -> None:
     refused = ScriptedModel({"user_profiles/complete": [reply("No.", finish="refusal")]})
-    result = materialized(workshop(tmp_path, refused), small_recipe(), USER_PROFILES)["user_profiles"]
+    result = materialized(run_context(tmp_path, refused), small_recipe(), USER_PROFILES)["user_profiles"]
     shown = told(tmp_path, result, USER_PROFILES)
     assert shown["users"] == 0
     assert "| user_profiles | refused |" in shown["replaced"].md_str
@@ -64,7 +64,7 @@ def test_who_was_replaced_is_shown_with_the_reason(tmp_path: Path) -> None:
 
 def test_no_more_users_are_read_back_than_are_surveyed(tmp_path: Path) -> None:
     recipe = small_recipe(num_users=SURVEYED + 5, num_reserve=0)
-    shop = workshop(tmp_path, ScriptedModel(), users_per_part=90)
+    shop = run_context(tmp_path, ScriptedModel(), users_per_part=90)
     result = materialized(shop, recipe, USER_PROFILES)["user_profiles"]
     records = first_records(shop.snapshots, result, USER_PROFILES.record)
     assert [record.user_id for record in records] == [persona(number).user_id for number in range(SURVEYED)]

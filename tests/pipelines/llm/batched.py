@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 
 from assets.amemgym.pipeline import STAGES
-from assets.engine.run_context import Workshop
+from assets.engine.run_context import RunContext
 from assets.llm.ports import ModelRequest, SnapshotRef
 from assets.recipe.model_policy import Transport
 from assets.recipe.recipe import Recipe
@@ -49,7 +49,7 @@ def a_line(text: str) -> ModelRequest:
 
 def chain(url: str, folder: Path, *, transport: Transport, **settings: object) -> dict[StageName, SnapshotRef]:
     """Make a small variant stage by stage; the snapshot of every stage, with what its calls used."""
-    shop = Workshop(batched(folder, settings_for(url, **settings)), ParquetSnapshots(folder / "snapshots"), MemoryWork())
+    shop = RunContext(batched(folder, settings_for(url, **settings)), ParquetSnapshots(folder / "snapshots"), MemoryWork())
     return {name: result.ref for name, result in materialized(shop, recipe(transport), *STAGES[1:]).items()}
 
 

@@ -9,16 +9,16 @@ import duckdb
 import pytest
 
 from assets.amemgym.records.question import Question, QuestionSet
-from assets.engine.serialized_record import kept_rows
+from assets.engine.serialized_record import serialized_rows
 from assets.llm.ports import SnapshotRef
 from dataset_card.release.errors import ReleaseError
 from dataset_card.release.folder import ReleaseConflict
-from dataset_card.release.store import FolderShelf, Shelf, find_release
+from dataset_card.release.store import FolderReleaseStore, ReleaseStore, find_release
 from dataset_card.release.verify import verify_release
 from pipelines.resources.storage.explorer import views
 from pipelines.resources.storage.filesystem import Place
 from pipelines.resources.storage.object_store import Bucket
-from pipelines.resources.storage.release_store import BucketShelf
+from pipelines.resources.storage.release_store import ObjectReleaseStore
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.dataset_card.releases import all_bytes, content
 
@@ -38,7 +38,7 @@ def row(position: int) -> QuestionSet:
 def snapshot(store: ParquetSnapshots, parts: Sequence[Sequence[int]]) -> SnapshotRef:
     writer = store.writer("questions", unit="demo")
     for part in parts:
-        writer.add("questions", kept_rows((position, row(position)) for position in part))
+        writer.add("questions", serialized_rows((position, row(position)) for position in part))
     return writer.finish([])
 
 
@@ -104,39 +104,39 @@ class PlaceContract:
 
 
 class ShelfContract:
-    """A fixture `shelf` brings an empty one."""
+    """A fixture `release_store` brings an empty one."""
 
-    def test_a_release_is_written_once_found_and_whole(self, shelf: Shelf, tmp_path: Path) -> None:
-        released = shelf.write(content(), version="auto")
-        alone = FolderShelf(tmp_path / "alone").write(content(), version="auto")
+    def test_a_release_is_written_once_found_and_whole(self, release_store: ReleaseStore, tmp_path: Path) -> None:
+        released = release_store.write(content(), version="auto")
+        alone = FolderReleaseStore(tmp_path / "alone").write(content(), version="auto")
         assert (released.created, released.digest) == (True, alone.digest)
-        assert not shelf.write(content(), version="auto").created
-        found = find_release(shelf, released.manifest.variant)
+        assert not release_store.write(content(), version="auto").created
+        found = find_release(release_store, released.manifest.variant)
         assert found is not None
         assert verify_release(found) == []
         assert all_bytes(found) == all_bytes(alone.folder)
-        assert find_release(shelf, "another") is None
+        assert find_release(release_store, "another") is None
 
-    def test_the_next_version_is_compared_with_the_newest_on_the_shelf(self, shelf: Shelf) -> None:
-        first = shelf.write(content(), version="auto")
-        second = shelf.write(content(generator="amemgym-synth 9.9"), version="auto")
+    def test_the_next_version_is_compared_with_the_newest_on_the_shelf(self, release_store: ReleaseStore) -> None:
+        first = release_store.write(content(), version="auto")
+        second = release_store.write(content(generator="amemgym-synth 9.9"), version="auto")
         assert (first.version, second.version) == ("0.1.0", "0.1.1")
         assert second.manifest.previous is not None
-        assert shelf.versions(first.manifest.variant) == ["0.1.0", "0.1.1"]
+        assert release_store.versions(first.manifest.variant) == ["0.1.0", "0.1.1"]
 
-    def test_a_released_version_is_never_replaced_and_a_missing_one_named(self, shelf: Shelf) -> None:
-        variant = shelf.write(content(), version="1.0.0").manifest.variant
+    def test_a_released_version_is_never_replaced_and_a_missing_one_named(self, release_store: ReleaseStore) -> None:
+        variant = release_store.write(content(), version="1.0.0").manifest.variant
         with pytest.raises(ReleaseConflict, match=r"Version 1\.0\.0 .* already released with other content"):
-            shelf.write(content(generator="amemgym-synth 9.9"), version="1.0.0")
+            release_store.write(content(generator="amemgym-synth 9.9"), version="1.0.0")
         with pytest.raises(ReleaseError, match=r"has no version 2\.0\.0; there are 1\.0\.0\."):
-            find_release(shelf, variant, version="2.0.0")
+            find_release(release_store, variant, version="2.0.0")
 
-    def test_errata_beside_the_versions_are_part_of_the_release(self, shelf: Shelf, notes: Path) -> None:
+    def test_errata_beside_the_versions_are_part_of_the_release(self, release_store: ReleaseStore, notes: Path) -> None:
         home = notes / content().recipe.variant
         home.mkdir(parents=True)
         (home / "errata.yaml").write_text("[nonsense", encoding="utf-8")
         with pytest.raises(ReleaseError, match=r"errata\.yaml"):
-            shelf.write(content(), version="auto")
+            release_store.write(content(), version="auto")
 
 
 class BucketContract(PlaceContract):
@@ -155,5 +155,5 @@ class BucketShelfContract(ShelfContract):
     """A fixture `url` brings the address of an empty object store."""
 
     @pytest.fixture
-    def shelf(self, url: str, notes: Path, tmp_path: Path) -> Shelf:
-        return BucketShelf(Bucket(url, "releases", aside=tmp_path / "aside"), notes=notes)
+    def release_store(self, url: str, notes: Path, tmp_path: Path) -> ReleaseStore:
+        return ObjectReleaseStore(Bucket(url, "releases", aside=tmp_path / "aside"), notes=notes)

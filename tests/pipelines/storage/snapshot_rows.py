@@ -5,7 +5,7 @@ from pathlib import Path
 
 from assets.amemgym.records.profile import UserProfile
 from assets.amemgym.records.question import Question, QuestionSet, RequiredInfo
-from assets.engine.serialized_record import Kept, kept, kept_rows
+from assets.engine.serialized_record import SerializedRecord, serialized, serialized_rows
 from assets.llm.ports import SnapshotRef
 from assets.records.base import UserRecord
 from assets.records.failure import Failure
@@ -25,8 +25,8 @@ def profile(position: int) -> UserProfile:
     return UserProfile.model_validate({**fields, "user_id": f"u{position}", "age": 40})
 
 
-def rows(*positions: int, text: str = "Was nun?") -> list[tuple[int, Kept[UserRecord]]]:
-    return [(position, kept(questions(position, text))) for position in positions]
+def rows(*positions: int, text: str = "Was nun?") -> list[tuple[int, SerializedRecord[UserRecord]]]:
+    return [(position, serialized(questions(position, text))) for position in positions]
 
 
 def write(
@@ -35,7 +35,7 @@ def write(
     writer = store.writer("questions", unit=unit)
     for part in parts:
         writer.add("questions", rows(*part, text=text))
-    writer.add("user_profiles", kept_rows([(4, profile(4))]))
+    writer.add("user_profiles", serialized_rows([(4, profile(4))]))
     return writer.finish([FAILURE])
 
 

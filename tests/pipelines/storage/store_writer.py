@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[3]
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from pipelines.resources.cache.record_cache import KeptWork
+from pipelines.resources.cache.record_cache import SqlRecordCache
 
 async def one(work, name, number):
     await work.put(f"{name}-{number}", name.encode() * 500)
@@ -17,7 +17,7 @@ async def one(work, name, number):
     print(f"{name}-{number}", flush=True)
 
 async def main(path, name, count):
-    work = KeptWork(Path(path))
+    work = SqlRecordCache(Path(path))
     print("ready", flush=True)
     sys.stdin.readline()
     for start in range(0, count, 20):

@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from assets.engine.serialized_record import kept_rows
+from assets.engine.serialized_record import serialized_rows
 from pipelines.resources.storage.explorer import views, write_explorer
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.pipelines.storage.snapshot_rows import profile, write
@@ -30,7 +30,7 @@ def test_views_unite_the_latest_snapshots_of_all_units(tmp_path: Path) -> None:
     write(store, [[0], [2]], text="new")
     write(store, [[7]], unit="large-0001")
     profiles = store.writer("user_profiles", unit="demo")
-    profiles.add("user_profiles", kept_rows([(0, profile(0)), (4, profile(4))]))
+    profiles.add("user_profiles", serialized_rows([(0, profile(0)), (4, profile(4))]))
     profiles.finish([])
     with duckdb.connect() as connection:
         assert views(store.place, connection=connection) == ["failures", "questions", "user_profiles"]

@@ -9,7 +9,7 @@ from threading import Barrier, Lock, Thread
 
 import pytest
 
-from dataset_card.release.store import FolderShelf, Shelf
+from dataset_card.release.store import FolderReleaseStore, ReleaseStore
 from dataset_card.release.verify import verify_release
 from pipelines.evaluation.dataset import load_dataset
 from pipelines.home import Home, home
@@ -17,7 +17,7 @@ from pipelines.resources.storage.database import StoreError
 from pipelines.resources.storage.filesystem import Folder, Place
 from pipelines.resources.storage.object_store import Bucket
 from pipelines.resources.storage.open_stores import release_at
-from pipelines.resources.storage.release_store import BucketShelf
+from pipelines.resources.storage.release_store import ObjectReleaseStore
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.dataset_card.releases import content
 from tests.pipelines.storage.place_contract import BucketContract, BucketShelfContract, PlaceContract, ShelfContract
@@ -52,8 +52,8 @@ class TestAnObjectStore(BucketContract):
 
 class TestAShelfInAFolder(ShelfContract):
     @pytest.fixture
-    def shelf(self, notes: Path) -> Shelf:
-        return FolderShelf(notes)
+    def release_store(self, notes: Path) -> ReleaseStore:
+        return FolderReleaseStore(notes)
 
 
 class TestAShelfInAnObjectStore(BucketShelfContract):
@@ -69,22 +69,22 @@ def test_what_a_killed_writer_left_of_a_release_is_taken_over(remote: Home, url:
     bucket = Bucket(url, "releases", aside=tmp_path / "aside")
     for name in ("LICENSE", "tables/base/gone.parquet"):
         bucket.write(f"{VARIANT}/0.1.0/{name}", b"of a writer that was killed")
-    assert remote.shelf.versions(VARIANT) == []
-    released = remote.shelf.write(content(), version="auto")
+    assert remote.release_store.versions(VARIANT) == []
+    released = remote.release_store.write(content(), version="auto")
     assert released.version == "0.1.0"
-    assert verify_release(remote.shelf.folder(VARIANT, "0.1.0", fresh=True)) == []
+    assert verify_release(remote.release_store.folder(VARIANT, "0.1.0", fresh=True)) == []
 
 
 def test_another_machine_reads_the_release_and_a_changed_object_shows(
     remote: Home, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    address = f"{remote.shelf.address}/{VARIANT}/0.1.0"
-    digest = remote.shelf.write(content(), version="auto").digest
+    address = f"{remote.release_store.address}/{VARIANT}/0.1.0"
+    digest = remote.release_store.write(content(), version="auto").digest
     monkeypatch.setenv("AMEMGYM_HOME", str(tmp_path / "elsewhere"))
     monkeypatch.setenv("AMEMGYM_STORE", url)
     elsewhere = home()
     for place in (VARIANT, f"{VARIANT}@0.1.0", address):
-        assert load_dataset(place, shelf=elsewhere.shelf).digest == digest
+        assert load_dataset(place, release_store=elsewhere.release_store).digest == digest
     Bucket(url, "releases", aside=tmp_path / "aside").write(f"{VARIANT}/0.1.0/LICENSE", b"changed")
     assert verify_release(release_at(address, home=elsewhere)) == []
     assert "LICENSE" in verify_release(release_at(address, home=elsewhere, fresh=True))[0]
@@ -95,7 +95,7 @@ def test_another_machine_reads_the_release_and_a_changed_object_shows(
 def test_a_store_that_is_a_folder_is_a_folder(tmp_path: Path) -> None:
     for store in (f"{tmp_path}/shared", f"file://{tmp_path}/shared"):
         assert Home(tmp_path / "home", store).snapshots.address == f"{tmp_path}/shared/snapshots"
-        assert Home(tmp_path / "home", store).shelf.address == f"{tmp_path}/shared/releases"
+        assert Home(tmp_path / "home", store).release_store.address == f"{tmp_path}/shared/releases"
 
 
 def test_the_store_is_named_in_the_environment(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
@@ -153,15 +153,15 @@ class FetchingTogether(Bucket):
 
 
 def test_two_that_fetch_a_release_at_once_have_one_whole_copy(remote: Home, url: str, notes: Path, tmp_path: Path) -> None:
-    digest = remote.shelf.write(content(), version="auto").digest
-    shelf = BucketShelf(FetchingTogether(url, "releases", aside=tmp_path / "fresh"), notes=notes)
+    digest = remote.release_store.write(content(), version="auto").digest
+    release_store = ObjectReleaseStore(FetchingTogether(url, "releases", aside=tmp_path / "fresh"), notes=notes)
     with ThreadPoolExecutor(2) as processes:
-        fetching = [processes.submit(shelf.folder, VARIANT, "0.1.0") for _ in range(2)]
+        fetching = [processes.submit(release_store.folder, VARIANT, "0.1.0") for _ in range(2)]
         one, other = (copy.result() for copy in fetching)
     assert one == other
     assert verify_release(one) == []
     assert [path.name for path in one.parent.iterdir()] == ["0.1.0"]
-    assert load_dataset(str(one), shelf=remote.shelf).digest == digest
+    assert load_dataset(str(one), release_store=remote.release_store).digest == digest
 
 
 class RefusingStore(BaseHTTPRequestHandler):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipelines.resources.cache.record_cache import KeptWork
+from pipelines.resources.cache.record_cache import SqlRecordCache
 from pipelines.resources.storage.database import Connection, StoreError
 from pipelines.resources.storage.key_value import KeyedStore
 from tests.pipelines.storage.store_writer import release, told, writer
@@ -34,7 +34,7 @@ def store(path: Path) -> Iterator[KeyedStore]:
 
 def test_a_value_comes_back_in_another_store_of_the_same_file(store: KeyedStore, path: Path) -> None:
     asyncio.run(store.put("käse", b"\x00\xff"))
-    other = KeptWork(path)
+    other = SqlRecordCache(path)
     assert asyncio.run(other.get("käse")) == b"\x00\xff"
     assert asyncio.run(other.get("kase")) is None
     other.close()

@@ -14,7 +14,7 @@ from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.persona import Persona
 from assets.amemgym.records.session import SessionSet
 from assets.amemgym.session_queries.stage import SESSION_QUERIES
-from assets.engine.run_context import Workshop
+from assets.engine.run_context import RunContext
 from assets.engine.snapshot_rows import portions
 from assets.engine.stage_runner import PERSONAS
 from assets.llm.ports import SnapshotRef
@@ -46,7 +46,7 @@ class Finished:
     All iterators raise SnapshotError, which is an OSError, for a snapshot that cannot be read.
     """
 
-    workshop: Workshop
+    run_context: RunContext
     recipe: Recipe
     refs: Refs
     users_at_once: int = USERS_AT_ONCE
@@ -59,15 +59,15 @@ class Finished:
     def failures(self) -> Iterator[Failure]:
         """The users who were replaced, by unit."""
         for _, ref in sorted(self.refs[EPISODES.name].items()):
-            yield from self.workshop.snapshots.failures(ref)
+            yield from self.run_context.snapshots.failures(ref)
 
     def portions(self) -> Iterator[Beside]:
         """Some users' records by stage and user, in the order of the stages; users by unit and place in the sample."""
         for unit, ref in sorted(self.refs[EPISODES.name].items()):
             own = cast(dict[StageName, SnapshotRef], {name: units[unit] for name, units in self.refs.items()})
-            for some in portions(ref, snapshots=self.workshop.snapshots, at_once=self.users_at_once):
+            for some in portions(ref, snapshots=self.run_context.snapshots, at_once=self.users_at_once):
                 found: dict[StageName, dict[str, UserRecord]] = {
-                    stage.name: records_of(stage, own, self.workshop, some) for stage in STAGES if stage.name in own
+                    stage.name: records_of(stage, own, self.run_context, some) for stage in STAGES if stage.name in own
                 }
                 users = found[EPISODES.name]
                 yield {name: {user: rows[user] for user in users if user in rows} for name, rows in found.items()}
