@@ -1,4 +1,4 @@
-"""What a request asks for, as far as its messages tell: the prompt's name, its fenced data, objections, and chance."""
+"""What a request asks for, as far as its messages tell: the prompt's name, its fenced data, objections, and rng."""
 
 import hashlib
 import json
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from assets.engine.seeded_random import Chance
+from assets.engine.seeded_random import SeededRandom
 from prompts.catalogue import load_prompt, prompt_names
 
 PLAIN_CHAT = "chat"
@@ -79,9 +79,9 @@ class Task:
         parts = [self.name, str(self.seed), *(f"{turn.role}:{turn.content}" for turn in self.turns)]
         return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
 
-    def chance(self, *path: object) -> Chance:
+    def rng(self, *path: object) -> SeededRandom:
         """Draws for one purpose; the same request draws the same."""
-        return Chance(self.identity, *path)
+        return SeededRandom(self.identity, *path)
 
 
 def recognise(messages: Sequence[Mapping[str, str]], *, schema_name: str | None, seed: int) -> Task:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from assets.amemgym.records.answer import AnswerChoice
 from assets.amemgym.records.episode import Episode, EpisodeQuestion
-from assets.engine.seeded_random import Chance
+from assets.engine.seeded_random import SeededRandom
 from pipelines.evaluation.assistant import Assistant
 from pipelines.evaluation.dataset import UNKNOWN
 from pipelines.evaluation.prompting import Outcome, choice_ask, put, shuffled_options, states_ask
@@ -105,7 +105,7 @@ async def _ask_states(assistant: Assistant, asked: Interview, *, may_not_know: b
     kind: AskKind = "state_or_unknown" if may_not_know else "state"
     episode, period = asked.episode, asked.period
     choices = {
-        name: Chance(asked.seed, kind, episode.user_id, period, name).shuffled(values)
+        name: SeededRandom(asked.seed, kind, episode.user_id, period, name).shuffled(values)
         for name, values in episode.state_schema.choices.items()
     }
     outcome = await put(states_ask(choices, may_not_know=may_not_know), assistant.answer)

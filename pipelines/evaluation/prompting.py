@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from assets.amemgym.records.answer import AnswerChoice
 from assets.amemgym.records.episode import EpisodeQuestion
-from assets.engine.seeded_random import Chance
+from assets.engine.seeded_random import SeededRandom
 from assets.llm.reply_schema import Shape, one_of_each
 from assets.llm.structured_output import extract_json
 from pipelines.evaluation.assistant import Question
@@ -79,7 +79,7 @@ async def _put(ask: Ask[T], answer: Callable[[Question], Awaitable[str]]) -> Out
 
 def shuffled_options(question: EpisodeQuestion, *path: object) -> list[AnswerChoice]:
     """The options in an order that follows from the path alone: seed, purpose, user, and period or variant."""
-    return Chance(*path, question.question_id).shuffled(question.answer_choices)
+    return SeededRandom(*path, question.question_id).shuffled(question.answer_choices)
 
 
 def choice_ask(

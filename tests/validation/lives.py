@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from assets.amemgym.records.answer import AnswerChoice
 from assets.amemgym.records.audit import Judgement, Probe, UserAudit
 from assets.amemgym.records.episode import Episode, EpisodeQuestion
-from assets.engine.seeded_random import Chance
+from assets.engine.seeded_random import SeededRandom
 from tests.support import scenario
 from tests.support.scenario import varied
 
@@ -37,12 +37,12 @@ Plant = Callable[[EpisodeQuestion], EpisodeQuestion]
 
 def lives(users: int, *, seed: int = 1, plant: Plant | None = None, share: float = 1.0) -> list[Episode]:
     """Users with ten questions of four options; `plant` changes that share of the questions."""
-    chance = Chance(seed, "plant")
+    rng = SeededRandom(seed, "plant")
     found: list[Episode] = []
     for number in range(users):
         user_id = f"user-{number:02d}"
-        dealt = [question(Chance(seed, user_id, place), place) for place in range(QUESTIONS)]
-        questions = tuple(plant(one) if plant and chance.happens(share) else one for one in dealt)
+        dealt = [question(SeededRandom(seed, user_id, place), place) for place in range(QUESTIONS)]
+        questions = tuple(plant(one) if plant and rng.bernoulli(share) else one for one in dealt)
         # The wall reads questions and profile only, and an episode around made-up questions would need a whole life.
         found.append(
             Episode.model_construct(user_id=user_id, user_profile=scenario.profile(user_id=user_id), questions=questions)
@@ -50,21 +50,21 @@ def lives(users: int, *, seed: int = 1, plant: Plant | None = None, share: float
     return found
 
 
-def question(chance: Chance, place: int) -> EpisodeQuestion:
-    """Options of chance words; in a third of the periods the right option is another than before."""
+def question(rng: SeededRandom, place: int) -> EpisodeQuestion:
+    """Options of random words; in a third of the periods the right option is another than before."""
     name = f"q{place:02d}"
     choices = tuple(
         AnswerChoice(
             choice_id=f"{name}-c{index + 1}",
             state=(str(index),),
-            answer=" ".join(chance.sampled(WORDS, 8 + chance.below(8))) + f" {index}.",
+            answer=" ".join(rng.sample(WORDS, 8 + rng.integer_below(8))) + f" {index}.",
             type="experience",
         )
         for index in range(OPTIONS)
     )
-    golden = [chance.chosen(choices).choice_id]
+    golden = [rng.choice(choices).choice_id]
     while len(golden) < PERIODS:
-        golden.append(chance.chosen(choices).choice_id if chance.happens(0.45) else golden[-1])
+        golden.append(rng.choice(choices).choice_id if rng.bernoulli(0.45) else golden[-1])
     return EpisodeQuestion(
         question_id=name, query="How early should I go?", required_info=("x",), answer_choices=choices, golden=tuple(golden)
     )

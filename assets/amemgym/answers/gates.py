@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from assets.amemgym.answers.variants import Variant
 from assets.amemgym.records.schema import SchemaQuestion, StateSchema
-from assets.engine.seeded_random import Chance
+from assets.engine.seeded_random import SeededRandom
 from assets.llm.gate import Gate, Trial
 from assets.llm.ports import LanguageModel
 from assets.llm.reply_schema import TEXT, Shape, keyed, number
@@ -41,8 +41,8 @@ class Sheet:
     def shuffled(self, gate: str, *, trial: tuple[str, Trial]) -> list[Variant]:
         """The variants in the order in which this trial shows them or their answers."""
         item_id, number = trial
-        chance = Chance(self.recipe.seed, self.schema.user_id, gate, item_id, number.number)
-        return chance.shuffled(self.variants)
+        rng = SeededRandom(self.recipe.seed, self.schema.user_id, gate, item_id, number.number)
+        return rng.shuffled(self.variants)
 
 
 def recovery_gate(sheet: Sheet, variant: Variant) -> Gate:

@@ -11,7 +11,7 @@ from assets.amemgym.records.trajectory import StateTrajectory
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
 from assets.engine.item_tasks import together
-from assets.engine.seeded_random import Chance
+from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import Stage
 from assets.engine.stage_asset import stage_asset
 from assets.llm.gate import Allowance, Attempt, Gate, pass_gate, passes, write_anew
@@ -75,7 +75,7 @@ async def _rewrite(sheet: Sheet, variant: Variant, attempt: Attempt, *, gate: Ga
 def _in_shown_order(sheet: Sheet, answers: Sequence[str], trajectory: StateTrajectory) -> QuestionAnswers:
     """Shuffle the options by seed, name them by the order shown, and look the golden ones up by variant."""
     question_id = sheet.question.question_id
-    order = Chance(sheet.recipe.seed, sheet.schema.user_id, "options", question_id).shuffled(range(len(answers)))
+    order = SeededRandom(sheet.recipe.seed, sheet.schema.user_id, "options", question_id).shuffled(range(len(answers)))
     ids = {sheet.variants[index].values: f"{question_id}-c{place + 1}" for place, index in enumerate(order)}
     choices = tuple(
         AnswerChoice(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from assets.amemgym.records.answer import ChoiceType
 from assets.amemgym.records.schema import SchemaQuestion, StateSchema
 from assets.amemgym.records.trajectory import StateTrajectory
-from assets.engine.seeded_random import Chance
+from assets.engine.seeded_random import SeededRandom
 from assets.recipe.recipe import Recipe
 
 
@@ -38,8 +38,8 @@ def variants_of(question: SchemaQuestion, schema: StateSchema, trajectory: State
         for values in itertools.product(*(schema.choices[name] for name in question.required_info))
         if values not in experienced
     ]
-    chance = Chance(recipe.seed, schema.user_id, "variants", question.question_id)
-    added = chance.sampled(others, max(0, missing))
+    rng = SeededRandom(recipe.seed, schema.user_id, "variants", question.question_id)
+    added = rng.sample(others, max(0, missing))
     return [
         *(Variant(question.required_info, values, "experience") for values in experienced),
         *(Variant(question.required_info, values, "random") for values in added),

@@ -11,7 +11,7 @@ from assets.amemgym.records.schema import StateSchema
 from assets.amemgym.records.session import Session, SessionSet
 from assets.amemgym.records.trajectory import StateTrajectory
 from assets.amemgym.session_queries.exposure_gate import Scene
-from assets.engine.seeded_random import Chance
+from assets.engine.seeded_random import SeededRandom
 from assets.llm.gate import Trial
 from assets.llm.ports import LanguageModel
 from assets.recipe.recipe import Recipe
@@ -94,9 +94,9 @@ class Case:
             for number, session in enumerate(period.sessions, start=1)
         )
 
-    def chance(self, *path: object) -> Chance:
+    def rng(self, *path: object) -> SeededRandom:
         """Draws of the audit for one purpose."""
-        return Chance(self.recipe.seed, self.profile.user_id, "audits", *path)
+        return SeededRandom(self.recipe.seed, self.profile.user_id, "audits", *path)
 
     def trial(self, sample: int) -> Trial:
         """The trial for this sample of a pair."""

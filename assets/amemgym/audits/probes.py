@@ -29,10 +29,10 @@ async def recover_pairs(case: Case) -> list[Judgement]:
 
 def _pairs(case: Case) -> list[tuple[Asked, AnswerChoice]]:
     """Questions with a variant that was lived through, every question once before any comes twice."""
-    chance = case.chance("pairs")
+    rng = case.rng("pairs")
     lived = [(asked, [one for one in asked.answers.choices if one.type == "experience"]) for asked in case.questions]
-    ranked = [(rank, asked, choice) for asked, own in lived for rank, choice in enumerate(chance.shuffled(own))]
-    mixed = sorted(chance.shuffled(ranked), key=lambda one: one[0])
+    ranked = [(rank, asked, choice) for asked, own in lived for rank, choice in enumerate(rng.shuffled(own))]
+    mixed = sorted(rng.shuffled(ranked), key=lambda one: one[0])
     return [(asked, choice) for _, asked, choice in mixed[: case.recipe.audit.pairs]]
 
 
@@ -94,7 +94,7 @@ async def guess_answers(case: Case) -> list[Judgement]:
 
 async def _guess(case: Case, asked: Asked, *, probe: Guess, sample: int) -> list[Judgement]:
     question_id = asked.answers.question_id
-    order = case.chance(probe, question_id, sample).shuffled(asked.answers.choices)
+    order = case.rng(probe, question_id, sample).shuffled(asked.answers.choices)
 
     def read(reply: dict[str, int]) -> str:
         return order[reply["choice"] - 1].choice_id

@@ -9,7 +9,7 @@ from assets.amemgym.records.event import Event
 from assets.amemgym.records.profile import UserProfile
 from assets.amemgym.records.schema import StateSchema
 from assets.amemgym.session_queries.style import Voice
-from assets.engine.seeded_random import Chance
+from assets.engine.seeded_random import SeededRandom
 from assets.llm.gate import Gate, Trial
 from assets.llm.ports import LanguageModel
 from assets.llm.reply_schema import Shape, one_of_each
@@ -99,8 +99,8 @@ def exposure_gate(scene: Scene, draft: Draft, redraft: Redraft) -> Gate:
 def unexposed(scene: Scene, draft: Draft) -> list[str]:
     """Seeded variables of the schema that the query is probed for and must not tell, as many as the recipe says."""
     others = [name for name in scene.schema.choices if name not in draft.exposed]
-    chance = Chance(scene.recipe.seed, scene.profile.user_id, "unexposed", draft.item_id)
-    return chance.sampled(others, scene.recipe.gates.unexposed)
+    rng = SeededRandom(scene.recipe.seed, scene.profile.user_id, "unexposed", draft.item_id)
+    return rng.sample(others, scene.recipe.gates.unexposed)
 
 
 async def read_exposure(
@@ -108,10 +108,10 @@ async def read_exposure(
 ) -> dict[str, str]:
     """What a judge reads out of the text for these variables, "" where it cannot tell; variables and options shuffled."""
     item_id, number = trial
-    chance = Chance(scene.recipe.seed, scene.profile.user_id, "exposure", item_id, number.number)
+    rng = SeededRandom(scene.recipe.seed, scene.profile.user_id, "exposure", item_id, number.number)
     label = _label_beside([choice for values in choices.values() for choice in values])
     extra = [label] if scene.recipe.gates.cannot_tell else []
-    options = {name: [*chance.shuffled(choices[name]), *extra] for name in chance.shuffled(list(choices))}
+    options = {name: [*rng.shuffled(choices[name]), *extra] for name in rng.shuffled(list(choices))}
     prompt = load_prompt("session_queries/check_exposure").render(
         query=text, state_choices=options, cannot_tell=label if extra else ""
     )

@@ -3,7 +3,7 @@
 from datetime import datetime, time, timedelta
 
 from assets.amemgym.records.trajectory import TrajectoryPeriod
-from assets.engine.seeded_random import Chance
+from assets.engine.seeded_random import SeededRandom
 from assets.recipe.recipe import Recipe
 
 WEEKS_BEFORE_START = 3
@@ -17,13 +17,13 @@ def session_times(recipe: Recipe, period: TrajectoryPeriod, *, count: int, user_
 
     A session falls on any day after the period's start and before its end, between 7:00 and 22:00.
     """
-    chance = Chance(recipe.seed, user_id, "session_times", period.index)
+    rng = SeededRandom(recipe.seed, user_id, "session_times", period.index)
     first = (period.start or recipe.start_date - timedelta(weeks=WEEKS_BEFORE_START)) + timedelta(days=1)
     slots = (period.end - first).days * SLOTS_PER_DAY
-    chosen = sorted(chance.sampled(range(slots), count))
+    chosen = sorted(rng.sample(range(slots), count))
     return [
         datetime.combine(first, time(FIRST_HOUR))
-        + timedelta(days=slot // SLOTS_PER_DAY, minutes=slot % SLOTS_PER_DAY * SLOT_MINUTES + chance.below(SLOT_MINUTES))
-        + timedelta(seconds=chance.below(60))
+        + timedelta(days=slot // SLOTS_PER_DAY, minutes=slot % SLOTS_PER_DAY * SLOT_MINUTES + rng.integer_below(SLOT_MINUTES))
+        + timedelta(seconds=rng.integer_below(60))
         for slot in chosen
     ]

@@ -7,7 +7,7 @@ from functools import cached_property
 from assets.amemgym.records.schema import StateSchema
 from assets.amemgym.records.trajectory import TrajectoryPeriod
 from assets.amemgym.state_trajectory.quality import all_can_move, change_counts, golden_changes, just_left, touched, unmoved
-from assets.engine.seeded_random import Chance
+from assets.engine.seeded_random import SeededRandom
 from assets.recipe.recipe import Recipe
 
 TRIES = 200  # of a choice of variables that comes near to the wanted share of changed answers
@@ -123,10 +123,10 @@ class Plan:
     def _candidates(self) -> Iterator[list[str]]:
         least, most = self.bounds
         schema = self.course.schema
-        chance = Chance(self.course.recipe.seed, schema.user_id, "changes", len(self.course.periods))
+        rng = SeededRandom(self.course.recipe.seed, schema.user_id, "changes", len(self.course.periods))
         yield from (list(self.seldom[:count]) for count in range(most, least - 1, -1))
         for _ in range(TRIES):
-            yield chance.sampled(self.seldom, least + chance.below(most - least + 1))
+            yield rng.sample(self.seldom, least + rng.integer_below(most - least + 1))
 
     def _miss(self, names: Collection[str]) -> int:
         return abs(touched(names, self.course.questions.values()) - (self.wanted or 0))

@@ -38,5 +38,5 @@ def _values(name: str, value: str) -> tuple[str, ...]:
 
 
 def _slipped(task: Task, rating: int) -> int:
-    chance = task.chance("slip")
-    return 1 if chance.happens(SLIPS) else rating
+    rng = task.rng("slip")
+    return 1 if rng.bernoulli(SLIPS) else rating

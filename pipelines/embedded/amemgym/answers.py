@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from assets.engine.seeded_random import Chance
+from assets.engine.seeded_random import SeededRandom
 from pipelines.embedded.amemgym.closings import closings
 from pipelines.embedded.amemgym.lines import Meaning, never_mended
 from pipelines.embedded.amemgym.wording import said
@@ -24,7 +24,7 @@ class Sheet:
 
     question: str
     topic: Topic | None
-    chance: Chance
+    rng: SeededRandom
     ends: Iterator[str]
 
 
@@ -33,7 +33,7 @@ def draft(task: Task) -> dict[str, str]:
     info: dict[str, list[str]] = task.data("required_info")
     variants: dict[str, dict[str, str]] = task.data("variants")
     question = task.text("question")
-    sheet = _sheet(question, list(info), chance=task.chance("answers"))
+    sheet = _sheet(question, list(info), rng=task.rng("answers"))
     answers: dict[str, str] = {}
     for index, (key, assignment) in enumerate(variants.items()):
         earlier = list(variants.values())[:index]
@@ -51,20 +51,20 @@ def refine(task: Task) -> dict[str, str]:
     others: list[dict[str, str]] = task.data("other_states")
     question = task.text("question")
     values = {name: tuple(dict.fromkeys(state[name] for state in (assignment, *others))) for name in assignment}
-    sheet = _sheet(question, list(assignment), chance=task.chance("refine"))
+    sheet = _sheet(question, list(assignment), rng=task.rng("refine"))
     unclear = _unclear(sheet, assignment, likely=UNCLEAR_AGAIN)
     answer = ""
     for _ in range(REWRITES):
-        answer = _answer(sheet, assignment, turns=dict.fromkeys(assignment, sheet.chance.below(3)), unclear=unclear)
+        answer = _answer(sheet, assignment, turns=dict.fromkeys(assignment, sheet.rng.integer_below(3)), unclear=unclear)
         told = [Meaning(name, value, values[name]).told_by(answer) for name, value in assignment.items()]
         if all(told) and answer != task.text("answer"):
             break
     return {"answer": answer}
 
 
-def _sheet(question: str, names: Sequence[str], *, chance: Chance) -> Sheet:
+def _sheet(question: str, names: Sequence[str], *, rng: SeededRandom) -> Sheet:
     topic = topic_of(question, names)
-    return Sheet(question, topic, chance, iter(closings(topic, chance=chance)))
+    return Sheet(question, topic, rng, iter(closings(topic, rng=rng)))
 
 
 def topic_of(question: str, names: Sequence[str]) -> Topic | None:
@@ -83,15 +83,15 @@ def _turns(assignment: Assignment, earlier: Sequence[Assignment]) -> dict[str, i
 def _unclear(sheet: Sheet, assignment: Assignment, *, likely: float) -> str | None:
     if never_mended(sheet.question, *sorted(assignment.items())):
         return min(assignment)
-    return sheet.chance.chosen(list(assignment)) if sheet.chance.happens(likely) else None
+    return sheet.rng.choice(list(assignment)) if sheet.rng.bernoulli(likely) else None
 
 
 def _answer(sheet: Sheet, assignment: Assignment, *, turns: Mapping[str, int], unclear: str | None) -> str:
     sentences = [_advice(sheet, name, value, turn=turns[name], unclear=name == unclear) for name, value in assignment.items()]
     length = sum(len(sentence.split()) for sentence in sentences)
-    closes = len(sentences) < 3 and length < ROOM_FOR_CLOSING and sheet.chance.happens(CLOSED)
+    closes = len(sentences) < 3 and length < ROOM_FOR_CLOSING and sheet.rng.bernoulli(CLOSED)
     end = next(sheet.ends, "") if closes else ""
-    return " ".join([*sheet.chance.shuffled(sentences), end]).strip()
+    return " ".join([*sheet.rng.shuffled(sentences), end]).strip()
 
 
 def _advice(sheet: Sheet, name: str, value: str, *, turn: int, unclear: bool) -> str:
@@ -100,7 +100,7 @@ def _advice(sheet: Sheet, name: str, value: str, *, turn: int, unclear: bool) ->
         return f"Plan with {said(value)} in mind, because {said(name)} decides what will work for you."
     if unclear:
         return variable.vague_advice[0]
-    lines = Chance(sheet.question, name, value).shuffled(variable.choices[value].advice)
+    lines = SeededRandom(sheet.question, name, value).shuffled(variable.choices[value].advice)
     return lines[turn % len(lines)]
 
 

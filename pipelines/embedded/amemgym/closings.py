@@ -1,6 +1,6 @@
 """Closing sentences for answers: they suit any situation, by the kind of topic, and say nothing about anybody's."""
 
-from assets.engine.seeded_random import Chance
+from assets.engine.seeded_random import SeededRandom
 from pipelines.embedded.amemgym.wording import word_set
 from pipelines.embedded.bank import Topic
 
@@ -46,8 +46,8 @@ FOR_LIFE = (
 )
 
 
-def closings(topic: Topic | None, *, chance: Chance) -> list[str]:
+def closings(topic: Topic | None, *, rng: SeededRandom) -> list[str]:
     """Sentences for the ends of answers to one question, in random order."""
     name = topic.topic if topic else ""
     kinds = ((ACTIVE, FOR_ACTIVE), (CRAFT, FOR_CRAFT), (LEARNING, FOR_LEARNING))
-    return chance.shuffled(next((lines for topics, lines in kinds if name in topics), FOR_LIFE))
+    return rng.shuffled(next((lines for topics, lines in kinds if name in topics), FOR_LIFE))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assets.engine.seeded_random import Chance
+from assets.engine.seeded_random import SeededRandom
 from pipelines.embedded.reader import read
 
 NEVER_MENDED = 0.0005
@@ -22,9 +22,9 @@ class Meaning:
         return read(text, name=self.name, values=self.values) == self.value
 
 
-def best_line(lines: Sequence[str], meaning: Meaning, *, others: Mapping[str, Sequence[str]], chance: Chance) -> str:
+def best_line(lines: Sequence[str], meaning: Meaning, *, others: Mapping[str, Sequence[str]], rng: SeededRandom) -> str:
     """A line that is clear and discreet; clear goes before discreet."""
-    order = chance.shuffled(lines)
+    order = rng.shuffled(lines)
     clear = [line for line in order if meaning.told_by(line)] or order
     return next((line for line in clear if not _gives_away(line, meaning.name, others)), clear[0])
 
@@ -38,4 +38,4 @@ def never_mended(*item: object) -> bool:
 
     A real model has such blind spots, and a pipeline has to replace the user then.
     """
-    return Chance("blind spot", *item).happens(NEVER_MENDED)
+    return SeededRandom("blind spot", *item).bernoulli(NEVER_MENDED)

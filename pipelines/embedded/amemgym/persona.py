@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from assets.engine.seeded_random import Chance
+from assets.engine.seeded_random import SeededRandom
 from pipelines.embedded.amemgym.wording import word_set
 from pipelines.embedded.bank import Topic, load_bank
 
@@ -72,10 +72,10 @@ def _beginning_with(words: str) -> re.Pattern[str]:
     return re.compile(rf"\b{re.escape(words)}")
 
 
-def ranked_topics(profile: str, *, count: int, chance: Chance) -> list[Topic]:
+def ranked_topics(profile: str, *, count: int, rng: SeededRandom) -> list[Topic]:
     """Topics for a person, best first: what they care about, mixed with everyday life; all that suit, when few do."""
     who = person(profile)
-    open_to = [topic for topic in chance.shuffled(load_bank().topics) if suits(topic, who)]
+    open_to = [topic for topic in rng.shuffled(load_bank().topics) if suits(topic, who)]
     liking = {topic.topic: affinity(topic, who) for topic in open_to}
     liked = sorted((t for t in open_to if liking[t.topic] > 0), key=lambda t: -liking[t.topic])
     everyday = [t for t in open_to if t.topic in EVERYDAY and t not in liked[: round(count * (1 - EVERYDAY_SHARE))]]

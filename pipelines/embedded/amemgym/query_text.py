@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assets.engine.seeded_random import Chance
+from assets.engine.seeded_random import SeededRandom
 from pipelines.embedded.amemgym.wording import OPENERS, about, cue_query, told_query
 from pipelines.embedded.bank import Topic, Variable, load_bank
 from pipelines.embedded.reader import stems
@@ -29,14 +29,14 @@ def subject_of(names: Sequence[str], topics: Sequence[Topic], *, profile: str) -
     near = [topic for topic in homes if topic in topics] or homes
     most = max((near.count(topic) for topic in near), default=0)
     best = sorted({topic.topic: topic for topic in near if near.count(topic) == most}.items())
-    return Chance("subject", profile, *sorted(names)).chosen(best)[1] if best else None
+    return SeededRandom("subject", profile, *sorted(names)).choice(best)[1] if best else None
 
 
 def request_for(topic: Topic | None, exposed: Mapping[str, str], *, profile: str) -> str:
     """The request that goes with these values; another attempt at the same item asks for the same."""
     if topic is None:
         return PLAIN_REQUEST
-    return Chance("request", profile, *sorted(exposed.items())).chosen(topic.requests)
+    return SeededRandom("request", profile, *sorted(exposed.items())).choice(topic.requests)
 
 
 def find_request(text: str, subject: Topic | None, names: Sequence[str]) -> tuple[Topic | None, str]:
@@ -51,25 +51,25 @@ def find_request(text: str, subject: Topic | None, names: Sequence[str]) -> tupl
     return subject, own[-1] if own else PLAIN_REQUEST
 
 
-def vague_line(variable: Variable, *, avoid: str, chance: Chance) -> str:
+def vague_line(variable: Variable, *, avoid: str, rng: SeededRandom) -> str:
     """A line that touches the variable and settles nothing."""
-    return chance.chosen([line for line in variable.vague if line not in avoid] or list(variable.vague))
+    return rng.choice([line for line in variable.vague if line not in avoid] or list(variable.vague))
 
 
-def written(item: Item, *, chance: Chance) -> str:
+def written(item: Item, *, rng: SeededRandom) -> str:
     """The sentences as one message."""
     sentences = [*([item.told] if item.told else []), *item.cues]
     request = item.request
-    if item.topic and not _evident(item) and chance.happens(SUBJECT_NAMED):
+    if item.topic and not _evident(item) and rng.bernoulli(SUBJECT_NAMED):
         has_room = _words(*sentences, request, item.topic.title) < NAMING
-        if has_room and not item.told and chance.happens(0.5):
-            return " ".join([chance.chosen(OPENERS).format(title=item.topic.title), *sentences, request])
-        request = about(request, title=item.topic.title, chance=chance) if has_room else request
+        if has_room and not item.told and rng.bernoulli(0.5):
+            return " ".join([rng.choice(OPENERS).format(title=item.topic.title), *sentences, request])
+        request = about(request, title=item.topic.title, rng=rng) if has_room else request
     if _words(*sentences, request) > JOINTS:
         return " ".join([*sentences, request])
     if item.told:
-        return told_query(" ".join(sentences), request, chance=chance)
-    return cue_query(sentences, request, chance=chance)
+        return told_query(" ".join(sentences), request, rng=rng)
+    return cue_query(sentences, request, rng=rng)
 
 
 def _words(*sentences: str) -> int:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from assets.engine.seeded_random import Chance
+from assets.engine.seeded_random import SeededRandom
 from pipelines.embedded.amemgym.persona import ranked_topics
 from pipelines.embedded.bank import Topic, Variable
 from pipelines.embedded.task import Task
@@ -20,12 +20,14 @@ class Draft:
     topics: list[Topic]
     types: int
     values: int
-    chance: Chance
+    rng: SeededRandom
     questions: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
     def add(self, topic: Topic, *, turn: int) -> None:
         """Ask about a topic; each further turn takes another phrasing and leads with another variable."""
-        phrasings = Chance(topic.topic, self.chance.below(2**32)).shuffled(topic.questions) if turn == 0 else topic.questions
+        phrasings = (
+            SeededRandom(topic.topic, self.rng.integer_below(2**32)).shuffled(topic.questions) if turn == 0 else topic.questions
+        )
         used = {question["question"] for question in self.questions}
         text = next((phrasing for phrasing in phrasings if phrasing not in used), None)
         if text is not None:
@@ -34,7 +36,7 @@ class Draft:
 
     def _variables(self, topic: Topic, turn: int) -> list[Variable]:
         own = [v for v in topic.variables if len(v.choices) >= self.values]
-        start = self.chance.below(3) + turn
+        start = self.rng.integer_below(3) + turn
         first = [own[(start + step) % len(own)] for step in range(len(own))][: self.types]
         place = self.topics.index(topic)
         borrowed = [v for neighbour in (*self.topics[place + 1 :], *self.topics[:place]) for v in neighbour.variables]
@@ -45,9 +47,9 @@ class Draft:
         return first or list(topic.variables)[: self.types]
 
     def _info(self, variable: Variable) -> dict[str, Any]:
-        kept = set(self.chance.sampled(list(variable.choices), self.values))
+        kept = set(self.rng.sample(list(variable.choices), self.values))
         return {
-            "info_type": self.chance.chosen(variable.asked_as),
+            "info_type": self.rng.choice(variable.asked_as),
             "info_choices": [value for value in variable.choices if value in kept],
         }
 
@@ -65,19 +67,19 @@ def _named_apart(info: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def draft(task: Task) -> dict[str, Any]:
     """As many questions as asked: distinct topics first, then other phrasings of the same."""
     count = task.number(r"exactly (\d+) different questions", default=10)
-    chance = task.chance("questions")
-    topics = spread_concepts(ranked_topics(task.text("user_profile"), count=count, chance=chance), count=count)
+    rng = task.rng("questions")
+    topics = spread_concepts(ranked_topics(task.text("user_profile"), count=count, rng=rng), count=count)
     made = Draft(
         topics,
         types=task.number(r"exactly (\d+) pieces", default=2),
         values=task.number(r"exactly (\d+) values", default=3),
-        chance=chance,
+        rng=rng,
     )
     for turn in range(4):
         for topic in topics:
             if len(made.questions) < count:
                 made.add(topic, turn=turn)
-    return {"questions": chance.shuffled(made.questions)}
+    return {"questions": rng.shuffled(made.questions)}
 
 
 def spread_concepts(topics: list[Topic], *, count: int) -> list[Topic]:

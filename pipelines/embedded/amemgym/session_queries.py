@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from assets.engine.seeded_random import Chance
+from assets.engine.seeded_random import SeededRandom
 from pipelines.embedded.amemgym.events import topics_of
 from pipelines.embedded.amemgym.lines import Meaning, best_line, never_mended
 from pipelines.embedded.amemgym.query_text import Item, find_request, request_for, subject_of, vague_line, written
@@ -25,14 +25,14 @@ class Scene:
 
     profile: str
     schema: Mapping[str, Sequence[str]]
-    chance: Chance
+    rng: SeededRandom
 
 
 def initial(task: Task) -> dict[str, Any]:
     """Queries that tell every variable of the state once."""
     state, schema = _among(task, "initial_state")
     others: list[str] = task.data("other_variables") if "other_variables" in task.blocks else []
-    scene = Scene(task.text("user_profile"), {**schema, **_known(others)}, task.chance("queries"))
+    scene = Scene(task.text("user_profile"), {**schema, **_known(others)}, task.rng("queries"))
     groups = [list(state)] if "a single message" in task.request else chance_groups(list(state), scene)
     drafts = [{name: state[name] for name in group} for group in groups]
     return {"queries": [{"exposed_states": exposed, "query": _from_cues(exposed, scene)} for exposed in drafts]}
@@ -40,25 +40,25 @@ def initial(task: Task) -> dict[str, Any]:
 
 def update(task: Task) -> dict[str, Any]:
     """One query per group of changes: what happened, told by the person, and a request."""
-    scene = Scene(task.text("user_profile"), task.data("state_schema"), task.chance("queries"))
+    scene = Scene(task.text("user_profile"), task.data("state_schema"), task.rng("queries"))
     groups: list[dict[str, Any]] = task.data("context")
     return {"queries": [_from_event(group, scene) for group in groups]}
 
 
 def refine(task: Task) -> dict[str, str]:
     """The query with clearer circumstances; mostly that helps."""
-    chance = task.chance("refine")
+    rng = task.rng("refine")
     exposed, choices = _among(task, "exposed_states")
     text = task.text("query")
     leaked: dict[str, str] = task.data("leaked") if "leaked" in task.blocks else {}
-    scene = Scene("", {**choices, **_known(leaked)}, chance)
+    scene = Scene("", {**choices, **_known(leaked)}, rng)
     subject = subject_of(list(exposed), topics_of(list(exposed)), profile="")
     topic, request = find_request(text, subject, list(exposed))
-    unclear = _unclear(exposed, request, likely=UNCLEAR_AGAIN, chance=chance)
+    unclear = _unclear(exposed, request, likely=UNCLEAR_AGAIN, rng=rng)
     query = text
     for _ in range(REWRITES):
         cues = [_line(name, exposed, topic, scene, unclear=unclear, avoid=text) for name in exposed]
-        query = written(Item(topic, request, tuple(cues)), chance=chance)
+        query = written(Item(topic, request, tuple(cues)), rng=rng)
         if _tells_just(exposed, query, scene):
             break
     return {"query": query}
@@ -93,7 +93,7 @@ def chance_groups(names: Sequence[str], scene: Scene) -> list[list[str]]:
             parts[home.topic].append(name)
         elif all(name not in part for part in parts.values()):
             parts[name] = [name]
-    return scene.chance.shuffled([group for part in parts.values() for group in _split(part, scene.chance)])
+    return scene.rng.shuffled([group for part in parts.values() for group in _split(part, scene.rng)])
 
 
 def _own(topic: Topic, name: str) -> bool:
@@ -101,11 +101,11 @@ def _own(topic: Topic, name: str) -> bool:
     return variable is not None and variable.concept is None
 
 
-def _split(part: list[str], chance: Chance) -> list[list[str]]:
-    part = chance.shuffled(part)
-    if len(part) == 3 and chance.happens(IN_THREES):
+def _split(part: list[str], rng: SeededRandom) -> list[list[str]]:
+    part = rng.shuffled(part)
+    if len(part) == 3 and rng.bernoulli(IN_THREES):
         return [part]
-    size = 2 if chance.happens(PAIRED) else 1
+    size = 2 if rng.bernoulli(PAIRED) else 1
     return [part[start : start + size] for start in range(0, len(part), size)]
 
 
@@ -118,12 +118,12 @@ def _begun(exposed: Mapping[str, str], scene: Scene) -> tuple[Item, str | None]:
     """The subject and request of a new item, and the variable that its draft fails to settle, if any."""
     topic = subject_of(list(exposed), topics_of(list(scene.schema)), profile=scene.profile)
     request = request_for(topic, exposed, profile=scene.profile)
-    return Item(topic, request, ()), _unclear(exposed, request, likely=UNCLEAR_DRAFTS, chance=scene.chance)
+    return Item(topic, request, ()), _unclear(exposed, request, likely=UNCLEAR_DRAFTS, rng=scene.rng)
 
 
 def _in_cues(item: Item, exposed: Mapping[str, str], scene: Scene, *, unclear: str | None) -> str:
     cues = [_line(name, exposed, item.topic, scene, unclear=unclear) for name in exposed]
-    return written(replace(item, cues=tuple(cues)), chance=scene.chance)
+    return written(replace(item, cues=tuple(cues)), rng=scene.rng)
 
 
 def _from_event(group: Mapping[str, Any], scene: Scene) -> str:
@@ -135,7 +135,7 @@ def _from_event(group: Mapping[str, Any], scene: Scene) -> str:
     told = first_person(background)
     missed = [name for name, value in exposed.items() if not _meaning(name, value, scene.schema).told_by(told)]
     cues = [_line(name, exposed, item.topic, scene) for name in missed]
-    return written(replace(item, cues=tuple(cues), told=told), chance=scene.chance)
+    return written(replace(item, cues=tuple(cues), told=told), rng=scene.rng)
 
 
 def _ours(background: str) -> bool:
@@ -144,11 +144,11 @@ def _ours(background: str) -> bool:
     return all(f"{part[:1].upper()}{part[1:]}" in known for part in event_parts(background))
 
 
-def _unclear(exposed: Mapping[str, str], request: str, *, likely: float, chance: Chance) -> str | None:
+def _unclear(exposed: Mapping[str, str], request: str, *, likely: float, rng: SeededRandom) -> str | None:
     """The variable that this text will touch without settling it, if any."""
     if never_mended(request, *sorted(exposed.items())):
         return min(exposed)
-    return chance.chosen(list(exposed)) if chance.happens(likely) else None
+    return rng.choice(list(exposed)) if rng.bernoulli(likely) else None
 
 
 def _meaning(name: str, value: str, schema: Mapping[str, Sequence[str]]) -> Meaning:
@@ -163,10 +163,10 @@ def _line(
     if variable is None or value not in variable.choices:
         return f"When it comes to {said(name)}, think of {said(value)} in my case."
     if name == unclear:
-        return vague_line(variable, avoid=avoid, chance=scene.chance)
+        return vague_line(variable, avoid=avoid, rng=scene.rng)
     cues = [cue for cue in variable.choices[value].cues if cue not in avoid]
     others = {other: values for other, values in scene.schema.items() if other not in exposed}
-    return best_line(cues, _meaning(name, value, scene.schema), others=others, chance=scene.chance)
+    return best_line(cues, _meaning(name, value, scene.schema), others=others, rng=scene.rng)
 
 
 def _variable(name: str, topic: Topic | None) -> Variable | None:

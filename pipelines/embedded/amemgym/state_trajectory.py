@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assets.engine.seeded_random import Chance
+from assets.engine.seeded_random import SeededRandom
 from pipelines.embedded.bank import load_bank
 from pipelines.embedded.task import Task
 
@@ -54,46 +54,46 @@ SUMMARIES = (
 
 def initial(task: Task) -> dict[str, str]:
     """One value per variable; on a scale rather the middle."""
-    chance = task.chance("initial")
+    rng = task.rng("initial")
     schema: dict[str, list[str]] = task.data("state_schema")
-    return {name: _start(name, values, chance) for name, values in schema.items()}
+    return {name: _start(name, values, rng) for name, values in schema.items()}
 
 
-def _start(name: str, values: list[str], chance: Chance) -> str:
+def _start(name: str, values: list[str], rng: SeededRandom) -> str:
     middle = values[len(values) // 2]
-    return middle if name in ORDERED and chance.happens(MIDDLE_FIRST) else chance.chosen(values)
+    return middle if name in ORDERED and rng.bernoulli(MIDDLE_FIRST) else rng.choice(values)
 
 
 def update(task: Task) -> dict[str, Any]:
     """Change about as many variables as asked, those that changed least before the others."""
-    chance = task.chance("update")
+    rng = task.rng("update")
     offered: dict[str, list[str]] = task.data("state_schema")
     visited: list[dict[str, str]] = task.data("prior_updates")
-    names = _changing(task, offered, chance)
+    names = _changing(task, offered, rng)
     new = {name: _step(name, offered[name], task, visited=visited) for name in names}
-    return {"period_summary": summary(names, chance=chance), "updated": new}
+    return {"period_summary": summary(names, rng=rng), "updated": new}
 
 
-def _changing(task: Task, offered: Mapping[str, list[str]], chance: Chance) -> list[str]:
+def _changing(task: Task, offered: Mapping[str, list[str]], rng: SeededRandom) -> list[str]:
     wanted = task.number(r"about (\d+) variables change", default=4)
     if not task.objection and wanted > 3:
-        wanted += chance.chosen((-1, 0, 0, 0, 0, 1))
+        wanted += rng.choice((-1, 0, 0, 0, 0, 1))
     counts: dict[str, int] = task.data("update_counts")
-    drafts = [_ranked(task, offered, chance)]
+    drafts = [_ranked(task, offered, rng)]
     if "questions" in task.blocks:
-        drafts.extend(chance.shuffled(drafts[0]) for _ in range(RECONSIDERED))
+        drafts.extend(rng.shuffled(drafts[0]) for _ in range(RECONSIDERED))
     # After an objection: what it proposes, else the least changed variables, because they leave most room for later.
     if task.objection:
         proposal = task.objection.partition("for instance")[2]
         return [name for name in re.findall(r"'([^']+)'", proposal) if name in offered] or drafts[0][:wanted]
-    chosen = [_with_companions(draft, counts, wanted=wanted, chance=chance) for draft in drafts]
+    chosen = [_with_companions(draft, counts, wanted=wanted, rng=rng) for draft in drafts]
     return min(chosen, key=lambda names: _missed(task, names))
 
 
-def _ranked(task: Task, offered: Mapping[str, list[str]], chance: Chance) -> list[str]:
+def _ranked(task: Task, offered: Mapping[str, list[str]], rng: SeededRandom) -> list[str]:
     """Variables on offer: as many as are due to change for the first time, then those that changed least."""
     counts: dict[str, int] = task.data("update_counts")
-    ranked = sorted(chance.shuffled(list(offered)), key=lambda name: counts.get(name, 0))
+    ranked = sorted(rng.shuffled(list(offered)), key=lambda name: counts.get(name, 0))
     if "due" not in task.blocks:
         return ranked
     due: dict[str, Any] = task.data("due")
@@ -111,7 +111,7 @@ def _missed(task: Task, names: Sequence[str]) -> int:
     return abs(2 * count - answers["at_least"] - answers["at_most"])
 
 
-def _with_companions(ranked: list[str], counts: Mapping[str, int], *, wanted: int, chance: Chance) -> list[str]:
+def _with_companions(ranked: list[str], counts: Mapping[str, int], *, wanted: int, rng: SeededRandom) -> list[str]:
     chosen: list[str] = []
     for name in ranked:
         if len(chosen) < wanted and name not in chosen:
@@ -121,7 +121,7 @@ def _with_companions(ranked: list[str], counts: Mapping[str, int], *, wanted: in
                 for other in ranked
                 if other not in chosen and related(name, other) and counts.get(other, 0) <= counts.get(name, 0) + 1
             ]
-            if near and len(chosen) < wanted and chance.happens(COMPANION):
+            if near and len(chosen) < wanted and rng.bernoulli(COMPANION):
                 chosen.append(near[0])
     return chosen
 
@@ -141,14 +141,14 @@ def _step(name: str, values: list[str], task: Task, *, visited: list[dict[str, s
     scale = list(load_bank().values.get(name, ())) if name in ORDERED else []
     if current.get(name) in scale and all(value in scale for value in fresh):
         return min(fresh, key=lambda value: abs(scale.index(value) - scale.index(current[name])))
-    return task.chance("step", name).chosen(fresh)
+    return task.rng("step", name).choice(fresh)
 
 
-def summary(names: Sequence[str], *, chance: Chance) -> str:
+def summary(names: Sequence[str], *, rng: SeededRandom) -> str:
     """One sentence that names the areas of life which changed, and neither variables nor values."""
     areas = list(dict.fromkeys(area(name) for name in names))[:3]
     listed = areas[0] if len(areas) == 1 else f"{', '.join(areas[:-1])} and {areas[-1]}"
-    return chance.chosen(ONE_AREA if len(areas) == 1 else SUMMARIES).format(areas=listed)
+    return rng.choice(ONE_AREA if len(areas) == 1 else SUMMARIES).format(areas=listed)
 
 
 def area(name: str) -> str:

@@ -4,7 +4,7 @@ import itertools
 import re
 from collections.abc import Sequence
 
-from assets.engine.seeded_random import Chance
+from assets.engine.seeded_random import SeededRandom
 
 # How events stand side by side in a list, and the same told in the first person.
 EVENT_JOINTS = {"; around the same time, ": ". Around the same time I ", "; a little later, ": ". A little later I "}
@@ -63,31 +63,31 @@ def event_parts(event: str) -> list[str]:
     return re.split("|".join(map(re.escape, EVENT_JOINTS)), event)
 
 
-def about(request: str, *, title: str, chance: Chance) -> str:
+def about(request: str, *, title: str, rng: SeededRandom) -> str:
     """The request with its subject named, for one that could be about anything."""
-    return chance.chosen(ABOUT).format(title=title, request=lowered(request))
+    return rng.choice(ABOUT).format(title=title, request=lowered(request))
 
 
-def told_query(told: str, request: str, *, chance: Chance) -> str:
+def told_query(told: str, request: str, *, rng: SeededRandom) -> str:
     """What happened, beside the request."""
-    shape = chance.below(10)
+    shape = rng.integer_below(10)
     if shape < 5:
-        return f"{chance.chosen(TOLD_FIRST).format(told=told)} {request}"
+        return f"{rng.choice(TOLD_FIRST).format(told=told)} {request}"
     if shape < 8:
-        return f"{told} {_after(request, chance)}"
-    return f"{request} {chance.chosen(TOLD_LAST).format(told=told)}"
+        return f"{told} {_after(request, rng)}"
+    return f"{request} {rng.choice(TOLD_LAST).format(told=told)}"
 
 
-def cue_query(cues: Sequence[str], request: str, *, chance: Chance) -> str:
+def cue_query(cues: Sequence[str], request: str, *, rng: SeededRandom) -> str:
     """How things are, beside the request."""
     told = " ".join(cues)
-    shape = chance.below(10)
+    shape = rng.integer_below(10)
     if shape < 5:
         return f"{told} {request}"
     if shape < 8:
-        return f"{told} {_after(request, chance)}"
+        return f"{told} {_after(request, rng)}"
     return f"{request} {told}"
 
 
-def _after(request: str, chance: Chance) -> str:
-    return request if ":" in request else chance.chosen(ASKED_AFTER).format(lowered(request))
+def _after(request: str, rng: SeededRandom) -> str:
+    return request if ":" in request else rng.choice(ASKED_AFTER).format(lowered(request))

@@ -90,7 +90,7 @@ def _believed(name: str, offered: Sequence[str], task: Task) -> str:
         return CANNOT_TELL
     everything = " ".join(heard(task)[:-1])
     ranked = evidence(everything, name=name, values=values)
-    return ranked[0].value if ranked[0].words else task.chance("guess", name).chosen(sorted(values))
+    return ranked[0].value if ranked[0].words else task.rng("guess", name).choice(sorted(values))
 
 
 def _best_option(options: Mapping[int, str], task: Task) -> int:
@@ -104,7 +104,7 @@ def _best_option(options: Mapping[int, str], task: Task) -> int:
     known = {name: value for name, value in believed.items() if value}
     scores = {number: _score(option, known) for number, option in options.items()}
     best = [number for number, score in scores.items() if score == max(scores.values())]
-    return task.chance("option").chosen(best)
+    return task.rng("option").choice(best)
 
 
 def _stated(text: str, topic: Topic | None) -> dict[str, str | None]:
@@ -145,8 +145,8 @@ def advice(text: str, task: Task) -> str:
     topic = topic_of(text)
     if topic is None:
         return UNKNOWN
-    chance = task.chance("advice")
+    rng = task.rng("advice")
     told = [(variable, read(text, name=variable.name, values=tuple(variable.choices))) for variable in topic.variables]
-    fitted = [chance.chosen(variable.choices[value].advice) for variable, value in told if value]
-    general = [variable.vague_advice[0] for variable in chance.shuffled(topic.variables)]
-    return " ".join([*(fitted or general)[:2], closings(topic, chance=chance)[0]])
+    fitted = [rng.choice(variable.choices[value].advice) for variable, value in told if value]
+    general = [variable.vague_advice[0] for variable in rng.shuffled(topic.variables)]
+    return " ".join([*(fitted or general)[:2], closings(topic, rng=rng)[0]])

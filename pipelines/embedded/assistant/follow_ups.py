@@ -34,4 +34,4 @@ def follow_up(task: Task) -> str:
     said = task.text("conversation")
     asked = re.search(r"\?[\s\"'}\]]*$", said) is not None
     lines = WHEN_ASKED if asked else ONWARD
-    return task.chance("follow_up").chosen([line for line in lines if line not in said] or list(lines))
+    return task.rng("follow_up").choice([line for line in lines if line not in said] or list(lines))

@@ -4,7 +4,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
-from assets.engine.seeded_random import Chance
+from assets.engine.seeded_random import SeededRandom
 from pipelines.embedded.simulated_provider.exchange import identity
 from pipelines.embedded.simulated_provider.fault_profile import Log, Weather
 from pipelines.embedded.task import OBJECTION, Task, recognise
@@ -13,17 +13,17 @@ Chat = dict[str, Any]
 REFUSAL = "I'm sorry, but I can't help with that."
 
 
-def _wrong_values(task: Task, *, given: dict[str, Any], chance: Chance) -> dict[str, Any] | None:
+def _wrong_values(task: Task, *, given: dict[str, Any], rng: SeededRandom) -> dict[str, Any] | None:
     options = cast(Mapping[str, list[str]], task.data("state_choices"))
-    name = chance.chosen(sorted(options))
+    name = rng.choice(sorted(options))
     others = [option for option in options[name] if option != given[name]]
-    return {**given, name: chance.chosen(others)} if others else None
+    return {**given, name: rng.choice(others)} if others else None
 
 
-def _wrong_number(task: Task, *, given: dict[str, Any], chance: Chance) -> dict[str, Any] | None:
+def _wrong_number(task: Task, *, given: dict[str, Any], rng: SeededRandom) -> dict[str, Any] | None:
     numbers = [int(key) for key in task.data("choices")] + ([0] if "choose 0" in task.system else [])
     others = [number for number in numbers if number != given["choice"]]
-    return {"choice": chance.chosen(others)} if others else None
+    return {"choice": rng.choice(others)} if others else None
 
 
 WRONG = {
@@ -64,7 +64,7 @@ class Damage:
         task = task_of(meant)
         if task.name not in WRONG:
             return None
-        wrong = WRONG[task.name](task, given=json.loads(text), chance=Chance(self._weather.seed, "wrong", same))
+        wrong = WRONG[task.name](task, given=json.loads(text), rng=SeededRandom(self._weather.seed, "wrong", same))
         return None if wrong is None else json.dumps(wrong, ensure_ascii=False)
 
 

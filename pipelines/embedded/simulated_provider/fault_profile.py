@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from assets.engine.seeded_random import Chance
+from assets.engine.seeded_random import SeededRandom
 
 Fault = Literal["errors", "hangs", "drops", "cut_off", "refusals", "wrong_judgements", "expired"]
 
@@ -52,7 +52,7 @@ class Weather:
 
     def brings(self, fault: Fault, *path: object) -> bool:
         """Whether the fault strikes the request with this path."""
-        return Chance(self.seed, fault, *path).happens(getattr(self, fault))
+        return SeededRandom(self.seed, fault, *path).bernoulli(getattr(self, fault))
 
     def seconds(self, input_tokens: int, *, output_tokens: int) -> float:
         """How long a reply takes."""

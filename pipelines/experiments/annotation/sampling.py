@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from assets.engine.seeded_random import Chance
+from assets.engine.seeded_random import SeededRandom
 
 T = TypeVar("T")
 Z = 1.959964  # the normal quantile of a two-sided 95 % interval
@@ -53,21 +53,21 @@ def sized(target: Target, *, population: int, items_per_unit: float = 1.0, unit:
     return Sizing(units, (first, second, third, note))
 
 
-def stratified(units: Sequence[T], *, size: int, stratum: Callable[[T], str], chance: Chance) -> list[T]:
-    """So many units, from each stratum its share (largest remainders, ties by chance), in the order given."""
+def stratified(units: Sequence[T], *, size: int, stratum: Callable[[T], str], rng: SeededRandom) -> list[T]:
+    """So many units, from each stratum its share (largest remainders, ties by rng), in the order given."""
     strata: dict[str, list[int]] = {}
     for place, unit in enumerate(units):
         strata.setdefault(stratum(unit), []).append(place)
-    quotas = _quotas({name: len(places) for name, places in strata.items()}, size=min(size, len(units)), chance=chance)
-    taken = [place for name, places in strata.items() for place in chance.sampled(places, quotas[name])]
+    quotas = _quotas({name: len(places) for name, places in strata.items()}, size=min(size, len(units)), rng=rng)
+    taken = [place for name, places in strata.items() for place in rng.sample(places, quotas[name])]
     return [units[place] for place in sorted(taken)]
 
 
-def _quotas(sizes: dict[str, int], *, size: int, chance: Chance) -> dict[str, int]:
+def _quotas(sizes: dict[str, int], *, size: int, rng: SeededRandom) -> dict[str, int]:
     total = sum(sizes.values())
     quotas = {name: size * count // total for name, count in sizes.items()}
-    # By what the whole numbers cut off; chance decides between equals.
-    waiting = sorted(chance.shuffled(list(sizes)), key=lambda name: -(size * sizes[name] % total))
+    # By what the whole numbers cut off; the draw decides between equals.
+    waiting = sorted(rng.shuffled(list(sizes)), key=lambda name: -(size * sizes[name] % total))
     for name in waiting[: size - sum(quotas.values())]:
         quotas[name] += 1
     return quotas

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from assets.engine.seeded_random import Chance
+from assets.engine.seeded_random import SeededRandom
 from assets.records.annotation import StudyKind
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.experiments.annotation.errors import AnnotationError
@@ -47,10 +47,10 @@ def make_study(order: Order, source: Source, *, run: FinishedRun | None = None) 
     can = fmean(bool(draft.others) for unit in units for draft in unit.drafts)
     target = replace(order.target, controls=order.target.controls * can)
     sizing = sized(target, population=len(units), items_per_unit=each, unit=UNIT_NAMES[order.kind])
-    chance = Chance(order.seed, "annotation", order.kind, source.digest)
-    drawn = stratified(units, size=sizing.units, stratum=lambda unit: unit.stratum, chance=chance)
-    groups = [list(unit.drafts) for unit in chance.shuffled(drawn)]
-    planted = _plant(groups, order, chance=chance)
+    rng = SeededRandom(order.seed, "annotation", order.kind, source.digest)
+    drawn = stratified(units, size=sizing.units, stratum=lambda unit: unit.stratum, rng=rng)
+    groups = [list(unit.drafts) for unit in rng.shuffled(drawn)]
+    planted = _plant(groups, order, rng=rng)
     tasks, keys = _numbered(groups)
     study = Study(
         name=order.name,
@@ -88,13 +88,13 @@ def _units(order: Order, source: Source, run: FinishedRun | None) -> list[Unit]:
     return exposure_units(source) if order.kind == "exposure" else truth_units(source, seed=order.seed)
 
 
-def _plant(groups: list[list[Draft]], order: Order, *, chance: Chance) -> list[str]:
+def _plant(groups: list[list[Draft]], order: Order, *, rng: SeededRandom) -> list[str]:
     """Turn a share of the items for which another value is sure to be wrong into controls, and say how many."""
     places = [(one, two) for one, group in enumerate(groups) for two, draft in enumerate(group) if draft.others]
     share = order.target.controls
-    planted = sorted(chance.sampled(places, round(share * len(places))))
+    planted = sorted(rng.sample(places, round(share * len(places))))
     for one, two in planted:
-        groups[one][two] = as_control(groups[one][two], kind=order.kind, chance=chance)
+        groups[one][two] = as_control(groups[one][two], kind=order.kind, rng=rng)
     if not share or not places:
         return []
     total = sum(map(len, groups))
@@ -127,15 +127,15 @@ def _numbered(groups: Sequence[Sequence[Draft]]) -> tuple[tuple[Task, ...], tupl
 
 def dealt(study: Study, sheet: AnswerSheet) -> list[Task]:
     """The items in this annotator's own order: dialogues shuffled and the items of each, options too, ratings not."""
-    chance = Chance(study.seed, "order", study.name, sheet.annotator)
+    rng = SeededRandom(study.seed, "order", study.name, sheet.annotator)
     groups: dict[str, list[Task]] = {}
     for task in study.tasks:
         if sheet.items is None or task.item in sheet.items:
             groups.setdefault(task.group, []).append(task)
-    tasks = [task for group in chance.shuffled(list(groups)) for task in chance.shuffled(groups[group])]
-    return [_options_dealt(task, chance) for task in tasks] if study.kind == "truth" else tasks
+    tasks = [task for group in rng.shuffled(list(groups)) for task in rng.shuffled(groups[group])]
+    return [_options_dealt(task, rng) for task in tasks] if study.kind == "truth" else tasks
 
 
-def _options_dealt(task: Task, chance: Chance) -> Task:
-    options = chance.shuffled([label for label in task.labels if label.value != NONE])
+def _options_dealt(task: Task, rng: SeededRandom) -> Task:
+    options = rng.shuffled([label for label in task.labels if label.value != NONE])
     return task.model_copy(update={"labels": (*options, *(label for label in task.labels if label.value == NONE))})

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from assets.amemgym.records.episode import Episode, EpisodeQuestion
-from assets.engine.seeded_random import Chance
+from assets.engine.seeded_random import SeededRandom
 from assets.records.annotation import StudyKind
 from pipelines.evaluation.simulator import state_at
 from pipelines.experiments.annotation.records import Fact, Label, Passage
@@ -127,7 +127,7 @@ def truth_units(source: Source, *, seed: int) -> list[Unit]:
 
 
 def _asked(episode: Episode, question: EpisodeQuestion, period: int, *, seed: int) -> Draft:
-    dealt = Chance(seed, "options", episode.user_id, question.question_id, period).shuffled(question.answer_choices)
+    dealt = SeededRandom(seed, "options", episode.user_id, question.question_id, period).shuffled(question.answer_choices)
     letters = {choice.choice_id: letter for choice, letter in zip(dealt, _letters(len(dealt)), strict=True)}
     state = episode.periods[period].state
     return Draft(
@@ -145,9 +145,9 @@ def _asked(episode: Episode, question: EpisodeQuestion, period: int, *, seed: in
     )
 
 
-def as_control(draft: Draft, *, kind: StudyKind, chance: Chance) -> Draft:
+def as_control(draft: Draft, *, kind: StudyKind, rng: SeededRandom) -> Draft:
     """The item with another value in the place of its own, which makes the worst label right."""
-    value = chance.chosen(draft.others)
+    value = rng.choice(draft.others)
     facts = tuple(Fact(name=fact.name, value=value) if fact.name == VALUE else fact for fact in draft.facts)
     return replace(draft, facts=facts, expected=WORST[kind], control=True)
 

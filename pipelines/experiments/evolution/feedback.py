@@ -8,7 +8,7 @@ from typing import Any
 
 from assets.amemgym.records.answer import AnswerChoice
 from assets.amemgym.records.episode import Episode
-from assets.engine.seeded_random import Chance
+from assets.engine.seeded_random import SeededRandom
 from pipelines.evaluation.interview import shown_options
 from pipelines.evaluation.records import Answer
 from pipelines.experiments.evolution.records import Feedback
@@ -32,10 +32,10 @@ def told_in(episode: Episode, periods: Sequence[int], *, variables: frozenset[st
     return {name: value for name, value in exposed if name in variables}
 
 
-def fewer(lessons: Sequence[Lesson], *, most: int, chance: Chance) -> list[Lesson]:
-    """The lessons with at most so many answers in all, drawn by chance, in their order."""
+def fewer(lessons: Sequence[Lesson], *, most: int, rng: SeededRandom) -> list[Lesson]:
+    """The lessons with at most so many answers in all, drawn by rng, in their order."""
     every = [(place, answer) for place, lesson in enumerate(lessons) for answer in lesson.answers]
-    drawn = {id(answer) for _, answer in chance.sampled(every, most)}
+    drawn = {id(answer) for _, answer in rng.sample(every, most)}
     return [
         Lesson(lesson.episode, tuple(answer for answer in lesson.answers if id(answer) in drawn), lesson.told)
         for lesson in lessons

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from assets.amemgym.records.episode import Episode
-from assets.engine.seeded_random import Chance
+from assets.engine.seeded_random import SeededRandom
 from pipelines.evaluation.context import Life
 from pipelines.evaluation.interview import together
 from pipelines.evaluation.records import Answer, Asked
@@ -99,8 +99,8 @@ async def _learn(round_: Round, turning: Turning, *, members: Sequence[Episode],
     """Make the policy of the next cycle from what this one brought."""
     work, manifest = round_.work, round_.work.manifest
     lessons = [_lesson(round_, episode, cycle.answers) for episode, cycle in zip(members, lived, strict=True)]
-    chance = Chance(manifest.run.seed, "feedback", turning.learner, round_.cycle)
-    few = fewer(lessons, most=manifest.feedback_questions, chance=chance)
+    rng = SeededRandom(manifest.run.seed, "feedback", turning.learner, round_.cycle)
+    few = fewer(lessons, most=manifest.feedback_questions, rng=rng)
     step = work.run.step(turning.learner)
     found = await improved(
         turning,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assets.amemgym.records.episode import Episode
-from assets.engine.seeded_random import Chance
+from assets.engine.seeded_random import SeededRandom
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.experiments.evolution.records import EvolutionManifest, Protocol, Split
 
@@ -24,7 +24,7 @@ def held_out_users(episodes: Sequence[Episode], share: float, *, seed: int) -> t
     ids = [episode.user_id for episode in episodes]
     if len(ids) < 2:
         raise EvaluationError("A single user cannot be both learned from and held out; give more users, or --protocol paper.")
-    return tuple(sorted(Chance(seed, "held-out users").sampled(ids, _some(len(ids), share)), key=ids.index))
+    return tuple(sorted(SeededRandom(seed, "held-out users").sample(ids, _some(len(ids), share)), key=ids.index))
 
 
 def held_out_questions(episode: Episode, share: float, *, seed: int) -> tuple[str, ...]:
@@ -34,8 +34,8 @@ def held_out_questions(episode: Episode, share: float, *, seed: int) -> tuple[st
         raise EvaluationError(
             f"User {episode.user_id!r} has a single question, which cannot be held out; give --protocol paper."
         )
-    chance = Chance(seed, "held-out questions", episode.user_id)
-    return tuple(sorted(chance.sampled(ids, _some(len(ids), share)), key=ids.index))
+    rng = SeededRandom(seed, "held-out questions", episode.user_id)
+    return tuple(sorted(rng.sample(ids, _some(len(ids), share)), key=ids.index))
 
 
 def _some(count: int, share: float) -> int:

@@ -1,6 +1,6 @@
 """How often and how long one request is tried."""
 
-from assets.engine.seeded_random import Chance
+from assets.engine.seeded_random import SeededRandom
 from assets.llm.ports import ModelRequest
 from pipelines.resources.llm.errors import Trouble
 
@@ -38,4 +38,4 @@ class Effort:
     def _jitter(self) -> float:
         """From 0 to 1, the same for the same request and try: requests that failed together come back apart."""
         words = (message.content for message in self.request.messages)
-        return Chance(*words, self.request.sample, self.tries).below(1000) / 1000
+        return SeededRandom(*words, self.request.sample, self.tries).integer_below(1000) / 1000

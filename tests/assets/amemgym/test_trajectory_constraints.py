@@ -89,8 +89,8 @@ def test_the_share_of_changed_answers_comes_near_to_the_recipes(share: float) ->
         golden_changes=share,
         gates=GatePolicy(max_reasks=3),
     )
-    chance = random.Random(0)
-    trajectory, model = evolved({UPDATE: [partial(erratic, chance=chance)]}, recipe=recipe, schema=QUESTIONS)
+    rng = random.Random(0)
+    trajectory, model = evolved({UPDATE: [partial(erratic, rng=rng)]}, recipe=recipe, schema=QUESTIONS)
     required = [question.required_info for question in QUESTIONS.questions]
     assert abs(golden_change_share(trajectory.periods, required) - share) <= 0.07
     assert material(model.asked(UPDATE)[0], "questions") == {
@@ -110,18 +110,18 @@ def test_without_a_wanted_share_questions_are_not_shown() -> None:
     assert "<questions>" not in model.asked(UPDATE)[0].messages[1].content
 
 
-def erratic(request: ModelRequest, chance: random.Random) -> object:
+def erratic(request: ModelRequest, rng: random.Random) -> object:
     """Changes any number of any variables; told what is possible, it obeys to the letter and no further."""
     offered, objection = material(request, "state_schema"), request.messages[-1].content
     names = list(offered)
     bounds = re.search(r"at least (\d+) and at most (\d+) change", objection)
     instance = re.search(r"for instance, change (\[.*?\]) instead", objection)
-    count = chance.randint(int(bounds[1]), int(bounds[2])) if bounds else chance.randint(0, len(names))
+    count = rng.randint(int(bounds[1]), int(bounds[2])) if bounds else rng.randint(0, len(names))
     if instance:
         names = re.findall(r"'(\w+)'", instance[1])
         count = len(names)
-    chosen = chance.sample(names, count)
-    return moved(**{name: chance.choice(offered[name]) for name in chosen})
+    chosen = rng.sample(names, count)
+    return moved(**{name: rng.choice(offered[name]) for name in chosen})
 
 
 @settings(max_examples=50)
@@ -142,8 +142,8 @@ def test_whatever_a_model_chooses_every_possible_recipe_can_be_finished(counts: 
     except ValidationError:
         return
     schema = schema_of({f"v{index}": ["x", "y", "z"] for index in range(2 * recipe.num_questions)})
-    chance = random.Random(seed)
-    trajectory, _ = evolved({UPDATE: [partial(erratic, chance=chance)]}, recipe=recipe, schema=schema)
+    rng = random.Random(seed)
+    trajectory, _ = evolved({UPDATE: [partial(erratic, rng=rng)]}, recipe=recipe, schema=schema)
     per_period = [len(period.updates) for period in trajectory.periods[1:]]
     per_variable = Counter(update.variable for period in trajectory.periods for update in period.updates)
     assert len(per_period) == recipe.num_periods

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.engine.seeded_random import Chance
+from assets.engine.seeded_random import SeededRandom
 from assets.llm.gate import Attempt, Gate, Trial, passes
 from assets.recipe.gate_policy import GatePolicy
 from assets.records.failure import UserFailed
@@ -87,11 +87,11 @@ class Unreliable:
 
     def gate(self, number: int) -> Gate:
         async def judge(text: str, trial: Trial) -> dict[str, str]:
-            chance = Chance("judge", number, trial.number)
-            if not chance.happens(self.wrong):
+            rng = SeededRandom("judge", number, trial.number)
+            if not rng.bernoulli(self.wrong):
                 return self.tells
             others = [f"option {place}" for place in range(self.options - 2)]
-            return {"diet": chance.chosen([*others, RIGHT["diet"] if self.tells != RIGHT else "option"])}
+            return {"diet": rng.choice([*others, RIGHT["diet"] if self.tells != RIGHT else "option"])}
 
         bench = Bench([])
         return Gate("exposure", RIGHT, judge, bench.refine, bench.redraft)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from assets.amemgym.records.episode import Episode
-from assets.engine.seeded_random import Chance
+from assets.engine.seeded_random import SeededRandom
 from assets.llm.ports import BudgetReached, Embedder, EndpointError, Vector
 from assets.recipe.recipe import Recipe
 from assets.records.variety import Diversity, Twins
@@ -40,7 +40,9 @@ class QuestionSample:
     """The questions to compare, gathered while users pass by: all, or of a large set those of users drawn by seed."""
 
     def __init__(self, recipe: Recipe, *, users: int) -> None:
-        self._drawn = frozenset(Chance(recipe.seed, "diversity").sampled(range(users), MOST_COMPARED // recipe.num_questions))
+        self._drawn = frozenset(
+            SeededRandom(recipe.seed, "diversity").sample(range(users), MOST_COMPARED // recipe.num_questions)
+        )
         self._place = 0
         self._asked: list[tuple[str, str]] = []
 
