@@ -2,22 +2,13 @@
 
 import dagster as dg
 
-from assets.amemgym.answers.stage import answers
-from assets.amemgym.audits.stage import audits
-from assets.amemgym.episodes import episodes
-from assets.amemgym.events import events
-from assets.amemgym.personas.stage import personas
-from assets.amemgym.pipeline import STAGES
-from assets.amemgym.questions import questions
-from assets.amemgym.session_queries.stage import session_queries
-from assets.amemgym.state_schema import state_schema
-from assets.amemgym.state_trajectory.stage import state_trajectory
-from assets.amemgym.user_profiles import user_profiles
+from assets.engine.stage_asset import stage_assets
 from assets.recipe.asset import recipe
 from dataset_card.hub.asset import hub_release
 from dataset_card.release.asset import release_folder
 from dataset_card.release.checks import RELEASE_CHECKS
 from pipelines.automation import SCHEDULES, SENSORS
+from pipelines.benchmarks import BENCHMARKS
 from pipelines.evaluation_assets import answers_scored, evaluation
 from pipelines.home import home
 from pipelines.jobs import JOBS
@@ -33,23 +24,14 @@ from validation.report.checks import quality_report_checks
 defs = dg.Definitions(
     assets=[
         recipe,
-        personas,
-        user_profiles,
-        questions,
-        state_schema,
-        state_trajectory,
-        events,
-        session_queries,
-        answers,
-        audits,
-        episodes,
+        *(asset for benchmark in BENCHMARKS for asset in stage_assets(benchmark)),
         quality_report,
         release_folder,
         hub_release,
         evaluation,
     ],
     asset_checks=[
-        *map(stage_checks, STAGES),
+        *(stage_checks(stage) for benchmark in BENCHMARKS for stage in benchmark.stages),
         quality_report_checks,
         column_checks,
         *RELEASE_CHECKS,

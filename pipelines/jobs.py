@@ -4,21 +4,11 @@ from typing import Any
 
 import dagster as dg
 
+from assets.amemgym.pipeline import AMEMGYM
 from assets.recipe.partitions import SHARDED, UNIT_PARTITIONS, VARIANT_PARTITIONS
 
 SAMPLING = ("recipe",)
-GENERATION = (
-    "personas",
-    "user_profiles",
-    "questions",
-    "state_schema",
-    "state_trajectory",
-    "events",
-    "session_queries",
-    "answers",
-    "audits",
-    "episodes",
-)
+GENERATION = AMEMGYM.stage_names
 REPORT = ("quality_report",)
 RELEASE = ("dataset_card", "release")
 

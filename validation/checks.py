@@ -13,7 +13,7 @@ from assets.engine.stage import Stage
 from assets.llm.ports import SnapshotRef
 from assets.recipe.partitions import UNIT_PARTITIONS, by_variant, variant_of
 from assets.recipe.recipe import Recipe
-from assets.records.base import StageName, UserRecord
+from assets.records.base import UserRecord
 from assets.reporting.markdown import Row, markdown_table
 from validation.amemgym.rules import RULES
 from validation.rules import Beside, Outcome, RuleRun
@@ -46,7 +46,7 @@ def stage_checks(stage: Stage[Any]) -> dg.AssetChecksDefinition:
         required_resource_keys={"run_context", "io_manager"},
     )
     def checks(context: dg.AssetCheckExecutionContext, **values: Any) -> Iterator[dg.AssetCheckResult]:
-        refs = cast(dict[StageName, SnapshotRef], values)
+        refs = cast(dict[str, SnapshotRef], values)
         # A check's input takes no partition mapping, and a work unit's key is not its variant's.
         recipe: Recipe = context.resources.io_manager.find("recipe", variant_of(context.partition_key))
         run_context: RunContext = context.resources.run_context
@@ -63,7 +63,7 @@ def stage_checks(stage: Stage[Any]) -> dg.AssetChecksDefinition:
 
 
 def records_of(
-    stage: Stage[Any], refs: Mapping[StageName, SnapshotRef], run_context: RunContext, positions: Collection[int] | None = None
+    stage: Stage[Any], refs: Mapping[str, SnapshotRef], run_context: RunContext, positions: Collection[int] | None = None
 ) -> dict[str, UserRecord]:
     """A stage's records by user: from its own snapshot, and from those that carry the rows of replacements."""
     snapshots = run_context.snapshots

@@ -7,9 +7,9 @@ from typing import Any, Protocol
 from pydantic import ValidationError
 
 from assets.recipe.recipe import Recipe
-from assets.records.base import Record, StageName, UserRecord
+from assets.records.base import Record, UserRecord
 
-Beside = Mapping[StageName, Mapping[str, UserRecord]]
+Beside = Mapping[str, Mapping[str, UserRecord]]
 MOST_KEPT = 100
 
 
@@ -34,7 +34,7 @@ class Rule:
     truth: str
     find: Callable[..., Any]
     blocking: bool = True
-    beside: tuple[StageName, ...] = ()
+    beside: tuple[str, ...] = ()
 
     def violations(self, records: Sequence[UserRecord], *, recipe: Recipe, beside: Beside) -> Iterator[Violation]:
         """What contradicts the rule; a user whom a stage beside it does not know is a violation too."""

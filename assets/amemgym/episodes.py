@@ -17,7 +17,6 @@ from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import Stage
-from assets.engine.stage_asset import stage_asset
 from assets.llm.ports import LanguageModel
 from assets.recipe.recipe import Recipe
 from assets.records.failure import UserFailed
@@ -74,10 +73,7 @@ EPISODES = Stage(
     version=2,
     make=join_episode,
     needs=(USER_PROFILES, STATE_SCHEMA, STATE_TRAJECTORY, SESSION_QUERIES, ANSWERS, AUDITS),
-)
-episodes = stage_asset(
-    EPISODES,
-    AssetDescription(
+    description=AssetDescription(
         group="release",
         description="Everything about one user in one record, one row of the dataset (paper section 3.1). References "
         "resolve, states follow from updates, and exactly one option of each question is right in each period.",

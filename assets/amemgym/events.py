@@ -12,7 +12,6 @@ from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.item_tasks import together
 from assets.engine.stage import Stage
-from assets.engine.stage_asset import stage_asset
 from assets.llm.ports import LanguageModel
 from assets.llm.reply_schema import TEXT, Shape, among, keyed, many
 from assets.llm.structured_output import Ask, ask
@@ -85,10 +84,7 @@ EVENTS = Stage(
     make=elaborate_events,
     needs=(USER_PROFILES, STATE_SCHEMA, STATE_TRAJECTORY),
     prompts=("events/elaborate",),
-)
-events = stage_asset(
-    EVENTS,
-    AssetDescription(
+    description=AssetDescription(
         group="trajectory",
         description="What happened in the user's life that caused each period's changes (paper section 3.1, App. C.3). Every "
         "update belongs to exactly one event, and no event touches an unchanged state.",

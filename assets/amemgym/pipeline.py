@@ -1,25 +1,37 @@
-"""All stages in the order of the method; each needs only stages before it."""
+"""The benchmark AMemGym: its stages, each of which is entered here, and the tables of its releases."""
 
 from assets.amemgym.answers.stage import ANSWERS
 from assets.amemgym.audits.stage import AUDITS
 from assets.amemgym.episodes import EPISODES
 from assets.amemgym.events import EVENTS
+from assets.amemgym.personas.stage import PERSONAS
 from assets.amemgym.questions import QUESTIONS
+from assets.amemgym.records.rows import KEYS, TABLES
 from assets.amemgym.session_queries.stage import SESSION_QUERIES
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
+from assets.amemgym.tables import table_rows
 from assets.amemgym.user_profiles import USER_PROFILES
-from assets.engine.stage_runner import PERSONAS
+from assets.engine.benchmark import Benchmark, Table
+from assets.recipe.recipe import Recipe
 
-STAGES = (
-    PERSONAS,
-    USER_PROFILES,
-    QUESTIONS,
-    STATE_SCHEMA,
-    STATE_TRAJECTORY,
-    EVENTS,
-    SESSION_QUERIES,
-    ANSWERS,
-    AUDITS,
-    EPISODES,
+AMEMGYM = Benchmark(
+    name="amemgym",
+    noun="user",
+    recipe=Recipe,
+    stages=(
+        PERSONAS,
+        USER_PROFILES,
+        QUESTIONS,
+        STATE_SCHEMA,
+        STATE_TRAJECTORY,
+        EVENTS,
+        SESSION_QUERIES,
+        ANSWERS,
+        AUDITS,
+        EPISODES,
+    ),
+    tables={name: Table(row, KEYS[name]) for name, row in TABLES.items()},
+    rows=table_rows,
 )
+STAGES = AMEMGYM.stages

@@ -8,7 +8,6 @@ from assets.amemgym.records.profile import UserProfile
 from assets.amemgym.records.question import Question, QuestionSet, RequiredInfo
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import Stage
-from assets.engine.stage_asset import stage_asset
 from assets.llm.ports import LanguageModel
 from assets.llm.reply_schema import NAME, TEXT, Shape, keyed, many
 from assets.llm.structured_output import Ask, ask
@@ -60,11 +59,12 @@ def _rows(record: QuestionSet) -> list[Row]:
 
 
 QUESTIONS = Stage(
-    name="questions", record=QuestionSet, make=draft_questions, needs=(USER_PROFILES,), prompts=("questions/draft",)
-)
-questions = stage_asset(
-    QUESTIONS,
-    AssetDescription(
+    name="questions",
+    record=QuestionSet,
+    make=draft_questions,
+    needs=(USER_PROFILES,),
+    prompts=("questions/draft",),
+    description=AssetDescription(
         group="schema",
         description="Questions the user may ask at any time, each with the information types its answer depends on and their "
         "choices (paper section 3.1, App. C.3). Each user has exactly num_questions of them.",

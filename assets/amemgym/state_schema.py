@@ -11,7 +11,6 @@ from assets.amemgym.records.question import QuestionSet, RequiredInfo
 from assets.amemgym.records.schema import SchemaQuestion, StateSchema, StateVariable
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import Stage
-from assets.engine.stage_asset import stage_asset
 from assets.llm.ports import LanguageModel
 from assets.llm.reply_schema import NAME, Shape, keyed, many
 from assets.llm.structured_output import Ask, ask
@@ -186,10 +185,7 @@ STATE_SCHEMA = Stage(
     make=refine_schema,
     needs=(USER_PROFILES, QUESTIONS),
     prompts=("state_schema/refine", "state_schema/unify"),
-)
-state_schema = stage_asset(
-    STATE_SCHEMA,
-    AssetDescription(
+    description=AssetDescription(
         group="schema",
         description="Canonical, unambiguous state variables: overlapping information types merged, conflicting "
         "choices unified, questions rewritten onto them (paper section 3.1, App. C.3). Every drafted type maps to exactly one "

@@ -5,11 +5,10 @@ import re
 from pydantic import BaseModel
 
 from assets.amemgym import stage_summaries
+from assets.amemgym.personas.stage import PERSONAS
 from assets.amemgym.records.persona import Persona
 from assets.amemgym.records.profile import UserProfile
 from assets.engine.stage import Stage
-from assets.engine.stage_asset import stage_asset
-from assets.engine.stage_runner import PERSONAS
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import Ask, ask
 from assets.recipe.recipe import Recipe
@@ -135,10 +134,7 @@ USER_PROFILES = Stage(
     make=complete_profile,
     needs=(PERSONAS,),
     prompts=("user_profiles/complete",),
-)
-user_profiles = stage_asset(
-    USER_PROFILES,
-    AssetDescription(
+    description=AssetDescription(
         group="sampling",
         description="Personas made ready for role-play: name, basic facts and a condensed paragraph (paper section 3.1, App. "
         "C.3). Every later prompt reads the formatted profile.",

@@ -14,7 +14,7 @@ from assets.engine.stage import Stage
 from assets.llm.ports import CallLabels, EndpointError
 from assets.llm.usage_meter import Meter, MeteredModel
 from assets.recipe.recipe import Recipe
-from assets.records.base import StageName, UserRecord
+from assets.records.base import UserRecord
 from assets.records.failure import Failure, UserFailed
 from assets.records.usage import Usage
 
@@ -51,16 +51,14 @@ class Desk:
     recipe: Recipe
     run_context: RunContext
     meter: Meter
-    known: Mapping[StageName, Mapping[int, Made]]
+    known: Mapping[str, Mapping[int, Made]]
     ahead: bool = False
-    made: dict[StageName, dict[int, Made]] = field(default_factory=dict[StageName, dict[int, Made]])
-    _running: dict[tuple[StageName, int], asyncio.Future[Made]] = field(
-        default_factory=dict[tuple[StageName, int], "asyncio.Future[Made]"]
-    )
+    made: dict[str, dict[int, Made]] = field(default_factory=dict[str, dict[int, Made]])
+    _running: dict[tuple[str, int], asyncio.Future[Made]] = field(default_factory=dict[tuple[str, int], "asyncio.Future[Made]"])
 
     def outlook(self, position: int) -> "Desk":
         """A desk for this user's stages ahead, with all that is known of the user here."""
-        known: dict[StageName, dict[int, Made]] = {}
+        known: dict[str, dict[int, Made]] = {}
         for held in (self.known, self.made):
             known.update({name: {position: rows[position]} for name, rows in held.items() if position in rows})
         return Desk(self.recipe, self.run_context, Meter(), known, ahead=True)

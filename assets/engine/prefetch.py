@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from assets.engine.item_tasks import Desk, GivenUp
 from assets.engine.prefetch_tasks import Flights
 from assets.engine.stage import Stage
-from assets.records.base import StageName, UserRecord
+from assets.records.base import UserRecord
 
 
 @dataclass
@@ -50,7 +50,7 @@ class LookAhead:
         if any(isinstance(result, GivenUp) for result in results):
             self.replace(position)
 
-    def _reachable(self, known: Iterable[StageName]) -> list[Stage[UserRecord]]:
+    def _reachable(self, known: Iterable[str]) -> list[Stage[UserRecord]]:
         """The later stages that need nothing which this run does not have or make."""
         available = set(known)
         reachable: list[Stage[UserRecord]] = []
@@ -61,9 +61,9 @@ class LookAhead:
         return reachable
 
 
-def ancestry(stage: Stage[UserRecord]) -> dict[StageName, Stage[UserRecord]]:
+def ancestry(stage: Stage[UserRecord]) -> dict[str, Stage[UserRecord]]:
     """The stage and all that it needs, directly or not, by name."""
-    found: dict[StageName, Stage[UserRecord]] = {stage.name: stage}
+    found: dict[str, Stage[UserRecord]] = {stage.name: stage}
     for need in stage.needs:
         found.update(ancestry(need))
     return found

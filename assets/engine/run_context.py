@@ -4,10 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from assets.engine.prefetch_tasks import Flights
-from assets.engine.stage import Stage
 from assets.llm.ports import Embedder, LanguageModel, RecordCache, SnapshotStore, StageProgress
 from assets.recipe.recipe import Recipe
-from assets.records.base import UserRecord
 
 
 @dataclass(frozen=True)
@@ -24,7 +22,6 @@ class RunContext:
     embedded_model: str | None = None
     open_account: Callable[[Recipe, str], LanguageModel] | None = None
     open_embedder: Callable[[Recipe, str], Embedder] | None = None
-    stages: tuple[Stage[UserRecord], ...] = ()
     flights: Flights = field(default_factory=Flights)
 
     def at(self, unit: str, *, recipe: Recipe) -> "RunContext":

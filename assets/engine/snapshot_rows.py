@@ -5,13 +5,13 @@ from typing import TypeVar
 
 from assets.engine.serialized_record import SerializedRecord
 from assets.llm.ports import SnapshotRef, SnapshotStore
-from assets.records.base import StageName, UserRecord
+from assets.records.base import UserRecord
 
 R = TypeVar("R", bound=UserRecord)
 
 
 def rows_of(
-    stage: StageName,
+    stage: str,
     *,
     record: type[R],
     refs: Iterable[SnapshotRef],
@@ -24,7 +24,7 @@ def rows_of(
 
 
 def serialized_rows_of(
-    stage: StageName,
+    stage: str,
     *,
     record: type[R],
     refs: Iterable[SnapshotRef],

@@ -1,29 +1,39 @@
 """What a stage is, before anything wraps, runs or stores it."""
 
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from assets.records.base import StageName, UserRecord
+from assets.recipe.loading import Unit
+from assets.records.base import UserRecord
+from assets.reporting.asset_description import AssetDescription
 from prompts.catalogue import load_prompt
 
+PLAIN = AssetDescription()
 R = TypeVar("R", bound=UserRecord, covariant=True)
+
+
+async def _not_made(*_: object, **__: object) -> Any:
+    raise AssertionError("The items of the first stage are drawn; they come from their snapshot.")
 
 
 @dataclass(frozen=True)
 class Stage(Generic[R]):
-    """A stage: one async function about one user, called with the records of `needs` in order, recipe and model.
+    """A stage: one async function about one item, called with the records of `needs` in order, recipe and model.
 
+    The first stage has `draw` instead: a function of recipe and work unit that yields the unit's items by position.
     Raise `version` when the function's logic changes what it makes.
     """
 
-    name: StageName
+    name: str
     record: type[R]
-    make: Callable[..., Awaitable[R]]
+    make: Callable[..., Awaitable[R]] = _not_made
     needs: "tuple[Stage[UserRecord], ...]" = ()
     prompts: tuple[str, ...] = ()
     version: int = 1
+    draw: Callable[[Any, Unit], Iterable[tuple[int, R]]] | None = None
+    description: AssetDescription = PLAIN
 
     @property
     def code_version(self) -> str:

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 
-from assets.amemgym.records.persona import Persona
 from assets.engine.gc_control import all_there_spared, collector_at_rest
 from assets.engine.item_tasks import Desk, GivenUp
 from assets.engine.prefetch import LookAhead, ancestry
@@ -23,17 +22,10 @@ from assets.llm.ports import EndpointError, SnapshotRef, SnapshotWriter, StagePr
 from assets.llm.usage_meter import Meter
 from assets.recipe.loading import Unit
 from assets.recipe.recipe import Recipe
-from assets.records.base import StageName, UserRecord
+from assets.records.base import UserRecord
 from assets.records.failure import Failure
 
 TICK_SECONDS = 0.5
-
-
-async def _sampled(*_: object, **__: object) -> Persona:
-    raise AssertionError("Personas come from their snapshot and are never made by a stage.")
-
-
-PERSONAS = Stage(name="personas", record=Persona, make=_sampled)
 
 
 @dataclass
@@ -62,7 +54,7 @@ class Line:
     unit: Unit
     recipe: Recipe
     run_context: RunContext
-    upstream: Mapping[StageName, SnapshotRef]
+    upstream: Mapping[str, SnapshotRef]
     later: Sequence[Stage[UserRecord]] = ()
     meter: Meter = field(default_factory=Meter)
     done: int = 0
@@ -109,7 +101,7 @@ class Line:
         snapshots, refs = self.run_context.snapshots, [ref for ref in self.upstream.values() if ref.failures.users]
         return {failure.position: failure for ref in refs for failure in snapshots.failures(ref)}
 
-    async def _batch(self, positions: Sequence[int]) -> dict[StageName, list[tuple[int, Made]]]:
+    async def _batch(self, positions: Sequence[int]) -> dict[str, list[tuple[int, Made]]]:
         desk = await asyncio.to_thread(self._desk, positions)
         ahead = self._look_ahead(after=positions[-1])
         slots = asyncio.Semaphore(self.run_context.users_at_once)
@@ -158,10 +150,10 @@ class Line:
     def _desk(self, positions: Sequence[int]) -> Desk:
         return Desk(self.recipe, self.run_context, self.meter, self._known(positions))
 
-    def _known(self, positions: Sequence[int]) -> dict[StageName, dict[int, Made]]:
+    def _known(self, positions: Sequence[int]) -> dict[str, dict[int, Made]]:
         """What the upstream snapshots hold of these users, their own rows and the carried ones."""
         refs, snapshots, stages = self.upstream.values(), self.run_context.snapshots, ancestry(self.stage)
-        names: set[StageName] = {part.stage for ref in refs for part in ref.parts}
+        names: set[str] = {part.stage for ref in refs for part in ref.parts}
         return {
             name: serialized_rows_of(name, record=stages[name].record, refs=refs, snapshots=snapshots, positions=positions)
             for name in names
@@ -188,7 +180,7 @@ class Line:
             )
 
 
-def _written(writer: SnapshotWriter, made: dict[StageName, list[tuple[int, Made]]]) -> None:
+def _written(writer: SnapshotWriter, made: dict[str, list[tuple[int, Made]]]) -> None:
     """Write the rows and let go of them here, before the search for cycles wakes: it would look through all of them."""
     while made:
         writer.add(*made.popitem())

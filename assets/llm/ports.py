@@ -8,7 +8,7 @@ from pydantic import Field
 
 from assets.engine.serialized_record import SerializedRecord
 from assets.recipe.model_policy import Transport
-from assets.records.base import Record, StageName, UserRecord
+from assets.records.base import Record, UserRecord
 from assets.records.failure import Failure
 from assets.records.usage import Usage
 from prompts.template import Message
@@ -95,7 +95,7 @@ class Embedder(Protocol):
 class SnapshotPart(Record):
     """One Parquet file of a snapshot: rows of one stage at positions `first` to `last`, in order."""
 
-    stage: StageName
+    stage: str
     path: str
     rows: int
     first: int
@@ -117,19 +117,19 @@ class SnapshotRef(Record):
     the upstream snapshots. `usage` is what the calls of this stage and of those upstream used, by stage.
     """
 
-    stage: StageName
+    stage: str
     unit: str
     digest: str
     users: int
     parts: tuple[SnapshotPart, ...]
     failures: FailureFile
-    usage: dict[StageName, Usage] = Field(default_factory=dict[StageName, Usage])
+    usage: dict[str, Usage] = Field(default_factory=dict[str, Usage])
 
 
 class SnapshotWriter(Protocol):
     """Takes rows part by part; nothing is visible until `finish`."""
 
-    def add(self, stage: StageName, rows: Sequence[tuple[int, SerializedRecord[UserRecord]]]) -> None: ...
+    def add(self, stage: str, rows: Sequence[tuple[int, SerializedRecord[UserRecord]]]) -> None: ...
 
     def finish(self, failures: Sequence[Failure]) -> SnapshotRef: ...
 
@@ -147,14 +147,14 @@ class SnapshotStore(Protocol):
     @property
     def place(self) -> Located: ...
 
-    def writer(self, stage: StageName, *, unit: str) -> SnapshotWriter: ...
+    def writer(self, stage: str, *, unit: str) -> SnapshotWriter: ...
 
     def read(
-        self, ref: SnapshotRef, stage: StageName, *, record: type[R], positions: Collection[int] | None = None
+        self, ref: SnapshotRef, stage: str, *, record: type[R], positions: Collection[int] | None = None
     ) -> dict[int, R]: ...
 
     def read_serialized(
-        self, ref: SnapshotRef, stage: StageName, *, record: type[R], positions: Collection[int] | None = None
+        self, ref: SnapshotRef, stage: str, *, record: type[R], positions: Collection[int] | None = None
     ) -> dict[int, SerializedRecord[R]]:
         """The same, each record to be decoded when it is looked into."""
         ...
@@ -178,7 +178,7 @@ class RecordCache(Protocol):
 class StageProgress:
     """How far a stage is."""
 
-    stage: StageName
+    stage: str
     unit: str
     done: int
     total: int

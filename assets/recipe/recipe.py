@@ -11,7 +11,7 @@ from assets.recipe.gate_policy import GatePolicy
 from assets.recipe.model_policy import ROLES, Models
 from assets.recipe.regeneration import Again, times_again
 from assets.recipe.report_policy import DiversityPolicy, WallPolicy
-from assets.records.base import Name, Record, StageName, unit
+from assets.records.base import Name, Record, unit
 
 LANGUAGES = {"en": "English", "zh": "Simplified Chinese"}
 # Field groups that decide when and how calls are made, but not what is asked and so no row.
@@ -169,7 +169,7 @@ class Recipe(Record):
         """The language as prompts name it."""
         return LANGUAGES[self.language]
 
-    def for_stage(self, stage: StageName, *, user_id: str) -> Self:
+    def for_stage(self, stage: str, *, user_id: str) -> Self:
         """The recipe as one user's stage follows it: `again` moves its `sample` on, and with it the user's fingerprint."""
         times = times_again(self.again, stage=stage, user_id=user_id)
         return self.model_copy(update={"sample": self.sample + times}) if times else self

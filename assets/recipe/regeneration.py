@@ -4,7 +4,7 @@ from typing import Annotated, Literal, cast
 
 from pydantic import AfterValidator, PositiveInt
 
-from assets.records.base import Name, StageName
+from assets.records.base import Name
 
 EVERYONE = "all"
 AskingStage = Literal[
@@ -21,7 +21,7 @@ def _in_order(again: dict[Name, Stages]) -> dict[Name, Stages]:
 Again = Annotated[dict[Name, Stages], AfterValidator(_in_order)]
 
 
-def times_again(again: Again, *, stage: StageName, user_id: str) -> int:
+def times_again(again: Again, *, stage: str, user_id: str) -> int:
     """How often this user's stage is asked anew: the entries of everyone and of the user add up."""
     asked = cast(dict[str, dict[str, int]], again)
     return sum(asked.get(who, {}).get(stage, 0) for who in (EVERYONE, user_id))

@@ -1,24 +1,12 @@
 """The base of all records: frozen, no unknown fields, canonical bytes."""
 
 import hashlib
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
-StageName = Literal[
-    "personas",
-    "user_profiles",
-    "questions",
-    "state_schema",
-    "state_trajectory",
-    "events",
-    "session_queries",
-    "answers",
-    "audits",
-    "episodes",
-]
 
 
 class Record(BaseModel):

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from assets.records.base import Name, Record, StageName
+from assets.records.base import Name, Record
 from assets.records.gate import GateRecord
 
 FailureReason = Literal["unparsable", "cut_off", "refused", "rule_violated", "gate_exhausted", "ambiguous"]
@@ -13,7 +13,7 @@ class Failure(Record):
 
     user_id: Name
     position: int
-    stage: StageName
+    stage: str
     reason: FailureReason
     message: str
     last_reply: str
@@ -32,7 +32,7 @@ class UserFailed(Exception):
         self.last_reply = last_reply
         self.gate_records = tuple(gate_records or ())
 
-    def at(self, stage: StageName, *, user_id: str, position: int) -> Failure:
+    def at(self, stage: str, *, user_id: str, position: int) -> Failure:
         """The failure as a record."""
         return Failure(
             user_id=user_id,

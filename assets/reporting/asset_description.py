@@ -28,17 +28,24 @@ def nothing(_: Sequence[Any]) -> Metadata:
     return {}
 
 
+def fields(record: Any) -> Sequence[Row]:
+    """The preview of a stage that describes no other: one row, the record's fields."""
+    return [record.model_dump(mode="json")]
+
+
 @dataclass(frozen=True)
 class AssetDescription:
     """How a stage shows itself: its group, two sentences, and rows of a record for the preview.
 
-    `paper`: the section that it follows. `survey`: what the finished users' records come to, as metadata.
+    `paper`: the section that it follows. `survey`: what the finished items' records come to, as metadata. `kinds`: what the
+    asset is made with, as icons.
     """
 
-    group: GroupName
-    description: str
-    rows: Callable[[Any], Sequence[Row]]
+    group: str = "items"
+    description: str = ""
+    rows: Callable[[Any], Sequence[Row]] = fields
     paper: str = "3.1"
+    kinds: tuple[str, ...] = ("python",)
     survey: Callable[[Sequence[Any]], Metadata] = nothing
 
 

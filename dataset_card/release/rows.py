@@ -11,7 +11,7 @@ from assets.amemgym.records.episode import Episode
 from assets.amemgym.session_queries.stage import SESSION_QUERIES
 from assets.engine.snapshot_rows import portions, rows_of
 from assets.llm.ports import SnapshotRef, SnapshotStore
-from assets.records.base import StageName, UserRecord
+from assets.records.base import UserRecord
 from assets.records.failure import Failure
 from assets.records.gate import GateRecord
 
@@ -58,6 +58,6 @@ class FinishedRows:
             for some in portions(ref, snapshots=self.snapshots, at_once=self.users_at_a_time):
                 yield ref, some
 
-    def _votes(self, stage: StageName, *, unit: str, positions: list[int]) -> dict[int, Votes]:
+    def _votes(self, stage: str, *, unit: str, positions: list[int]) -> dict[int, Votes]:
         refs = [units[unit] for units in self.refs.values()]
         return rows_of(stage, record=Votes, refs=refs, snapshots=self.snapshots, positions=positions)

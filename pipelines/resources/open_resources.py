@@ -3,7 +3,6 @@
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from assets.amemgym.pipeline import STAGES
 from assets.engine.run_context import RunContext
 from assets.llm.ports import StageProgress
 from pipelines.embedded.bank import model_name
@@ -52,7 +51,6 @@ def open_run_context(
         yield RunContext(
             model=CachedModel(road, store=calls, mode=mode),
             snapshots=ParquetSnapshots(place.snapshots),
-            stages=STAGES,
             work=work,
             users_at_once=users_at_once,
             report=report,

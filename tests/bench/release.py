@@ -18,7 +18,7 @@ from assets.amemgym.pipeline import STAGES
 from assets.engine.serialized_record import serialized_rows
 from assets.llm.ports import SnapshotRef
 from assets.recipe.loading import load_recipe
-from assets.records.base import StageName, UserRecord
+from assets.records.base import UserRecord
 from assets.records.report import QualityReport
 from dataset_card.release.asset import FINISHED, release_content
 from dataset_card.release.folder import write_release
@@ -34,7 +34,7 @@ from tests.support.commands import clean_environment
 
 VARIANT, MANY = "base", "many"
 USERS_PER_PART = 200
-STAGE_NAMES: tuple[StageName, ...] = tuple(stage.name for stage in STAGES if stage.name in FINISHED)
+STAGE_NAMES: tuple[str, ...] = tuple(stage.name for stage in STAGES if stage.name in FINISHED)
 
 
 def refs(root: Path, unit: str) -> dict[str, dict[str, SnapshotRef]]:
@@ -70,7 +70,7 @@ def multiply(root: Path, users: int) -> None:
         writer.finish([])
 
 
-def rows(store: ParquetSnapshots, there: Mapping[str, Mapping[str, SnapshotRef]], name: StageName) -> list[Any]:
+def rows(store: ParquetSnapshots, there: Mapping[str, Mapping[str, SnapshotRef]], name: str) -> list[Any]:
     """A stage's records, the carried ones among them."""
     stage = next(stage for stage in STAGES if stage.name == name)
     found = [store.read(units[VARIANT], name, record=stage.record) for units in there.values()]

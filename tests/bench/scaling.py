@@ -32,7 +32,7 @@ from assets.llm.ports import SnapshotRef
 from assets.llm.usage_meter import Meter
 from assets.recipe.asset import resolve
 from assets.recipe.loading import load_recipe, units
-from assets.records.base import StageName, UserRecord
+from assets.records.base import UserRecord
 from pipelines.home import Home, home
 from pipelines.resources.open_resources import open_run_context
 from pipelines.resources.storage.io_manager import RecordValues
@@ -42,7 +42,7 @@ from tests.support.commands import clean_environment
 LIVES, COPIES = 40, "copies"
 AT_ONCE = 200
 DEMO = Path(__file__).parents[2] / "pipelines" / "recipes" / "demo.yaml"
-Originals = dict[StageName, dict[str, str]]
+Originals = dict[str, dict[str, str]]
 
 
 @dataclass(frozen=True)

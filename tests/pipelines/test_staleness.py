@@ -8,12 +8,14 @@ import pytest
 from dagster._core.definitions.data_version import CachingStaleStatusResolver, StaleStatus
 from dagster._core.loader import LoadingContextForTest
 
-from assets.amemgym.personas.stage import personas
+from assets.amemgym.pipeline import AMEMGYM
+from assets.engine.stage_asset import stage_asset
 from assets.recipe.asset import recipe
 from pipelines.resources.storage.io_manager import RecordValues
 from tests.support.run_contexts import run_context
 from tests.support.scripted_model import ScriptedModel
 
+personas = stage_asset(AMEMGYM.source, AMEMGYM)
 SMALL = {"num_users": 2, "num_reserve": 1}
 
 
@@ -61,12 +63,11 @@ def test_a_higher_budget_makes_nothing_out_of_date(definitions: dg.Definitions) 
 
 
 def test_the_recipe_file_and_a_stages_prompts_and_logic_are_code_versions() -> None:
-    from assets.amemgym.pipeline import STAGES
     from pipelines.definitions import defs
 
     graph = defs.get_repository_def().asset_graph
-    versions = {stage.name: graph.get(dg.AssetKey(stage.name)).code_version for stage in STAGES}
-    assert versions == {stage.name: stage.code_version for stage in STAGES}
+    versions = {stage.name: graph.get(dg.AssetKey(stage.name)).code_version for stage in AMEMGYM.stages}
+    assert versions == {stage.name: stage.code_version for stage in AMEMGYM.stages}
     assert graph.get(dg.AssetKey("recipe")).code_version is not None
 
 

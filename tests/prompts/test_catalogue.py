@@ -1,11 +1,10 @@
 """Every template of the project keeps the house's rules."""
 
 import json
-from typing import get_args
 
 import pytest
 
-from assets.records.base import StageName
+from assets.amemgym.pipeline import AMEMGYM
 from prompts.catalogue import PAGE, catalogue_page, load_prompt, prompt_names
 from prompts.template import STANDING_RULE, PromptError
 
@@ -39,7 +38,7 @@ GENERATION = [name for name in prompt_names() if not name.startswith(("evaluatio
 
 def test_every_prompt_stands_in_the_folder_of_its_stage() -> None:
     assert len(GENERATION) == 18
-    assert {name.partition("/")[0] for name in prompt_names()} <= {*get_args(StageName), "evaluation", "annotation"}
+    assert {name.partition("/")[0] for name in prompt_names()} <= {*AMEMGYM.stage_names, "evaluation", "annotation"}
 
 
 @pytest.mark.parametrize("name", GENERATION)

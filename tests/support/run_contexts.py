@@ -12,7 +12,6 @@ from assets.engine.stage_runner import Line, StageResult
 from assets.llm.ports import SnapshotRef
 from assets.recipe.loading import units
 from assets.recipe.recipe import Recipe
-from assets.records.base import StageName
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.support.coroutines import run
 from tests.support.scripted_model import ScriptedModel
@@ -49,17 +48,17 @@ def sampled(shop: RunContext, recipe: Recipe) -> SnapshotRef:
     return writer.finish([])
 
 
-def line_of(stage: Stage[Any], shop: RunContext, recipe: Recipe, refs: Mapping[StageName, SnapshotRef]) -> Line:
+def line_of(stage: Stage[Any], shop: RunContext, recipe: Recipe, refs: Mapping[str, SnapshotRef]) -> Line:
     """The line of the recipe's only unit, with the snapshots that the stage's asset would be given."""
     (unit,) = units(recipe)
-    names: tuple[StageName, ...] = ("personas", *(need.name for need in stage.needs))
+    names: tuple[str, ...] = ("personas", *(need.name for need in stage.needs))
     return Line(stage, unit, recipe, shop, {name: refs[name] for name in names})
 
 
-def materialized(shop: RunContext, recipe: Recipe, *stages: Stage[Any]) -> dict[StageName, StageResult]:
+def materialized(shop: RunContext, recipe: Recipe, *stages: Stage[Any]) -> dict[str, StageResult]:
     """Pass the sample through these stages, one after another."""
-    refs: dict[StageName, SnapshotRef] = {"personas": sampled(shop, recipe)}
-    results: dict[StageName, StageResult] = {}
+    refs: dict[str, SnapshotRef] = {"personas": sampled(shop, recipe)}
+    results: dict[str, StageResult] = {}
     for stage in stages:
         results[stage.name] = run(line_of(stage, shop, recipe, refs).run())
         refs[stage.name] = results[stage.name].ref

@@ -7,10 +7,10 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from assets.amemgym.personas.stage import PERSONAS
 from assets.amemgym.records.persona import Persona
 from assets.amemgym.records.rows import TABLES
 from assets.engine.serialized_record import serialized_rows
-from assets.engine.stage_runner import PERSONAS
 from assets.llm.ports import SnapshotRef
 from assets.recipe.partitions import UNIT_PARTITIONS, VARIANT_PARTITIONS
 from assets.recipe.recipe import Recipe

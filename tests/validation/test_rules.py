@@ -5,7 +5,7 @@ import pytest
 from assets.amemgym.records.persona import Persona
 from assets.llm.text_matching import alike, spells
 from assets.recipe.recipe import Recipe
-from assets.records.base import StageName, UserRecord
+from assets.records.base import UserRecord
 from tests.support import scenario
 from tests.support.small import persona
 from tests.validation.spoiling import at
@@ -37,7 +37,7 @@ def test_a_user_whom_the_stage_beside_does_not_know_is_a_violation() -> None:
         return [] if record.age == other.age else ["is older"]
 
     rule = Rule("same_age", "Nobody ages.", same_age, beside=("personas",))
-    known: dict[StageName, dict[str, UserRecord]] = {"personas": {persona(1).user_id: persona(1)}}
+    known: dict[str, dict[str, UserRecord]] = {"personas": {persona(1).user_id: persona(1)}}
     (outcome,) = apply_rules([rule], [persona(1), persona(2)], recipe=RECIPE, beside=known)
     assert [(one.user_id, one.message) for one in outcome.violations] == [(persona(2).user_id, "has no record of personas")]
 
@@ -54,7 +54,7 @@ def test_a_record_too_broken_to_be_judged_hides_no_other_rule() -> None:
 
 
 @pytest.mark.parametrize("stage", RULES)
-def test_rules_have_names_of_their_own_and_a_sentence(stage: StageName) -> None:
+def test_rules_have_names_of_their_own_and_a_sentence(stage: str) -> None:
     assert len({rule.name for rule in RULES[stage]}) == len(RULES[stage])
     assert all(rule.truth.endswith(".") for rule in RULES[stage])
 

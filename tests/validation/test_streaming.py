@@ -12,7 +12,7 @@ import pytest
 from assets.amemgym.pipeline import STAGES
 from assets.engine.serialized_record import SerializedRecord
 from assets.llm.ports import SnapshotRef
-from assets.records.base import StageName, UserRecord
+from assets.records.base import UserRecord
 from assets.reporting.intervals import Sample, Tallies
 from dataset_card.release.asset import FINISHED
 from dataset_card.release.rows import FinishedRows
@@ -37,13 +37,13 @@ class CountingSnapshots(ParquetSnapshots):
 
     folder: Path
     most: int = 0
-    asked: set[StageName] = field(default_factory=set[StageName])
+    asked: set[str] = field(default_factory=set[str])
 
     def __post_init__(self) -> None:
         super().__init__(self.folder)
 
     def read_serialized(
-        self, ref: SnapshotRef, stage: StageName, *, record: type[R], positions: Collection[int] | None = None
+        self, ref: SnapshotRef, stage: str, *, record: type[R], positions: Collection[int] | None = None
     ) -> dict[int, SerializedRecord[R]]:
         rows = super().read_serialized(ref, stage, record=record, positions=positions)
         assert len(rows) <= PART

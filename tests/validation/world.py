@@ -15,7 +15,7 @@ from assets.engine.serialized_record import serialized_rows
 from assets.llm.ports import ModelReply, ModelRequest, SnapshotRef
 from assets.recipe.loading import load_recipe, units
 from assets.recipe.recipe import Recipe
-from assets.records.base import Record, StageName, UserRecord
+from assets.records.base import Record, UserRecord
 from assets.records.failure import Failure
 from assets.records.gate import GateRecord
 from pipelines.embedded.program import answer
@@ -44,11 +44,11 @@ class World:
     """All records of the finished users, by stage and user, and the snapshots they come from."""
 
     recipe: Recipe
-    records: Mapping[StageName, Mapping[str, UserRecord]]
-    refs: Mapping[StageName, SnapshotRef]
+    records: Mapping[str, Mapping[str, UserRecord]]
+    refs: Mapping[str, SnapshotRef]
     failures: Sequence[Failure]
 
-    def rows(self, stage: StageName) -> list[Any]:
+    def rows(self, stage: str) -> list[Any]:
         """The stage's records, in order."""
         return list(self.records[stage].values())
 
@@ -82,13 +82,11 @@ def world() -> World:
         shop = RunContext(model=EmbeddedModel(), snapshots=ParquetSnapshots(Path(folder)), work=MemoryWork())
         writer = shop.snapshots.writer("personas", unit=unit.key)
         writer.add("personas", serialized_rows(draw_unit(recipe, unit)))
-        refs: dict[StageName, SnapshotRef] = {"personas": writer.finish([])}
+        refs: dict[str, SnapshotRef] = {"personas": writer.finish([])}
         for stage in STAGES[1:]:
             refs[stage.name] = run(line_of(stage, shop, recipe, refs).run()).ref
-        found: dict[StageName, dict[str, UserRecord]] = {stage.name: records_of(stage, refs, shop) for stage in STAGES}
+        found: dict[str, dict[str, UserRecord]] = {stage.name: records_of(stage, refs, shop) for stage in STAGES}
         failures = shop.snapshots.failures(refs["episodes"])
     users = list(found["episodes"])
-    records: dict[StageName, dict[str, UserRecord]] = {
-        name: {user: rows[user] for user in users} for name, rows in found.items()
-    }
+    records: dict[str, dict[str, UserRecord]] = {name: {user: rows[user] for user in users} for name, rows in found.items()}
     return World(recipe, records, refs, failures)

@@ -1,6 +1,5 @@
 """The rules of every stage: each stage has a module of its name here that states them."""
 
-from assets.records.base import StageName
 from validation.amemgym import (
     answers,
     audits,
@@ -15,7 +14,7 @@ from validation.amemgym import (
 )
 from validation.rules import Rule
 
-RULES: dict[StageName, tuple[Rule, ...]] = {
+RULES: dict[str, tuple[Rule, ...]] = {
     "personas": personas.RULES,
     "user_profiles": user_profiles.RULES,
     "questions": questions.RULES,

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from assets.recipe.recipe import Recipe
-from assets.records.base import StageName
 from assets.records.report import RuleLine
 from validation.amemgym.rules import RULES
 from validation.rules import Beside, RuleRun
@@ -16,9 +15,9 @@ class RuleTally:
 
     def __init__(self, recipe: Recipe) -> None:
         self._recipe = recipe
-        self._runs: dict[StageName, RuleRun] = {}
+        self._runs: dict[str, RuleRun] = {}
 
-    def add(self, stage: StageName, records: Beside) -> None:
+    def add(self, stage: str, records: Beside) -> None:
         """Apply the rules of one stage to some users; `records` are by stage and user, with those that the rules look at."""
         run = self._runs.setdefault(stage, RuleRun(RULES[stage], recipe=self._recipe, read=True))
         run.add(list(records[stage].values()), beside=records)

@@ -13,7 +13,6 @@ from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
 from assets.engine.item_tasks import together
 from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import Stage
-from assets.engine.stage_asset import stage_asset
 from assets.llm.gate import Allowance, Attempt, Gate, pass_gate, passes, write_anew
 from assets.llm.ports import LanguageModel
 from assets.recipe.recipe import Recipe
@@ -105,10 +104,7 @@ ANSWERS = Stage(
     needs=(STATE_SCHEMA, STATE_TRAJECTORY),
     prompts=("answers/draft", "answers/check", "answers/choose", "answers/refine"),
     version=3,
-)
-answers = stage_asset(
-    ANSWERS,
-    AssetDescription(
+    description=AssetDescription(
         group="answers",
         description="One personalized answer per state variant of each question, kept when judges recovered the variant from "
         "it and chose it for the variant (paper section 3.1, App. C.3). The golden choice of every period is stored by id.",

@@ -17,7 +17,6 @@ from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.item_tasks import together
 from assets.engine.stage import Stage
-from assets.engine.stage_asset import stage_asset
 from assets.llm.ports import LanguageModel
 from assets.recipe.recipe import Recipe
 from assets.reporting.asset_description import AssetDescription
@@ -70,10 +69,7 @@ AUDITS = Stage(
         "answers/check",
         "answers/choose",
     ),
-)
-audits = stage_asset(
-    AUDITS,
-    AssetDescription(
+    description=AssetDescription(
         group="answers",
         description="What judges say of the finished user, in calls of their own: the check of paper section 3.1 asked again, "
         "decoys that measure the gates' errors, guesses without the state. A user with an item that nobody recovers is lost.",

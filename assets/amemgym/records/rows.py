@@ -7,7 +7,7 @@ from typing import Literal
 
 from assets.amemgym.records.answer import ChoiceType
 from assets.amemgym.records.session import ChatMessage
-from assets.records.base import Record, StageName
+from assets.records.base import Record
 from assets.records.failure import FailureReason
 from assets.records.gate import GateName
 
@@ -130,7 +130,7 @@ class FailureRow(Record):
 
     user_id: str
     position: int
-    stage: StageName
+    stage: str
     reason: FailureReason
     message: str
     last_reply: str

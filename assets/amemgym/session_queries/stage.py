@@ -15,7 +15,6 @@ from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.item_tasks import together
 from assets.engine.stage import Stage
-from assets.engine.stage_asset import stage_asset
 from assets.llm.gate import Attempt, pass_gate
 from assets.llm.ports import LanguageModel
 from assets.llm.reply_schema import TEXT, Shape, keyed, many
@@ -137,10 +136,7 @@ SESSION_QUERIES = Stage(
         "session_queries/refine",
     ),
     version=3,
-)
-session_queries = stage_asset(
-    SESSION_QUERIES,
-    AssetDescription(
+    description=AssetDescription(
         group="sessions",
         description="The first utterance of every session, from which the assistant can learn the state (paper section 3.1, "
         "App. C.3). Each passed a gate in which a judge read the values back out of it.",

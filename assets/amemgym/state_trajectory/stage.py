@@ -15,7 +15,6 @@ from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.constraints import Course
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import Stage
-from assets.engine.stage_asset import stage_asset
 from assets.llm.ports import LanguageModel
 from assets.llm.reply_schema import TEXT, Shape, keyed, one_of_each
 from assets.llm.structured_output import Ask, ask
@@ -119,10 +118,7 @@ STATE_TRAJECTORY = Stage(
     needs=(USER_PROFILES, STATE_SCHEMA),
     prompts=("state_trajectory/initial", "state_trajectory/update"),
     version=2,
-)
-state_trajectory = stage_asset(
-    STATE_TRAJECTORY,
-    AssetDescription(
+    description=AssetDescription(
         group="trajectory",
         description="The state at the start and its changes period by period, with a cap per variable (paper section 3.1, App. "
         "C.3). This is the ground truth that sessions reveal and answers depend on.",

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from assets.engine.serialized_record import SerializedRecord
 from assets.llm.ports import FailureFile, SnapshotPart, SnapshotRef
-from assets.records.base import StageName, UserRecord
+from assets.records.base import UserRecord
 from assets.records.columnar import to_table
 from assets.records.failure import Failure
 from dataset_card.release.writers import sync
@@ -28,16 +28,16 @@ ROWS_PER_GROUP = 50
 class ParquetWriter:
     """Writes into a draft, which `finish` lets settle in its place."""
 
-    def __init__(self, place: Place, *, stage: StageName, unit: str) -> None:
+    def __init__(self, place: Place, *, stage: str, unit: str) -> None:
         self._place, self._home = place, f"{stage}/{unit}"
-        self._stage: StageName = stage
+        self._stage: str = stage
         self._unit = unit
         self._draft = place.draft(self._home)
-        self._parts: dict[StageName, list[SnapshotPart]] = {}
+        self._parts: dict[str, list[SnapshotPart]] = {}
         self._digests = {stage: hashlib.sha256()}
         weakref.finalize(self, shutil.rmtree, self._draft, ignore_errors=True)
 
-    def add(self, stage: StageName, rows: Sequence[tuple[int, SerializedRecord[UserRecord]]]) -> None:
+    def add(self, stage: str, rows: Sequence[tuple[int, SerializedRecord[UserRecord]]]) -> None:
         """Write the next part of a stage. Raises ValueError when positions do not ascend from part to part."""
         if not rows:
             return
@@ -66,7 +66,7 @@ class ParquetWriter:
         return ref
 
     def _ref(self, failures: Sequence[str]) -> SnapshotRef:
-        names: list[StageName] = [self._stage, *sorted(name for name in self._parts if name != self._stage)]
+        names: list[str] = [self._stage, *sorted(name for name in self._parts if name != self._stage)]
         content = [self._stage, *(f"{name} {self._digests[name].hexdigest()}" for name in names)]
         content.extend(failures)
         digest = hashlib.sha256("\n".join(content).encode()).hexdigest()

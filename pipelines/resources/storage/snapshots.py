@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from assets.engine.serialized_record import SerializedRecord
 from assets.llm.ports import SnapshotPart, SnapshotRef
-from assets.records.base import StageName, UserRecord
+from assets.records.base import UserRecord
 from assets.records.failure import Failure
 from pipelines.resources.storage.database import StoreError
 from pipelines.resources.storage.filesystem import Place, placed
@@ -38,19 +38,17 @@ class ParquetSnapshots:
     def __init__(self, place: Path | Place) -> None:
         self.place = placed(place)
 
-    def writer(self, stage: StageName, *, unit: str) -> ParquetWriter:
+    def writer(self, stage: str, *, unit: str) -> ParquetWriter:
         """Begin a snapshot, and clear away what killed runs left of this stage and unit."""
         return ParquetWriter(self.place, stage=stage, unit=unit)
 
-    def read(
-        self, ref: SnapshotRef, stage: StageName, *, record: type[R], positions: Collection[int] | None = None
-    ) -> dict[int, R]:
+    def read(self, ref: SnapshotRef, stage: str, *, record: type[R], positions: Collection[int] | None = None) -> dict[int, R]:
         """The snapshot's rows of a stage by position, its own or carried ones. Raises SnapshotError."""
         found = self.read_serialized(ref, stage, record=record, positions=positions)
         return {position: one.record for position, one in found.items()}
 
     def read_serialized(
-        self, ref: SnapshotRef, stage: StageName, *, record: type[R], positions: Collection[int] | None = None
+        self, ref: SnapshotRef, stage: str, *, record: type[R], positions: Collection[int] | None = None
     ) -> dict[int, SerializedRecord[R]]:
         """The same, each record to be decoded when it is looked into; that, too, raises SnapshotError."""
         rows: dict[int, SerializedRecord[R]] = {}

@@ -8,7 +8,6 @@ from assets.engine.run_context import RunContext
 from assets.engine.stage import Stage
 from assets.engine.stage_runner import StageResult
 from assets.llm.ports import ModelRequest
-from assets.records.base import StageName
 from assets.records.failure import Failure
 from tests.support.honest_replies import Answer, honest
 from tests.support.run_contexts import materialized, run_context
@@ -43,7 +42,7 @@ def failures(shop: RunContext, result: StageResult) -> list[Failure]:
 
 def passed(
     folder: Path, script: Script, *stages: Stage[Any], users: int = 2, reserve: int = 2, **changes: Any
-) -> tuple[dict[StageName, StageResult], RunContext, ScriptedModel]:
+) -> tuple[dict[str, StageResult], RunContext, ScriptedModel]:
     model = ScriptedModel(script)
     shop = run_context(folder, model, **changes)
     results = materialized(shop, small_recipe(num_users=users, num_reserve=reserve), *stages)

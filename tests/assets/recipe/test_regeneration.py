@@ -11,13 +11,13 @@ from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage_runner import StageResult
 from assets.recipe.recipe import Recipe
-from assets.records.base import StageName, UserRecord
+from assets.records.base import UserRecord
 from tests.support.run_contexts import MemoryWork, materialized, run_context
 from tests.support.scripted_model import ScriptedModel
 from tests.support.small import persona, small_recipe
 
 FIRST, SECOND = persona(0).user_id, persona(1).user_id
-STAGES: tuple[StageName, ...] = ("user_profiles", "questions", "answers")
+STAGES: tuple[str, ...] = ("user_profiles", "questions", "answers")
 QUESTION = "questions/draft"
 
 
@@ -49,13 +49,13 @@ def test_the_order_in_which_it_is_written_does_not_matter() -> None:
     assert one.fingerprint == other.fingerprint != small_recipe().fingerprint
 
 
-def made(folder: Path, recipe: Recipe, work: MemoryWork) -> tuple[ScriptedModel, dict[StageName, StageResult]]:
+def made(folder: Path, recipe: Recipe, work: MemoryWork) -> tuple[ScriptedModel, dict[str, StageResult]]:
     model = ScriptedModel()
     shop = run_context(folder, model, work=work)
     return model, materialized(shop, recipe, USER_PROFILES, QUESTIONS, STATE_SCHEMA)
 
 
-def rows(folder: Path, results: Mapping[StageName, StageResult], stage: StageName) -> dict[int, UserRecord]:
+def rows(folder: Path, results: Mapping[str, StageResult], stage: str) -> dict[int, UserRecord]:
     return dict(run_context(folder, ScriptedModel()).snapshots.read(results[stage].ref, stage, record=QUESTIONS.record))
 
 

@@ -12,7 +12,6 @@ from assets.engine.run_context import RunContext
 from assets.llm.ports import ModelRequest, SnapshotRef
 from assets.recipe.model_policy import Transport
 from assets.recipe.recipe import Recipe
-from assets.records.base import StageName
 from pipelines.embedded.bank import model_name
 from pipelines.resources.cache.reply_cache import CachedModel, open_replies
 from pipelines.resources.llm.batch.dispatcher import BatchPlan
@@ -47,7 +46,7 @@ def a_line(text: str) -> ModelRequest:
     return replace(plain, model=model_name(), schema_name="chat", labels=replace(plain.labels, transport="batch"))
 
 
-def chain(url: str, folder: Path, *, transport: Transport, **settings: object) -> dict[StageName, SnapshotRef]:
+def chain(url: str, folder: Path, *, transport: Transport, **settings: object) -> dict[str, SnapshotRef]:
     """Make a small variant stage by stage; the snapshot of every stage, with what its calls used."""
     shop = RunContext(batched(folder, settings_for(url, **settings)), ParquetSnapshots(folder / "snapshots"), MemoryWork())
     return {name: result.ref for name, result in materialized(shop, recipe(transport), *STAGES[1:]).items()}

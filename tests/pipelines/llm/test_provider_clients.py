@@ -11,7 +11,6 @@ import httpx2
 import pytest
 
 from assets.llm.ports import ModelReply, SnapshotRef
-from assets.records.base import StageName
 from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name
 from pipelines.embedded.simulated_provider.fault_profile import Weather
@@ -81,12 +80,12 @@ def _when_up(url: str) -> httpx2.Response:
 
 
 @pytest.fixture(scope="module")
-def fair(tmp_path_factory: pytest.TempPathFactory) -> dict[StageName, SnapshotRef]:
+def fair(tmp_path_factory: pytest.TempPathFactory) -> dict[str, SnapshotRef]:
     with on_a_port(simulate(create_app(), Weather())) as url:
         return chain(url, tmp_path_factory.mktemp("fair"), transport="live")
 
 
-def made_in(weather: Weather, folder: Path) -> dict[StageName, SnapshotRef]:
+def made_in(weather: Weather, folder: Path) -> dict[str, SnapshotRef]:
     provider = simulate(create_app(), weather)
     with on_a_port(provider) as url:
         refs = chain(url, folder, transport="live", timeout_seconds=0.5)
@@ -95,11 +94,11 @@ def made_in(weather: Weather, folder: Path) -> dict[StageName, SnapshotRef]:
     return refs
 
 
-def test_what_is_made_behind_lost_answers_is_the_same_to_the_token(fair: dict[StageName, SnapshotRef], tmp_path: Path) -> None:
+def test_what_is_made_behind_lost_answers_is_the_same_to_the_token(fair: dict[str, SnapshotRef], tmp_path: Path) -> None:
     assert made_in(Weather(errors=0.1, hangs=0.02, drops=0.05, requests_per_minute=60), tmp_path) == fair
 
 
-def test_what_is_made_of_spoilt_replies_is_the_same_for_more_tokens(fair: dict[StageName, SnapshotRef], tmp_path: Path) -> None:
+def test_what_is_made_of_spoilt_replies_is_the_same_for_more_tokens(fair: dict[str, SnapshotRef], tmp_path: Path) -> None:
     foul = made_in(Weather(errors=0.05, cut_off=0.12, refusals=0.08, seed=3), tmp_path)
     assert {stage: ref.digest for stage, ref in foul.items()} == {stage: ref.digest for stage, ref in fair.items()}
     used, asked = foul["episodes"].usage, fair["episodes"].usage

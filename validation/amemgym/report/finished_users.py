@@ -7,6 +7,7 @@ from typing import cast
 from assets.amemgym.answers.stage import ANSWERS
 from assets.amemgym.audits.stage import AUDITS
 from assets.amemgym.episodes import EPISODES
+from assets.amemgym.personas.stage import PERSONAS
 from assets.amemgym.pipeline import STAGES
 from assets.amemgym.records.answer import AnswerSet
 from assets.amemgym.records.audit import UserAudit
@@ -16,10 +17,9 @@ from assets.amemgym.records.session import SessionSet
 from assets.amemgym.session_queries.stage import SESSION_QUERIES
 from assets.engine.run_context import RunContext
 from assets.engine.snapshot_rows import portions
-from assets.engine.stage_runner import PERSONAS
 from assets.llm.ports import SnapshotRef
 from assets.recipe.recipe import Recipe
-from assets.records.base import StageName, UserRecord
+from assets.records.base import UserRecord
 from assets.records.failure import Failure
 from assets.records.gate import GateRecord
 from validation.checks import records_of
@@ -64,9 +64,9 @@ class Finished:
     def portions(self) -> Iterator[Beside]:
         """Some users' records by stage and user, in the order of the stages; users by unit and place in the sample."""
         for unit, ref in sorted(self.refs[EPISODES.name].items()):
-            own = cast(dict[StageName, SnapshotRef], {name: units[unit] for name, units in self.refs.items()})
+            own = {name: units[unit] for name, units in self.refs.items()}
             for some in portions(ref, snapshots=self.run_context.snapshots, at_once=self.users_at_once):
-                found: dict[StageName, dict[str, UserRecord]] = {
+                found: dict[str, dict[str, UserRecord]] = {
                     stage.name: records_of(stage, own, self.run_context, some) for stage in STAGES if stage.name in own
                 }
                 users = found[EPISODES.name]

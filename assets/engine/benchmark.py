@@ -1,0 +1,100 @@
+"""What the project needs to know of a benchmark: its recipe, its stages and the tables of its releases, in one value."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from assets.engine.stage import Stage
+from assets.recipe.recipe import Recipe
+from assets.records.base import Record
+
+
+@dataclass(frozen=True)
+class Table:
+    """A flat table of a release: columns and types are the fields of `row`; the columns of `key` tell its rows apart."""
+
+    row: type[Record]
+    key: tuple[str, ...]
+
+
+def no_rows(_: Any) -> Mapping[Any, Sequence[Record]]:
+    """The rows of a benchmark whose releases have no flat tables of their own."""
+    return {}
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A benchmark. Assets, checks, jobs, stage names of the command line and stored types follow from it.
+
+    `noun`: what one item is called in messages, in the singular. `stages` may be given in any order and are sorted by what
+    they need; one of them draws the items, and the record of the last one is a finished item. `rows` gives a finished
+    item's rows by table. `prefix` begins the names of assets and jobs that every benchmark has, such as `recipe`.
+    """
+
+    name: str
+    noun: str
+    recipe: type[Recipe]
+    stages: tuple[Stage[Any], ...]
+    tables: Mapping[str, Table] = field(default_factory=dict[str, Table])
+    rows: Callable[[Any], Mapping[Any, Sequence[Record]]] = no_rows
+    prefix: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "stages", sorted_by_needs(self.stages))
+        drawing = [stage.name for stage in self.stages if stage.draw]
+        if drawing != [self.stages[0].name]:
+            raise ValueError(f"One stage of {self.name!r} draws the items and needs no other; these draw: {drawing}.")
+
+    @property
+    def source(self) -> Stage[Any]:
+        """The stage that draws the items."""
+        return self.stages[0]
+
+    @property
+    def final(self) -> Stage[Any]:
+        """The stage whose records are the finished items."""
+        return self.stages[-1]
+
+    @property
+    def stage_names(self) -> tuple[str, ...]:
+        """In order."""
+        return tuple(stage.name for stage in self.stages)
+
+    @property
+    def asking_stages(self) -> tuple[str, ...]:
+        """Names of the stages that ask a model, in order."""
+        return tuple(stage.name for stage in self.stages if stage.prompts)
+
+    def stage(self, name: str) -> Stage[Any]:
+        """The stage of this name. Raises LookupError, naming those there are."""
+        for stage in self.stages:
+            if stage.name == name:
+                return stage
+        raise LookupError(f"{self.name} has no stage {name!r}; there are {', '.join(self.stage_names)}.")
+
+    def key(self, name: str) -> str:
+        """The key of an asset, or the name of a job, that every benchmark has."""
+        return self.prefix + name
+
+    def group(self, name: str) -> str:
+        """The group's name in Dagster, which sorts groups by name: numbered in the order in which data passes them."""
+        names = list(dict.fromkeys([*(stage.description.group for stage in self.stages), "release", "evaluation"]))
+        return f"{self.prefix}{names.index(name) + 1}_{name}"
+
+
+def sorted_by_needs(stages: Sequence[Stage[Any]]) -> tuple[Stage[Any], ...]:
+    """The stages, each after those that it needs, else in the order given. Raises ValueError for a list that has a gap."""
+    names = [stage.name for stage in stages]
+    if len(set(names)) < len(names):
+        raise ValueError(f"A stage is listed twice: {', '.join(names)}.")
+    missing = {f"{need.name} (for {stage.name})" for stage in stages for need in stage.needs if need.name not in names}
+    if missing:
+        raise ValueError(f"Needed stages are not listed: {', '.join(sorted(missing))}.")
+    # `needs` holds stages that were there before, so that there are no circles.
+    ordered: list[Stage[Any]] = []
+    while len(ordered) < len(stages):
+        done = {stage.name for stage in ordered}
+        ordered.append(
+            next(stage for stage in stages if stage.name not in done and all(need.name in done for need in stage.needs))
+        )
+    return tuple(ordered)
