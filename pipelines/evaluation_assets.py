@@ -121,7 +121,7 @@ def _result(runs: "Sequence[FinishedRun]") -> dg.MaterializeResult[Any]:
     from pipelines.evaluation.command import runs_folder
     from pipelines.evaluation.folder import PAGE
     from pipelines.evaluation.records import Answer
-    from pipelines.evaluation.report.labels import labels
+    from pipelines.evaluation.report.formatting import labels
     from pipelines.evaluation.report.markdown import leaderboard, period_table
     from pipelines.experiments.compare import compared
     from pipelines.experiments.leaderboard import write_board

@@ -12,12 +12,10 @@ from pipelines.cli.evolve import EvolveChoices
 from pipelines.cli.problems import Problem
 from pipelines.evaluation.folder import PAGE
 from pipelines.experiments.evolution.command import EvolutionOrder, EvolutionWatch, carry_out_evolution
-from pipelines.experiments.evolution.folder import evolutions_folder
-from pipelines.experiments.evolution.plan import EvolutionPlan
+from pipelines.experiments.evolution.plan import EvolutionPlan, EvolutionSize
 from pipelines.experiments.evolution.records import EvolutionManifest
 from pipelines.experiments.evolution.report import evolution_report
-from pipelines.experiments.evolution.results import FinishedEvolution
-from pipelines.experiments.evolution.size import EvolutionSize
+from pipelines.experiments.evolution.results import FinishedEvolution, evolutions_folder
 from pipelines.home import home
 
 W = TypeVar("W", bound=str)

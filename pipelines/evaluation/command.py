@@ -7,7 +7,6 @@ from pathlib import Path
 
 from assets.recipe.recipe import Budget
 from pipelines.evaluation.assistants.registry import find_spec
-from pipelines.evaluation.context import Run
 from pipelines.evaluation.dataset import Dataset, load_dataset
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import FinishedRun, RunFolder, read_run
@@ -17,7 +16,7 @@ from pipelines.evaluation.plan import Options, Roles, manifest_of
 from pipelines.evaluation.records import RunManifest, Turn
 from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.report.page import run_page
-from pipelines.evaluation.run import evaluate
+from pipelines.evaluation.run import Run, evaluate
 from pipelines.home import Home
 from pipelines.resources.cache.reply_cache import CacheMode
 

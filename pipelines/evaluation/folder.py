@@ -11,8 +11,7 @@ from assets.records.base import Record
 from assets.records.columnar import from_table
 from dataset_card.release.writers import ParquetSink, sync, write_durably
 from pipelines.evaluation.errors import EvaluationError
-from pipelines.evaluation.metrics.latency import Latency
-from pipelines.evaluation.metrics.results import Results
+from pipelines.evaluation.metrics.results import Latency, Results
 from pipelines.evaluation.records import Answer, RunManifest, Turn
 from pipelines.resources.storage.key_value import KeyedStore
 

@@ -1,1 +1,1 @@
-"""Experiments."""
+"""Experiments with the runner: comparison, leaderboards, self-evolution, annotation, prompt trials, Inspect."""

@@ -7,12 +7,10 @@ from itertools import combinations
 from assets.reporting.intervals import Tallies
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import FinishedRun
-from pipelines.evaluation.metrics.counts import MEMORY_COUNTS
-from pipelines.evaluation.metrics.metrics import METRICS
+from pipelines.evaluation.metrics.metrics import MEMORY_COUNTS, METRICS
 from pipelines.evaluation.metrics.paired import Paired, paired
 from pipelines.evaluation.metrics.results import tally_of
-from pipelines.evaluation.report.formatting import figure, shown, table, words
-from pipelines.evaluation.report.labels import labels
+from pipelines.evaluation.report.formatting import figure, labels, shown, table, words
 from pipelines.evaluation.report.markdown import leaderboard, ordered
 from pipelines.experiments.on_off_policy import PolicyRow, policy_rows
 

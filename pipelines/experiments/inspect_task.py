@@ -8,28 +8,84 @@ and "judge" (else the same model) the simulated user and the check of what that 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from inspect_ai import Task, task
 from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import ModelOutput, get_model
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageSystem,
+    ChatMessageUser,
+    GenerateConfig,
+    ModelOutput,
+    get_model,
+)
 from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, accuracy, grouped, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from assets.amemgym.records.answer import AnswerChoice
 from assets.amemgym.records.episode import Episode, EpisodeQuestion
+from assets.llm.ports import Embedder, FinishReason, ModelReply, ModelRequest
 from assets.recipe.recipe import Budget
+from pipelines.embedded.bank import model_name
 from pipelines.evaluation.assistant import Assistant, Tools
 from pipelines.evaluation.assistants.registry import find_spec, make_assistant
 from pipelines.evaluation.dataset import Dataset, load_dataset
 from pipelines.evaluation.dialogue import live_period
 from pipelines.evaluation.errors import EvaluationError
-from pipelines.evaluation.plan import Options, Roles, manifest_of
+from pipelines.evaluation.plan import PAPER_MODELS, Options, Roles, manifest_of
 from pipelines.evaluation.prompting import Ask, choice_ask, put, shuffled_options
 from pipelines.evaluation.records import AssistantSpec, RunManifest
 from pipelines.evaluation.simulator import Scene
-from pipelines.experiments.inspect_models import EVALUATED, InspectModels, embedder, roles
 from pipelines.home import home
+from pipelines.resources.llm.embeddings import EmbeddingEndpoint, ModelEmbedder
+from pipelines.resources.llm.local import embedded_settings
+from pipelines.resources.llm.settings import EndpointSettings
+from prompts.template import Message
+
+EVALUATED = "evaluated"
+FINISHED: dict[str, FinishReason] = {"content_filter": "refusal", "max_tokens": "length", "model_length": "length"}
+
+
+class InspectModels:
+    """The models of an evaluation of Inspect as a LanguageModel; a request names a role as its model."""
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """Generate with the model in that role."""
+        model = get_model() if request.model == EVALUATED else get_model(role=request.model)
+        config = GenerateConfig(
+            temperature=request.temperature, max_tokens=request.max_output_tokens, seed=request.seed + request.sample
+        )
+        output = await model.generate(list(map(_chat, request.messages)), config=config)
+        used = output.usage
+        return ModelReply(
+            text=output.completion,
+            finish=FINISHED.get(output.stop_reason, "stop"),
+            input_tokens=used.input_tokens if used else 0,
+            output_tokens=used.output_tokens if used else 0,
+        )
+
+
+def _chat(message: Message) -> ChatMessage:
+    kinds = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
+    return kinds[message.role](content=message.content)
+
+
+def roles(embedding_model: str) -> Roles:
+    """Which model plays which part; under Inspect a role is the name of its model.
+
+    Inspect has no embeddings: they are the configured endpoint's, else the embedded model's.
+    """
+    default = PAPER_MODELS["embedding"] if EndpointSettings.from_environment() else model_name()
+    return Roles(assistant=EVALUATED, embedding=embedding_model or default, user="user", judge="judge")
+
+
+@cache
+def embedder() -> Embedder:
+    """What embeds for assistants that need it."""
+    return ModelEmbedder(EmbeddingEndpoint(EndpointSettings.from_environment() or embedded_settings()))
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,14 @@
 """Leaderboards on disk: pages over several runs, beside the runs' folders that they link to."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from dataset_card.release.digests import canonical_digest
 from pipelines.evaluation.folder import PAGE, RESULTS, FinishedRun, read_run
-from pipelines.evaluation.report.page import board_page
+from pipelines.evaluation.report.formatting import BOARD, baseline_words, labels
+from pipelines.evaluation.report.markdown import ordered
+from pipelines.evaluation.report.page import Json, page, plain
 from pipelines.experiments.compare import Comparison
 
 BOARDS = "boards"
@@ -31,3 +34,42 @@ def all_boards(place: Path, *, dataset: str = "") -> list[list[FinishedRun]]:
         if run.manifest.dataset.startswith(dataset):
             boards.setdefault(run.manifest.dataset_digest, []).append(run)
     return list(boards.values())
+
+
+def board_page(comparison: Comparison, *, pages: Mapping[str, str]) -> str:
+    """Several runs side by side; `pages` are the addresses of their own pages, by run id."""
+    data = board_data(comparison, pages=pages)
+    return page(str(data["title"]), {"data": data})
+
+
+def board_data(comparison: Comparison, *, pages: Mapping[str, str]) -> Json:
+    """Several runs' scores, and what lies between them."""
+    runs, names = ordered(comparison.runs), labels(comparison.runs)
+    first = runs[0]
+    return {
+        "title": f"{len(runs)} run{'s' * (len(runs) > 1)} on {first.manifest.dataset}",
+        "subtitle": f"Digest {first.manifest.dataset_digest[:16]}; {len(comparison.users)} users in common.",
+        "facts": [],
+        "columns": [name for name in BOARD if name not in ("overall", "memory")],
+        "runs": [
+            {"label": names[run.manifest.run_id], "page": pages.get(run.manifest.run_id), **_board_run(run)} for run in runs
+        ],
+        "baselines": [
+            {"label": told, "estimate": plain(first.results.baselines[name])}
+            for name, told in baseline_words(names[first.manifest.run_id]).items()
+        ],
+        "users": len(comparison.users),
+        "pairs": [{"title": pair.title, "differences": [plain(one) for one in pair.differences]} for pair in comparison.pairs],
+        "policies": [plain(row) for row in comparison.policies],
+    }
+
+
+def _board_run(run: FinishedRun) -> Json:
+    results = run.results
+    return {
+        **plain(results),
+        "mode": run.manifest.mode,
+        "tokens": results.costs["input_tokens_per_answer"].value,
+        "seconds": plain(run.latency.mean),
+        "unscored": results.counts.get("question.unscored", 0),
+    }

@@ -12,7 +12,7 @@ from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.metrics.metrics import memory
 from pipelines.evaluation.metrics.paired import gap, merged, of_part
 from pipelines.evaluation.records import Mode
-from pipelines.evaluation.report.labels import labels
+from pipelines.evaluation.report.formatting import labels
 
 Pairs = Sequence[tuple[FinishedRun, FinishedRun]]
 

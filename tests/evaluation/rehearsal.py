@@ -14,7 +14,6 @@ from assets.amemgym.records.episode import Episode
 from assets.llm.ports import EndpointError, LanguageModel, ModelReply, ModelRequest, Vector
 from assets.recipe.recipe import Budget
 from pipelines.evaluation.assistant import Tools
-from pipelines.evaluation.context import Run
 from pipelines.evaluation.dataset import UNKNOWN, Dataset, Rounds
 from pipelines.evaluation.folder import FinishedRun, RunFolder
 from pipelines.evaluation.models import ModelPorts
@@ -22,7 +21,7 @@ from pipelines.evaluation.plan import Options, Roles, manifest_of
 from pipelines.evaluation.records import AssistantSpec
 from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.report.page import run_page
-from pipelines.evaluation.run import evaluate
+from pipelines.evaluation.run import Run, evaluate
 from pipelines.resources.ledger.prices import OwnPrice, Prices
 from pipelines.resources.llm.embeddings import packed
 from tests.support.coroutines import run

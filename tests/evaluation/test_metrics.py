@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.evaluation.metrics.counts import tally
-from pipelines.evaluation.metrics.metrics import BASELINES, METRICS, SERIES
+from pipelines.evaluation.metrics.metrics import BASELINES, METRICS, SERIES, tally
 from pipelines.evaluation.metrics.results import tally_of
 from pipelines.evaluation.records import Answer, AskKind, Failure, Status
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from assets.llm.ports import EndpointError
-from pipelines.evaluation.context import Run
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import LATENCY, read_run
 from pipelines.evaluation.records import AssistantSpec
+from pipelines.evaluation.run import Run
 from pipelines.resources.cache.reply_cache import CachedModel, open_replies
 from tests.evaluation.rehearsal import RehearsalModel, finish, run_of
 

@@ -9,7 +9,7 @@ import pytest
 
 from assets.llm.ports import EndpointError, ModelReply, ModelRequest
 from pipelines.evaluation.assistants import registry
-from pipelines.evaluation.assistants.native import NativeAssistant
+from pipelines.evaluation.assistants.chat import NativeAssistant
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.forecast import forecast
 from pipelines.evaluation.plan import Options

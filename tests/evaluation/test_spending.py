@@ -10,7 +10,7 @@ from assets.recipe.recipe import Budget
 from assets.records.usage import Usage
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.forecast import forecast
-from pipelines.evaluation.metrics.latency import latency_of
+from pipelines.evaluation.metrics.results import latency_of
 from pipelines.evaluation.models import ModelPorts
 from pipelines.evaluation.plan import Options, Roles
 from pipelines.evaluation.records import AssistantSpec

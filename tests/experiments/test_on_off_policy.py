@@ -11,7 +11,7 @@ from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.metrics.metrics import memory
 from pipelines.evaluation.metrics.results import tally_of
 from pipelines.evaluation.records import AssistantSpec
-from pipelines.evaluation.report.labels import labels
+from pipelines.evaluation.report.formatting import labels
 from pipelines.evaluation.report.markdown import leaderboard, period_table
 from pipelines.experiments.compare import compared
 from pipelines.experiments.on_off_policy import PolicyRow, policy_rows

@@ -1,5 +1,6 @@
-"""What the built-in assistants share: a metered model, settings, and a context that never overflows."""
+"""What the built-in assistants share: settings, a metered model, a context that never overflows; and the plain LLM."""
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from datetime import datetime
@@ -14,6 +15,7 @@ from assets.llm.usage_meter import Meter, MeteredModel
 from assets.recipe.recipe import Recipe
 from assets.records.usage import Usage
 from pipelines.evaluation.assistant import Question, Settings, Tools
+from pipelines.evaluation.assistants.vector_index import dumped
 from pipelines.evaluation.errors import EvaluationError
 from prompts.template import Message
 
@@ -151,3 +153,26 @@ def fit(messages: Sequence[Message], *, room: int) -> tuple[Message, ...]:
 def message_of(role: str, content: str) -> Message:
     """A message of the conversation, as a snapshot holds it."""
     return Message(cast(Any, role), content)
+
+
+class NativeAssistant(ChatAssistant):
+    """Keeps every message; sees the newest ones that fit."""
+
+    def __init__(self, settings: Settings, tools: Tools) -> None:
+        super().__init__(Voice(checked(settings, ChatSettings), tools))
+        self._history: list[Message] = []
+
+    async def messages(self, text: str, *, about: str) -> list[Message]:
+        return [*self._history, Message("user", text)]
+
+    async def observe(self, message: str, reply: str, *, at: datetime) -> None:
+        self._history += [Message("user", message), Message("assistant", reply)]
+
+    async def memories(self, question: str) -> list[str]:
+        return []
+
+    def snapshot(self) -> bytes:
+        return dumped([[message.role, message.content] for message in self._history])
+
+    def restore(self, state: bytes) -> None:
+        self._history = [message_of(role, content) for role, content in json.loads(state)]

@@ -11,8 +11,7 @@ from pipelines.evaluation.assistant import Settings, Tools
 from pipelines.evaluation.assistants.buffered import BufferedAssistant, Line
 from pipelines.evaluation.assistants.chat import Voice, checked
 from pipelines.evaluation.assistants.indexed import IndexSettings
-from pipelines.evaluation.assistants.mem0_library import USER, check_library, open_memory
-from pipelines.evaluation.assistants.mem0_models import Mem0Models
+from pipelines.evaluation.assistants.mem0_library import USER, Mem0Models, check_library, open_memory
 from pipelines.resources.llm.embeddings import packed, unpacked
 
 EVERYTHING = 1_000_000

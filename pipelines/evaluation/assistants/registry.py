@@ -10,10 +10,10 @@ import yaml
 from pydantic import ValidationError
 
 from pipelines.evaluation.assistant import Assistant, Maker, Tools
+from pipelines.evaluation.assistants.chat import NativeAssistant
 from pipelines.evaluation.assistants.indexed import AweAssistant, RagAssistant
 from pipelines.evaluation.assistants.mem0 import Mem0Assistant, Mem0GraphAssistant
 from pipelines.evaluation.assistants.mem0_library import library_version
-from pipelines.evaluation.assistants.native import NativeAssistant
 from pipelines.evaluation.assistants.notes import AwiAssistant
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.records import AssistantSpec

@@ -1,13 +1,14 @@
-"""From rows to results: every metric with its interval, by period, by need and by age, and what the run used."""
+"""The results of a run: every metric with its interval, by period, by need and by age; what the run used; how long it took."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
+import numpy as np
+
 from assets.records.base import Record
 from assets.records.estimate import Estimate
-from assets.reporting.intervals import Sample, Tallies
-from pipelines.evaluation.metrics.counts import tally
-from pipelines.evaluation.metrics.metrics import BASELINES, COSTS, METRICS, SERIES
+from assets.reporting.intervals import Sample, Tallies, rounded, share
+from pipelines.evaluation.metrics.metrics import BASELINES, COSTS, METRICS, SERIES, tally
 from pipelines.evaluation.records import Answer, RunManifest, Turn
 from pipelines.evaluation.spending import Spending, Toll
 
@@ -102,4 +103,37 @@ def fidelity_of(turns: Sequence[Turn]) -> Fidelity:
         kept_with_breach=kept,
         breaches=dict(sorted(kinds.items())),
         score=round(1 - kept / len(own), 6) if own else None,
+    )
+
+
+class Latency(Record):
+    """`latency.json`: seconds of model time for each answer to a question, one call after another.
+
+    `mean` has its interval over users; `median` and `slowest` (a twentieth took longer) have none. `timed` of the
+    `answers` were measured; those that the call cache answered were not.
+    """
+
+    answers: int
+    timed: int
+    mean: Estimate
+    median: float | None
+    slowest: float | None
+
+
+def latency_of(users: Sequence[Sequence[float | None]], *, seed: int) -> Latency:
+    """The latency over the users' answers."""
+    timed = [[one for one in seconds if one is not None] for seconds in users]
+    counts = {
+        "seconds": np.array([[sum(seconds)] for seconds in timed], dtype=float).reshape(-1, 1),
+        "answers": np.array([[len(seconds)] for seconds in timed], dtype=float).reshape(-1, 1),
+    }
+    sample = Sample.of(Tallies(tuple(map(str, range(len(users)))), counts), seed=seed)
+    every = [one for seconds in timed for one in seconds]
+    median, slowest = np.quantile(every, [0.5, 0.95]) if every else (np.nan, np.nan)
+    return Latency(
+        answers=sum(map(len, users)),
+        timed=len(every),
+        mean=sample.estimate(share("seconds", "answers")),
+        median=rounded(median),
+        slowest=rounded(slowest),
     )

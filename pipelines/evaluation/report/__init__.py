@@ -1,1 +1,1 @@
-"""Report."""
+"""Reports of runs, as Markdown and as pages."""

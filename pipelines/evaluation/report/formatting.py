@@ -1,8 +1,9 @@
-"""How numbers are told to a reader: tables, estimates with their intervals, and what every metric means."""
+"""Text for readers: tables, estimates with their intervals, the meaning of every metric, labels that tell runs apart."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from assets.records.estimate import Estimate
+from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.records import AssistantSpec, RunManifest
 
 MEANINGS = {
@@ -35,6 +36,7 @@ MEANINGS = {
 BOARD = ("overall", "memory", "write_failure", "read_failure", "utilization_failure", "state_recall")
 LONGEST = 80  # characters of a setting that is told
 OWN_BASELINES = ("upper_bound", "options_only", "no_memory")  # these ask the assistant
+Facts = Callable[[RunManifest], Mapping[str, str]]
 
 
 def baseline_words(assistant: str) -> dict[str, str]:
@@ -90,3 +92,60 @@ def words(name: str) -> str:
 def mode_words(manifest: RunManifest) -> str:
     """On-policy, or off-policy with whose dialogues."""
     return manifest.mode + (f" with the dialogues of {manifest.replayed_run}" if manifest.replayed_run else "")
+
+
+def labels(runs: Sequence[FinishedRun]) -> dict[str, str]:
+    """A name for each run by its id, no two alike.
+
+    It tells the facts in which the runs differ; where those leave runs alike, also the details in which these differ, and
+    at last the end of the id.
+    """
+    every = list({run.manifest.run_id: run.manifest for run in runs}.values())
+    told = _telling(every, _facts)
+    names = {one.run_id: ", ".join([one.assistant.name, *told[one.run_id]]) for one in every}
+    for facts in (_details, _number):
+        for alike in _alike(every, names):
+            for run_id, words in _telling(alike, facts).items():
+                names[run_id] = ", ".join([names[run_id], *words])
+    return names
+
+
+def _alike(every: Sequence[RunManifest], names: Mapping[str, str]) -> list[list[RunManifest]]:
+    groups: dict[str, list[RunManifest]] = {}
+    for one in every:
+        groups.setdefault(names[one.run_id], []).append(one)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _telling(every: Sequence[RunManifest], facts: Facts) -> dict[str, list[str]]:
+    """By run id, the facts that are not the same for all of these runs."""
+    found = {one.run_id: facts(one) for one in every}
+    names = dict.fromkeys(name for one in found.values() for name in one)
+    apart = [name for name in names if len({one.get(name) for one in found.values()}) > 1]
+    return {run_id: [one[name] for name in apart if name in one] for run_id, one in found.items()}
+
+
+def _facts(manifest: RunManifest) -> Mapping[str, str]:
+    return {
+        "mode": manifest.mode,
+        "model": str(manifest.assistant.settings.get("model")),
+        "attempt": f"attempt {manifest.attempt}",
+        "seed": f"seed {manifest.seed}",
+        "users": f"{len(manifest.users)} users",
+        "simulator": f"user simulated by {manifest.simulator}",
+        "generator": manifest.generator,
+    }
+
+
+def _details(manifest: RunManifest) -> Mapping[str, str]:
+    told = {
+        "version": manifest.assistant_version,
+        "embedding": f"embeddings by {manifest.embedding}",
+        "judge": f"user checked by {manifest.judge}",
+        "replayed": f"dialogues of {manifest.replayed_run}",
+    }
+    return {**settings_told(manifest.assistant), **told}
+
+
+def _number(manifest: RunManifest) -> Mapping[str, str]:
+    return {"id": f"run ...{manifest.run_id[-6:]}"}

@@ -10,13 +10,13 @@ from pipelines.evaluation.report.formatting import (
     MEANINGS,
     baseline_words,
     figure,
+    labels,
     mode_words,
     settings_words,
     shown,
     table,
     words,
 )
-from pipelines.evaluation.report.labels import labels
 
 
 def ordered(runs: Sequence[FinishedRun]) -> list[FinishedRun]:

@@ -1,35 +1,37 @@
-"""The report as one page: everything in it, nothing asked of the network, no text of a run taken for markup."""
+"""The report of a run as one HTML page.
+
+The page holds everything it needs and asks nothing of the network. No text of a run is taken for markup. Texts that come
+again and again, such as memories, stand once in the page's JSON and are referred to by number.
+"""
 
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from assets.amemgym.records.episode import Episode
+from assets.records.base import Record
 from pipelines.evaluation.dataset import Dataset
 from pipelines.evaluation.folder import FinishedRun
-from pipelines.evaluation.report.page_data import board_data, run_data, user_data
-from pipelines.experiments.compare import Comparison
+from pipelines.evaluation.records import Answer, RunManifest, Turn
+from pipelines.evaluation.report.formatting import MEANINGS, mode_words, settings_words
 
 FILES = Path(__file__).parent / "page_files"
 SCRIPTS = ("base", "charts", "board", "run", "browse", "start")
 # What could end a script element, or a line of JavaScript.
 ESCAPED = {ord(mark): f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"}
+Json = dict[str, Any]
 
 
 def run_page(run: FinishedRun, dataset: Dataset) -> str:
     """One run with every dialogue, memory and answer. Each user's texts are a block, parsed when it is first looked at."""
     blocks = {f"user-{place}": user_data(run, episode) for place, episode in enumerate(dataset.episodes)}
     return page(f"{run.manifest.assistant.name} on {run.manifest.dataset}", {"data": run_data(run, dataset), **blocks})
-
-
-def board_page(comparison: Comparison, *, pages: Mapping[str, str]) -> str:
-    """Several runs side by side; `pages` are the addresses of their own pages, by run id."""
-    data = board_data(comparison, pages=pages)
-    return page(str(data["title"]), {"data": data})
 
 
 def page(title: str, blocks: Mapping[str, object], *, scripts: tuple[str, ...] = SCRIPTS) -> str:
@@ -68,3 +70,117 @@ def _files(scripts: tuple[str, ...]) -> tuple[str, str]:
 def _templates() -> Environment:
     # JSON, style and script are escaped or ours; the title is escaped by the template.
     return Environment(loader=FileSystemLoader(FILES), undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)
+
+
+class Texts:
+    """Texts by number."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        """The text's number; a new text gets the next one."""
+        return self._numbers.setdefault(text, len(self._numbers))
+
+    def all(self) -> list[str]:
+        """The texts in the order of their numbers."""
+        return list(self._numbers)
+
+
+def run_data(run: FinishedRun, dataset: Dataset) -> Json:
+    """A run's scores, and what there is to choose from in its answers."""
+    manifest = run.manifest
+    return {
+        "title": f"{manifest.assistant.name} on {manifest.dataset}",
+        "subtitle": f"Run {manifest.run_id}, {mode_words(manifest)}.",
+        "facts": _facts(manifest),
+        "results": plain(run.results),
+        "meanings": MEANINGS,
+        "users": [_user(run, episode) for episode in dataset.episodes],
+        "kinds": list(dict.fromkeys(answer.kind for answer in run.answers)),
+        "items": list(dict.fromkeys(answer.item for answer in sorted(run.answers, key=lambda answer: answer.item))),
+    }
+
+
+def plain(record: Record) -> Any:
+    """The record as JSON's own types."""
+    return record.model_dump(mode="json")
+
+
+def _facts(manifest: RunManifest) -> list[tuple[str, str]]:
+    settings = settings_words(manifest.assistant)
+    return [
+        ("dataset", f"{manifest.dataset}, {len(manifest.users)} users, digest {manifest.dataset_digest[:16]}"),
+        ("assistant", f"{manifest.assistant.name}: {manifest.assistant.kind}, {settings}; {manifest.assistant_version}"),
+        ("user simulated by", f"{manifest.simulator}, checked by {manifest.judge}"),
+        ("seed", f"{manifest.seed}, attempt {manifest.attempt}"),
+        ("made by", manifest.generator),
+    ]
+
+
+def _user(run: FinishedRun, episode: Episode) -> Json:
+    asked = [answer for answer in run.answers if answer.user_id == episode.user_id and answer.kind == "question"]
+    periods = [[answer for answer in asked if answer.period == period] for period in range(len(episode.periods))]
+    return {
+        "id": episode.user_id,
+        "name": episode.user_profile.name,
+        "overall": [_share([answer for answer in answers if answer.status != "unscored"]) for answers in periods],
+    }
+
+
+def _share(answers: Sequence[Answer]) -> float | None:
+    return round(sum(answer.status == "right" for answer in answers) / len(answers), 4) if answers else None
+
+
+def user_data(run: FinishedRun, episode: Episode) -> Json:
+    """Everything about one user: questions, periods with their dialogues, and a row for each answer."""
+    texts = Texts()
+    rows = [_row(answer, texts) for answer in run.answers if answer.user_id == episode.user_id]
+    turns = [turn for turn in run.turns if turn.user_id == episode.user_id]
+    return {
+        "questions": [
+            {
+                "id": question.question_id,
+                "query": question.query,
+                "required": question.required_info,
+                "options": [
+                    {"id": option.choice_id, "text": option.answer, "state": option.state} for option in question.answer_choices
+                ],
+            }
+            for question in episode.questions
+        ],
+        "periods": [
+            _period(episode, [turn for turn in turns if turn.period == index], index) for index in range(len(episode.periods))
+        ],
+        "rows": rows,
+        "texts": texts.all(),
+    }
+
+
+def _row(answer: Answer, texts: Texts) -> list[Any]:
+    """In the order of FIELDS in browse.js."""
+    expected, given = texts.number(answer.expected), texts.number(answer.given)
+    what = [answer.period, answer.kind, answer.item, expected, given, answer.status]
+    how = [texts.number(answer.reason), texts.number(answer.reply), answer.tries, answer.age, answer.failure]
+    return [*what, *how, [texts.number(line) for line in answer.memories]]
+
+
+def _period(episode: Episode, turns: Sequence[Turn], index: int) -> Json:
+    period = episode.periods[index]
+    return {
+        "end": period.period_end.isoformat(),
+        "state": period.state,
+        "sessions": [
+            {
+                "at": session.session_time.isoformat(sep=" "),
+                "event": session.event or "",
+                "exposed": session.exposed_states,
+                "turns": [
+                    {"message": turn.message, "reply": turn.reply, "breaches": turn.breaches}
+                    for turn in turns
+                    if turn.session == number
+                ],
+            }
+            for number, session in enumerate(period.sessions)
+        ],
+    }

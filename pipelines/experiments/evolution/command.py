@@ -5,21 +5,24 @@ from dataclasses import dataclass, field, replace
 
 from pipelines.evaluation.assistants.registry import find_spec
 from pipelines.evaluation.command import Order
-from pipelines.evaluation.context import Run
 from pipelines.evaluation.dataset import Dataset, load_dataset
 from pipelines.evaluation.folder import RunFolder
 from pipelines.evaluation.forecast import forecast
 from pipelines.evaluation.models import Models, open_models
 from pipelines.evaluation.plan import Roles, manifest_of
-from pipelines.experiments.evolution.folder import begin, evolutions_folder, finish, read_evolution
-from pipelines.experiments.evolution.lives import Evolution
-from pipelines.experiments.evolution.loop import evolve
-from pipelines.experiments.evolution.page import evolution_page
-from pipelines.experiments.evolution.plan import EvolutionPlan, evolution_manifest, evolvable
+from pipelines.evaluation.run import Run
+from pipelines.experiments.evolution.loop import Evolution, evolve
+from pipelines.experiments.evolution.plan import EvolutionPlan, EvolutionSize, evolution_manifest, evolvable, size_of
 from pipelines.experiments.evolution.records import EvolutionManifest
-from pipelines.experiments.evolution.report import evolution_report
-from pipelines.experiments.evolution.results import FinishedEvolution, finished
-from pipelines.experiments.evolution.size import EvolutionSize, size_of
+from pipelines.experiments.evolution.report import evolution_page, evolution_report
+from pipelines.experiments.evolution.results import (
+    FinishedEvolution,
+    begin,
+    evolutions_folder,
+    finish,
+    finished,
+    read_evolution,
+)
 from pipelines.home import Home
 
 

@@ -1,5 +1,7 @@
 """The generator of Algorithm 1: a better section from the old one and the feedback, or the old one where none can be used."""
 
+import difflib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,9 +14,12 @@ from assets.recipe.recipe import Recipe
 from assets.records.failure import UserFailed
 from pipelines.experiments.evolution.feedback import as_text
 from pipelines.experiments.evolution.records import Outcome, PolicyStep
-from pipelines.experiments.evolution.sections import changed_lines, usable
 from prompts.catalogue import load_prompt
 from prompts.template import Message
+
+TEMPLATE = re.compile(r"\{\{|\}\}|\{%|%\}|\{#|#\}|\$\{")
+PLACEHOLDER = re.compile(r"\{\s*[A-Za-z_][\w.-]*\s*\}|<\s*/?\s*[A-Za-z_][^<>\n]{0,60}>")
+CONTROL = re.compile(r"[^\n\t\x20-\x7e\u0080-\U0010ffff]|[\u0080-\u009f\u2028\u2029\ufeff]")
 
 
 class ImprovedReply(BaseModel):
@@ -114,3 +119,35 @@ def _still(turning: Turning, feedback: Sequence[Mapping[str, Any]]) -> PolicySte
         prompt=(),
         replies=(),
     )
+
+
+def usable(section: str, *, most_characters: int) -> str:
+    """The section without blank lines around it. Raises ValueError with a sentence for the model."""
+    section = section.strip()
+    if not section:
+        raise ValueError("The section is empty; list the kinds of information to remember.")
+    if len(section) > most_characters:
+        raise ValueError(f"The section has {len(section)} characters; at most {most_characters} are allowed, so shorten it.")
+    sign = TEMPLATE.search(section) or PLACEHOLDER.search(section) or CONTROL.search(section)
+    if sign is not None:
+        raise ValueError(
+            f"The section holds {sign[0]!r}, which looks like a placeholder, a tag or a control character; write plain words."
+        )
+    if not _paired(section):
+        raise ValueError("The section's braces do not pair; write it without braces.")
+    return section
+
+
+def _paired(text: str) -> bool:
+    depth = 0
+    for mark in re.findall(r"[{}]", text):
+        depth += 1 if mark == "{" else -1
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def changed_lines(before: str, after: str) -> tuple[str, ...]:
+    """All lines of both, each with "  ", "- " or "+ " before it."""
+    lines = difflib.ndiff(before.splitlines(), after.splitlines())
+    return tuple(line for line in lines if not line.startswith("? "))

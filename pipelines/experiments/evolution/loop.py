@@ -1,22 +1,156 @@
-"""Algorithm 1 (App. E): live a cycle, score it, learn from it, go on with the better policy; for every condition at once."""
+"""Algorithm 1 (App. E): run a cycle, score it, improve the policy, run the next cycle; all conditions at once."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import base64
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 
 from assets.amemgym.records.episode import Episode
 from assets.engine.seeded_random import SeededRandom
-from pipelines.evaluation.context import Life
+from assets.llm.reply_schema import Shape, one_of_each
+from assets.llm.structured_output import Ask, ask
+from assets.records.failure import UserFailed
 from pipelines.evaluation.interview import together
-from pipelines.evaluation.records import Answer, Asked
-from pipelines.evaluation.run import kept_step, measure_baselines
+from pipelines.evaluation.metrics.diagnosis import diagnosed
+from pipelines.evaluation.records import Answer, Asked, PeriodLived, Turn
+from pipelines.evaluation.run import Life, Run, Step, kept_step, live, measure_baselines, question
 from pipelines.evaluation.spending import Toll
 from pipelines.experiments.evolution.feedback import Lesson, feedback_of, fewer, told_in
 from pipelines.experiments.evolution.improvement import Improver, Turning, improved, writing
-from pipelines.experiments.evolution.lives import CycleLived, Evolution, Round, diagnose, live_cycle
-from pipelines.experiments.evolution.records import EVERYBODY, Arm, Improved, PolicyStep
-from pipelines.experiments.evolution.splits import taught_questions, taught_variables
+from pipelines.experiments.evolution.plan import taught_questions, taught_variables
+from pipelines.experiments.evolution.records import (
+    EVERYBODY,
+    Arm,
+    EvolutionManifest,
+    Fact,
+    Improved,
+    PolicyStep,
+    Recalled,
+    Verdict,
+)
+from prompts.catalogue import load_prompt
+
+
+async def check_recall(life: Life, *, state: bytes, period: int, arm: str, cycle: int) -> Recalled:
+    """Every value that the user let be known in the period, with a verdict; the memory is what the assistant looks up.
+
+    What still stands in a short-term memory is not yet kept, and so does not count.
+    """
+    step, episode = life.step(), life.episode
+    told = told_in(episode, [period], variables=frozenset(episode.state_schema.choices))
+    copy = step.assistant("recall", state)
+    memory = await copy.memories("; ".join(name.replace("_", " ") for name in told))
+    verdicts = await _verdicts(step, memory, told)
+    facts = [
+        Fact(
+            arm=arm,
+            cycle=cycle,
+            user_id=episode.user_id,
+            period=period,
+            variable=name,
+            value=value,
+            supported=verdicts.get(name, "unscored"),
+        )
+        for name, value in told.items()
+    ]
+    return Recalled(facts=tuple(facts), toll=Toll(spending=step.spending))
+
+
+async def _verdicts(step: Step, memory: Sequence[str], told: Mapping[str, str]) -> dict[str, Verdict]:
+    """The judge's verdicts by variable, none where it could not be understood. An empty memory needs no judge."""
+    if not memory or not told:
+        return dict.fromkeys(told, "no")
+    claims = {str(number): f"{name}: {value}" for number, (name, value) in enumerate(told.items(), start=1)}
+    prompt = load_prompt("evaluation/check_memory").render(memory="\n".join(memory), claims=claims)
+    shape: Shape[dict[str, Verdict]] = Shape(one_of_each(dict.fromkeys(claims, ("yes", "no"))))
+    try:
+        found = await ask(step.model("recall"), Ask(prompt, shape, lambda reply: reply), recipe=step.run.recipe)
+    except UserFailed:
+        return {}
+    return {name: found[number] for number, name in zip(claims, told, strict=True)}
+
+
+@dataclass(frozen=True)
+class Evolution:
+    """An evolution at work: the run that its lives belong to, whose folder keeps every finished step."""
+
+    manifest: EvolutionManifest
+    run: Run
+
+    @cached_property
+    def slots(self) -> asyncio.Semaphore:
+        """Users who live at the same time."""
+        return asyncio.Semaphore(self.run.users_at_once)
+
+
+@dataclass(frozen=True)
+class Round:
+    """One cycle of one condition."""
+
+    work: Evolution
+    arm: Arm
+    cycle: int
+
+    def key(self, *parts: object) -> str:
+        """The name of a step in it."""
+        return "/".join(map(str, (self.arm.name, self.cycle, *parts)))
+
+    def periods(self, episode: Episode) -> Sequence[int]:
+        """The periods that are lived in it: one, or the whole episode."""
+        every = range(len(episode.periods))
+        return [period for period in every if period == self.cycle] if self.work.manifest.cycle == "period" else every
+
+
+@dataclass
+class CycleLived:
+    """What one user's cycle came to, and the memory at its end."""
+
+    state: bytes
+    turns: list[Turn] = field(default_factory=list[Turn])
+    answers: list[Answer] = field(default_factory=list[Answer])
+    facts: list[Fact] = field(default_factory=list[Fact])
+    toll: Toll = field(default_factory=Toll)
+
+
+async def live_cycle(round_: Round, life: Life, *, before: Sequence[CycleLived]) -> CycleLived:
+    """Live the cycle's periods. The memory of the cycle before goes on where cycles are periods; an episode begins without."""
+    goes_on = bool(before) and round_.work.manifest.cycle == "period"
+    done, states = CycleLived(before[-1].state if goes_on else b""), dict[int, bytes]()
+    async with round_.work.slots:
+        for period in round_.periods(life.episode):
+            key = round_.key(life.episode.user_id, period, "lived")
+            lived = await kept_step(life.run, key, PeriodLived, partial(live, life, period=period, state=done.state))
+            done.state = states[period] = base64.b64decode(lived.snapshot)
+            done.turns += lived.turns
+            done.toll += lived.toll
+        for part in await together(_asked(round_, life, states)):
+            done.toll += part.toll
+            if isinstance(part, Asked):
+                done.answers += part.answers
+            else:
+                done.facts += part.facts
+    return done
+
+
+def _asked(round_: Round, life: Life, states: Mapping[int, bytes]) -> Iterator[Awaitable[Asked | Recalled]]:
+    """Interviews and checks of the memory at the end of each period, to be done at the same time."""
+    for period, state in states.items():
+        asking = partial(question, life, period=period, state=state)
+        yield kept_step(life.run, round_.key(life.episode.user_id, period, "asked"), Asked, asking)
+        checking = partial(check_recall, life, state=state, period=period, arm=round_.arm.name, cycle=round_.cycle)
+        yield kept_step(life.run, round_.key(life.episode.user_id, period, "recalled"), Recalled, checking)
+
+
+def diagnose(manifest: EvolutionManifest, episode: Episode, cycles: Sequence[CycleLived]) -> None:
+    """Say of every wrong answer where it was lost; a value may have been told in an earlier cycle of the same life."""
+    if manifest.cycle == "episode":
+        for cycle in cycles:
+            cycle.answers = diagnosed(episode, cycle.answers)
+        return
+    answers = diagnosed(episode, [answer for cycle in cycles for answer in cycle.answers])
+    for place, cycle in enumerate(cycles):
+        cycle.answers = [answer for answer in answers if answer.period == place]
 
 
 @dataclass

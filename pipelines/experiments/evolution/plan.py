@@ -1,16 +1,113 @@
-"""An evolution before its first call: what is asked for, and everything that decides its results."""
+"""An evolution before its first call: its options, who and what is held out, its manifest and its size."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from assets.amemgym.records.episode import Episode
+from assets.engine.seeded_random import SeededRandom
+from assets.recipe.recipe import Budget
 from dataset_card.release.digests import canonical_digest
 from pipelines.evaluation.assistant import Assistant, Evolvable
 from pipelines.evaluation.dataset import Dataset
 from pipelines.evaluation.errors import EvaluationError
+from pipelines.evaluation.forecast import Forecast
 from pipelines.evaluation.records import RunManifest
-from pipelines.experiments.evolution.records import CycleKind, EvolutionManifest, Feedback, Protocol
-from pipelines.experiments.evolution.splits import held_out_questions, held_out_users
+from pipelines.experiments.evolution.records import CycleKind, EvolutionManifest, Feedback, Protocol, Split
+
+STEPS = 3  # of a user's period: lived, asked, recalled
+SPLITS: dict[Protocol, tuple[Split, ...]] = {"paper": ("seen",), "held-out": ("seen", "new_questions", "new_users")}
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Shares of users and of questions to hold out, between 0 and 1."""
+
+    users: float
+    questions: float
+
+
+def held_out_users(episodes: Sequence[Episode], share: float, *, seed: int) -> tuple[str, ...]:
+    """At least one user, and never all. Raises EvaluationError for a single user."""
+    ids = [episode.user_id for episode in episodes]
+    if len(ids) < 2:
+        raise EvaluationError("A single user cannot be both learned from and held out; give more users, or --protocol paper.")
+    return tuple(sorted(SeededRandom(seed, "held-out users").sample(ids, _some(len(ids), share)), key=ids.index))
+
+
+def held_out_questions(episode: Episode, share: float, *, seed: int) -> tuple[str, ...]:
+    """At least one question, and never all. Raises EvaluationError for a single question."""
+    ids = [question.question_id for question in episode.questions]
+    if len(ids) < 2:
+        raise EvaluationError(
+            f"User {episode.user_id!r} has a single question, which cannot be held out; give --protocol paper."
+        )
+    rng = SeededRandom(seed, "held-out questions", episode.user_id)
+    return tuple(sorted(rng.sample(ids, _some(len(ids), share)), key=ids.index))
+
+
+def _some(count: int, share: float) -> int:
+    return min(count - 1, max(1, round(count * share)))
+
+
+def taught_questions(manifest: EvolutionManifest, episode: Episode, *, protocol: Protocol) -> frozenset[str]:
+    """The user's questions that feedback may tell under the protocol."""
+    ids = frozenset(question.question_id for question in episode.questions)
+    if protocol == "paper":
+        return ids
+    if episode.user_id in manifest.held_out_users:
+        return frozenset()
+    return ids - frozenset(manifest.held_out_questions[episode.user_id])
+
+
+def taught_variables(episode: Episode, questions: frozenset[str]) -> frozenset[str]:
+    """The variables that these questions need: feedback on the others would tell what held-out questions are about."""
+    return frozenset(
+        name for question in episode.questions if question.question_id in questions for name in question.required_info
+    )
+
+
+def users_of(manifest: EvolutionManifest, split: Split, *, protocol: Protocol) -> tuple[str, ...]:
+    """The users that a split is scored on."""
+    if protocol == "paper":
+        return manifest.run.users
+    new = split == "new_users"
+    return tuple(user for user in manifest.run.users if (user in manifest.held_out_users) == new)
+
+
+@dataclass(frozen=True)
+class EvolutionSize:
+    """`lives`: of all users, each about as large as `life`. Beside them, calls that rewrite sections and check memories."""
+
+    lives: int
+    rewritings: int
+    checks: int
+    steps: int
+    life: Forecast
+
+    @property
+    def sentence(self) -> str:
+        """The size for a reader."""
+        return (
+            f"{self.lives} lives of all users, one for each condition and cycle of its own; beside them {self.rewritings:,} "
+            f"rewritings of a policy and up to {self.checks:,} checks of a memory. One life: {self.life.sentence}"
+        )
+
+    def warning(self, budget: Budget) -> str:
+        """The sentence for a budget that will hardly do; "" for one that will."""
+        cost, tokens = budget.max_cost_usd, budget.max_tokens
+        share = Budget(max_cost_usd=cost and cost / self.lives, max_tokens=tokens and max(1, tokens // self.lives))
+        return self.life.warning(share)
+
+
+def size_of(manifest: EvolutionManifest, dataset: Dataset, *, life: Forecast) -> EvolutionSize:
+    """Count what the evolution will ask."""
+    users, periods = len(dataset.episodes), sum(len(episode.periods) for episode in dataset.episodes)
+    lives = len(manifest.arms) * (manifest.cycles if manifest.cycle == "episode" else 1)
+    learners = sum(users if arm.protocol == "paper" else 1 for arm in manifest.arms if arm.feedback != "none")
+    rewritings = learners * (manifest.cycles - 1)
+    return EvolutionSize(lives, rewritings, lives * periods, lives * periods * STEPS + rewritings + users, life)
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,19 @@
-"""Scores of every cycle and split with user-clustered intervals, and what learning gained over a policy that never changes."""
+"""Scores of every cycle and split with user-clustered intervals, and gains over a policy that never changes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
+import numpy as np
+
+from assets.amemgym.records.episode import Episode
 from assets.records.base import Record
 from assets.records.estimate import Estimate
-from assets.reporting.intervals import Array, Metric, Sample, Sums, share
-from pipelines.evaluation.metrics.metrics import METRICS
+from assets.reporting.intervals import Array, Metric, Sample, Sums, Tallies, share
+from pipelines.evaluation.metrics.metrics import MEMORY_COUNTS, MEMORY_KINDS, METRICS, tally
 from pipelines.evaluation.metrics.paired import Paired, merged, paired, part
-from pipelines.experiments.evolution.book import Book, View, views
-from pipelines.experiments.evolution.records import Feedback, Protocol, Split
+from pipelines.evaluation.records import Answer
+from pipelines.experiments.evolution.plan import SPLITS, taught_questions, taught_variables, users_of
+from pipelines.experiments.evolution.records import Arm, EvolutionManifest, Fact, Feedback, Protocol, Split
 
 ALL_CYCLES = -1
 SHOWN = ("memory", "memory_of_means", "overall", "write_failure", "read_failure", "utilization_failure", "undiagnosed")
@@ -17,6 +22,78 @@ CYCLE_METRICS: dict[str, Metric] = {
     "factual_recall": share("fact.supported", "fact.scored"),
 }
 GAINS = ("memory", "write_failure", "read_failure", "utilization_failure", "factual_recall")
+
+
+@dataclass(frozen=True)
+class View:
+    """Users and items that are scored together."""
+
+    protocol: Protocol
+    split: Split
+
+
+@dataclass(frozen=True)
+class Items:
+    """The questions and variables of one user that a view counts."""
+
+    questions: frozenset[str]
+    variables: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Book:
+    """Answers and facts by arm and cycle, and the baselines' answers."""
+
+    manifest: EvolutionManifest
+    episodes: Sequence[Episode]
+    answers: Mapping[tuple[str, int], Sequence[Answer]]
+    facts: Mapping[tuple[str, int], Sequence[Fact]]
+    baselines: Sequence[Answer]
+
+    def tallies(self, view: View, feedback: Feedback, *, cycles: Sequence[int]) -> Tallies:
+        """Counts of the view in these cycles under this feedback, by user and period."""
+        arm = Arm(feedback=feedback, protocol=view.protocol).name
+        items = {episode.user_id: items_of(self.manifest, episode, view) for episode in self.episodes}
+        rows = [answer for cycle in cycles for answer in (*self.answers[arm, cycle], *self._bounds(cycle))]
+        counted = [row for row in rows if row.kind in MEMORY_KINDS and row.item in items[row.user_id].questions]
+        users = users_of(self.manifest, view.split, protocol=view.protocol)
+        periods = max(len(episode.periods) for episode in self.episodes)
+        counts = tally(counted, users=users, periods=periods).counts
+        told = [fact for cycle in cycles for fact in self.facts[arm, cycle]]
+        known = [fact for fact in told if fact.variable in items[fact.user_id].variables]
+        needed = {name: counts[name] for name in MEMORY_COUNTS}
+        return Tallies(tuple(users), {**needed, **_recalled(known, users=users, periods=periods)})
+
+    def _bounds(self, cycle: int) -> Sequence[Answer]:
+        """The baselines of a cycle's periods."""
+        whole = self.manifest.cycle == "episode"
+        return [answer for answer in self.baselines if whole or answer.period == cycle]
+
+
+def _recalled(facts: Sequence[Fact], *, users: Sequence[str], periods: int) -> Sums:
+    rows = {user: row for row, user in enumerate(users)}
+    counts: Sums = {name: np.zeros((len(rows), periods)) for name in ("fact.scored", "fact.supported")}
+    for fact in facts:
+        if fact.user_id in rows and fact.supported != "unscored":
+            counts["fact.scored"][rows[fact.user_id], fact.period] += 1
+            counts["fact.supported"][rows[fact.user_id], fact.period] += fact.supported == "yes"
+    return counts
+
+
+def views(manifest: EvolutionManifest) -> list[View]:
+    """All that is scored, by protocol."""
+    return [View(protocol, split) for protocol in manifest.protocols for split in SPLITS[protocol]]
+
+
+def items_of(manifest: EvolutionManifest, episode: Episode, view: View) -> Items:
+    """What of one user belongs to the view. A new variable is one that no question needs of which feedback tells."""
+    questions = frozenset(question.question_id for question in episode.questions)
+    variables = frozenset(episode.state_schema.choices)
+    taught = taught_questions(manifest, episode, protocol=view.protocol)
+    needed = variables if view.protocol == "paper" else taught_variables(episode, taught)
+    if view.split == "seen":
+        return Items(taught, needed)
+    return Items(questions - taught, variables - needed)
 
 
 class Score(Record):

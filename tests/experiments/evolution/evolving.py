@@ -11,7 +11,7 @@ from assets.recipe.recipe import Budget
 from pipelines.evaluation.folder import RunFolder
 from pipelines.evaluation.records import AssistantSpec
 from pipelines.experiments.evolution.command import carry_on
-from pipelines.experiments.evolution.lives import Evolution
+from pipelines.experiments.evolution.loop import Evolution
 from pipelines.experiments.evolution.plan import EvolutionPlan, evolution_manifest
 from pipelines.experiments.evolution.results import FinishedEvolution
 from tests.evaluation.rehearsal import ROLES, RehearsalModel, believed, dataset, fenced, run_of

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.evaluation.errors import EvaluationError
-from pipelines.experiments.evolution.folder import read_evolution
+from pipelines.experiments.evolution.results import read_evolution
 from tests.experiments.evolution.evolving import evolution_of, evolved, learner
 
 

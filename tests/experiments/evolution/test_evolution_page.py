@@ -11,8 +11,7 @@ from typer.testing import CliRunner
 
 from pipelines.cli.main import app
 from pipelines.cli.problems import Problem
-from pipelines.experiments.evolution.page import evolution_page
-from pipelines.experiments.evolution.report import evolution_report
+from pipelines.experiments.evolution.report import evolution_page, evolution_report
 from tests.evaluation.test_page import HOSTILE, blocks
 from tests.experiments.evolution.evolving import evolution_of, evolved, learner
 

@@ -11,9 +11,9 @@ from pipelines.evaluation.assistants.notes import usual_policy
 from pipelines.evaluation.assistants.registry import make_assistant
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.records import AssistantSpec
-from pipelines.experiments.evolution.mentions import mention
+from pipelines.experiments.evolution.improvement import changed_lines, usable
 from pipelines.experiments.evolution.plan import evolvable
-from pipelines.experiments.evolution.sections import changed_lines, usable
+from pipelines.experiments.evolution.report import mention
 from tests.evaluation.rehearsal import RehearsalModel, fenced, tools
 from tests.evaluation.test_assistants import live
 from tests.experiments.evolution.evolving import FIRST, evolution_of, evolved, learner
