@@ -20,10 +20,10 @@ class RunContext:
     report: Callable[[StageProgress], None] | None = None
     expected_calls: Callable[[Recipe, str], float] | None = None
     embedded_model: str | None = None
-    open_account: Callable[[Recipe, str], LanguageModel] | None = None
+    open_model: Callable[[Recipe, str], LanguageModel] | None = None
     open_embedder: Callable[[Recipe, str], Embedder] | None = None
     flights: Flights = field(default_factory=Flights)
 
     def at(self, unit: str, *, recipe: Recipe) -> "RunContext":
         """The run context as one work unit of a recipe uses it: its calls are booked, and the recipe's budget holds."""
-        return self if self.open_account is None else replace(self, model=self.open_account(recipe, unit))
+        return self if self.open_model is None else replace(self, model=self.open_model(recipe, unit))

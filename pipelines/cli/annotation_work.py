@@ -87,7 +87,7 @@ def fill_in_for(name: str, annotators: Sequence[str], *, model: str) -> None:
     """The dry run."""
     from pipelines.cli.recipe import checked_recipe
     from pipelines.experiments.prompt_trials.inputs import with_model
-    from pipelines.resources.open_resources import open_run_context
+    from pipelines.resources.open import open_run_context
 
     folder = found(name)
     with in_one_sentence():

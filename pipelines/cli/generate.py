@@ -20,7 +20,7 @@ from pipelines.cli.progress import LiveProgress
 from pipelines.cli.recipe import checked_recipe, launchpad_config
 from pipelines.home import Home, home
 from pipelines.instance import prepare_dagster_home
-from pipelines.resources.open_resources import open_run_context
+from pipelines.resources.open import open_run_context
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
@@ -103,7 +103,9 @@ def _relative(path: Path) -> Path:
 def _run_context(place: Home, manner: Manner, progress: LiveProgress) -> Any:
     mode, users = "replay" if manner.offline else "use", manner.concurrency
     try:
-        return open_run_context(place, users_at_once=users, report=progress.show, watch=progress.show_batch, mode=mode)
+        return open_run_context(
+            place, users_at_once=users, report=progress.show, on_batch_progress=progress.show_batch, mode=mode
+        )
     except OSError as error:
         raise Problem(f"The data folder {place.root} cannot be used: {error.strerror or error}.") from error
 

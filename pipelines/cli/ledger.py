@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from pipelines.resources.ledger.ledger import Ledger
-    from pipelines.resources.ledger.queries import Line
+    from pipelines.resources.ledger.queries import LedgerSums
 
 app = typer.Typer(help="Every call that was made: calls, tokens, cost and hit rate.", rich_markup_mode=None)
 
@@ -80,7 +80,7 @@ def _ledger() -> "Ledger":
     return Ledger(path)
 
 
-def _table(by: str, lines: "list[Line]") -> "Table":
+def _table(by: str, lines: "list[LedgerSums]") -> "Table":
     from rich import box
     from rich.table import Table
 
@@ -95,7 +95,7 @@ def _table(by: str, lines: "list[Line]") -> "Table":
     return table
 
 
-def _cells(line: "Line") -> list[tuple[str, str]]:
+def _cells(line: "LedgerSums") -> list[tuple[str, str]]:
     return [
         ("calls", f"{line.calls:,}"),
         ("hits", f"{line.hit_rate:.0%}"),

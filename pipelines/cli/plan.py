@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from assets.recipe.recipe import Recipe
     from pipelines.planning.defaults import Margin
     from pipelines.planning.forecast import Forecast, Range
-    from pipelines.resources.ledger.queries import Line
+    from pipelines.resources.ledger.queries import LedgerSums
 
 # What the paper says of one user of base with gpt-4.1 (App. C.2).
 PAPER = "140 K input and 15.2 K output tokens, $0.40 with gpt-4.1 (App. C.2)"
@@ -49,8 +49,8 @@ def print_plan(recipe: "Recipe") -> None:
     from pipelines.resources.storage.database import database_of
 
     settings = EndpointSettings.from_environment()
-    prices = Prices(read_prices(), base_url=settings.place if settings else None)
-    path, spent = ledger_file(home()), list["Line"]()
+    prices = Prices(read_prices(), base_url=settings.address if settings else None)
+    path, spent = ledger_file(home()), list["LedgerSums"]()
     ledger = Ledger(path) if database_of(path).exists else None
     try:
         basis = asyncio.run(basis_for(recipe, ledger))
@@ -133,7 +133,7 @@ def _widened(margin: "Margin") -> str:
     return "" if margin.high == 1 else f", widened to {margin.low:g} and {margin.high:g} times their ends"
 
 
-def _spent(lines: "Sequence[Line]") -> list[str]:
+def _spent(lines: "Sequence[LedgerSums]") -> list[str]:
     from pipelines.resources.ledger.queries import dollars
 
     return [

@@ -8,7 +8,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from assets.engine.progress import progress_line
 from assets.llm.ports import StageProgress
-from pipelines.resources.llm.batch.settings import BatchProgress, batch_line
+from pipelines.resources.llm.batch.settings import BatchProgress, describe_batch
 
 
 class LiveProgress:
@@ -57,7 +57,7 @@ class LiveProgress:
         if not self._console.is_terminal:
             if progress.ended or key not in self._told:
                 self._told.add(key)
-                self._console.print(batch_line(progress), highlight=False, soft_wrap=True)
+                self._console.print(describe_batch(progress), highlight=False, soft_wrap=True)
             return
         if key not in self._tasks:
             self._tasks[key] = self._bars.add_task(f"batch {progress.batch_id[-12:]}", total=None, unit="calls", calls="")

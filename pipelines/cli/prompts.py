@@ -48,7 +48,7 @@ def try_prompt(
         raise Problem(f"Nothing of {variant!r} is finished yet; make it with: amemgym generate {variant}")
     trials = _run(name, _sides(name, recipe, models=model or [], against=against), variant=variant, users=users)
     settings = EndpointSettings.from_environment()
-    prices = Prices(read_prices(), base_url=settings.place if settings else None)
+    prices = Prices(read_prices(), base_url=settings.address if settings else None)
     console = Console(highlight=False)
     console.print(trial_table(name, trials, prices=prices))
     for trial in trials:
@@ -71,7 +71,7 @@ def judge(
     from pipelines.experiments.prompt_trials.inputs import with_model
     from pipelines.experiments.prompt_trials.judging import judge_cases, load_cases
     from pipelines.home import home
-    from pipelines.resources.open_resources import open_run_context
+    from pipelines.resources.open import open_run_context
 
     async def all_cases() -> list["Verdict"]:
         with open_run_context(home()) as run_context:
@@ -123,7 +123,7 @@ def _run(name: str, sides: Sequence["Side"], *, variant: str, users: int) -> lis
     from pipelines.experiments.prompt_trials.inputs import finished_inputs, stage_of_prompt
     from pipelines.experiments.prompt_trials.trial import run_trial
     from pipelines.home import home
-    from pipelines.resources.open_resources import open_run_context
+    from pipelines.resources.open import open_run_context
 
     stage = stage_of_prompt(name)
     if stage is None:

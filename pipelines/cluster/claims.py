@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pipelines.cluster.pace import LIMITS, NOW
 from pipelines.cluster.postgres import PostgresConnection
 from pipelines.cluster.shares import fair_shares
-from pipelines.resources.llm.concurrency import FIRST_LIMIT, Size
+from pipelines.resources.llm.concurrency import FIRST_LIMIT, AimdLimit
 from pipelines.resources.storage.database import Table, database_of
 
 SIZES = Table("sizes", {"size": "INTEGER", "halvings": "INTEGER", "successes": "INTEGER"})
@@ -82,10 +82,10 @@ class Claim:
         self._connection.execute("DELETE FROM claims WHERE key = ?", (self._name,))
         self._connection.close()
 
-    def _size(self, report: Report) -> Size:
+    def _size(self, report: Report) -> AimdLimit:
         query = "SELECT size, halvings, successes FROM sizes WHERE key = ?"
         row = self._connection.execute(query, (self._place,)).fetchone()
-        size = Size(*row) if row else Size(FIRST_LIMIT)
+        size = AimdLimit(*row) if row else AimdLimit(FIRST_LIMIT)
         size.limit = min(size.limit, self._ceiling)
         for _ in range(report.successes):
             size.succeeded(ceiling=self._ceiling)

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from assets.llm.ports import ModelReply, ModelRequest
-from pipelines.resources.llm.rate_limit import Bucket, likely_tokens
+from pipelines.resources.llm.rate_limit import TokenBucket, likely_tokens
 from pipelines.resources.llm.settings import EndpointSettings
 from pipelines.resources.storage.database import Connection, database_of
 from pipelines.resources.storage.key_value import KeyedStore
@@ -15,16 +15,16 @@ NOW = "SELECT EXTRACT(EPOCH FROM clock_timestamp())"  # the database's clock: wo
 COLUMNS = {"level": "REAL", "seen": "REAL"}
 
 
-class SharedPace:
-    """The Pacing port. Reservations of all workers stand in one line, so that no minute has more than it may."""
+class SharedRateLimiter:
+    """The RateLimiter port. Reservations of all workers stand in one line, so that no minute has more than it may."""
 
     def __init__(self, settings: EndpointSettings) -> None:
         limits = {"requests": settings.requests_per_minute, "tokens": settings.tokens_per_minute}
-        self._limits = {f"{kind} {settings.place}": limit for kind, limit in limits.items() if limit}
+        self._limits = {f"{kind} {settings.address}": limit for kind, limit in limits.items() if limit}
         self._store = KeyedStore(database_of(LIMITS), table="paces", columns=COLUMNS)
         weakref.finalize(self, self._store.close)  # an endpoint has no end of its own
 
-    async def take(self, request: ModelRequest) -> float:
+    async def reserve(self, request: ModelRequest) -> float:
         """Reserve one request and its likely tokens; the seconds to wait before sending it. Raises StoreError."""
         amounts = {key: 1 if key.startswith("requests") else likely_tokens(request) for key in self._limits}
         return await self._store.run(partial(self._take, amounts=amounts))
@@ -46,8 +46,8 @@ class SharedPace:
 
     def _take_one(self, connection: Connection, key: str, *, amount: int, now: float) -> float:
         row = connection.execute("SELECT level, seen FROM paces WHERE key = ?", (key,)).fetchone()
-        bucket = Bucket(self._limits[key], clock=lambda: now, state=row)
-        wait = bucket.take(amount)
+        bucket = TokenBucket(self._limits[key], clock=lambda: now, state=row)
+        wait = bucket.reserve(amount)
         level, seen = bucket.state
         insert = "INSERT INTO paces (key, value, level, seen) VALUES (?, ?, ?, ?)"
         update = "ON CONFLICT (key) DO UPDATE SET level = excluded.level, seen = excluded.seen"

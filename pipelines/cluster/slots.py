@@ -14,7 +14,7 @@ from contextlib import suppress
 from assets.llm.ports import EndpointError
 from pipelines.cluster.claims import Claim, Report, open_claim
 from pipelines.cluster.pace import LIMITS
-from pipelines.resources.llm.concurrency import Turns
+from pipelines.resources.llm.concurrency import ResizableSemaphore
 from pipelines.resources.llm.settings import EndpointSettings
 from pipelines.resources.storage.database import database_of
 
@@ -23,12 +23,12 @@ PATIENCE_SECONDS = 60.0
 CLOSING_SECONDS = 5.0
 
 
-class SharedSlots:
-    """The Slots port for one event loop of one worker. Raises EndpointError when the database stays away too long."""
+class SharedConcurrencyLimit:
+    """The ConcurrencyLimit port for one event loop of one worker. Raises EndpointError when the database is lost for long."""
 
     def __init__(self, settings: EndpointSettings) -> None:
-        self._place, self._ceiling = settings.place, settings.max_in_flight
-        self._turns = Turns(0)
+        self._place, self._ceiling = settings.address, settings.max_in_flight
+        self._semaphore = ResizableSemaphore(0)
         self._report, self._lock = Report(), threading.Lock()
         self._halvings = 0
         self._hungry, self._closed = threading.Event(), threading.Event()
@@ -44,14 +44,14 @@ class SharedSlots:
             self._loop = asyncio.get_running_loop()
             self._trader = threading.Thread(target=self._trade, name="slots", daemon=True)
             self._trader.start()
-        elif not self._turns.capacity:
+        elif not self._semaphore.capacity:
             self._hungry.set()
-        await self._turns.wait()
+        await self._semaphore.acquire()
         return self._halvings
 
     def release(self) -> None:
         """Give the slot back."""
-        self._turns.leave()
+        self._semaphore.release()
 
     def succeeded(self) -> None:
         """Count a success."""
@@ -84,7 +84,7 @@ class SharedSlots:
             except errors as error:
                 # Whoever loses the database holds nothing any more: new calls wait until it is back.
                 claim = None
-                self._turns.resize(0)
+                self._semaphore.resize(0)
                 if time.monotonic() - since > PATIENCE_SECONDS:
                     self._give_up(error)
                     return
@@ -100,17 +100,17 @@ class SharedSlots:
     def _tick(self, claim: Claim) -> None:
         with self._lock:
             report, self._report = self._report, Report()
-        report.wanted = self._turns.wanted
+        report.wanted = self._semaphore.wanted
         grant = claim.adapt(report)
         self._halvings = grant.halvings
         # First fewer, then told; first told, then more: so the sum is never above the limit.
-        in_use = self._turns.resize(min(grant.slots, self._turns.capacity))
-        self._turns.resize(min(grant.slots, claim.hold(grant.slots, at_least=in_use)))
-        self._in_loop(self._turns.hand_on)
+        in_use = self._semaphore.resize(min(grant.slots, self._semaphore.capacity))
+        self._semaphore.resize(min(grant.slots, claim.hold(grant.slots, at_least=in_use)))
+        self._in_loop(self._semaphore.wake_waiters)
 
     def _give_up(self, error: Exception) -> None:
         self._problem = database_of(LIMITS).diagnose(error) or str(error)
-        self._in_loop(lambda: self._turns.dismiss(EndpointError(self._problem)))
+        self._in_loop(lambda: self._semaphore.fail_waiters(EndpointError(self._problem)))
 
     def _in_loop(self, job: Callable[[], None]) -> None:
         if self._loop is not None:

@@ -6,7 +6,7 @@ import weakref
 from contextlib import suppress
 from functools import partial
 
-from pipelines.resources.ledger.budget import Allowed
+from pipelines.resources.ledger.budget import MayBegin
 from pipelines.resources.ledger.ledger import Ledger, Spent, spent_so_far
 from pipelines.resources.storage.database import Connection
 from pipelines.resources.storage.key_value import KeyedStore
@@ -25,50 +25,50 @@ KEEP = (
 )
 
 
-class SharedTill:
-    """The Till port in the ledger's schema: counting and entering are one transaction, which ledger rows wait for too."""
+class SharedBudgetCounter:
+    """The BudgetCounter port in the ledger's schema: counting and beginning are one transaction, which ledger rows wait for."""
 
     def __init__(self, ledger: Ledger, *, variant: str) -> None:
         self.under_way = 0  # changed in the store's thread alone
         self._ledger, self._variant, self._name = ledger, variant, uuid.uuid4().hex
         self._store = KeyedStore(ledger.calls.database, table="under_way", columns=COLUMNS)
         self._spent = Spent()
-        self._came_home = asyncio.Event()
+        self._call_ended = asyncio.Event()
         weakref.finalize(self, self._store.close)
 
-    async def enter(self, allowed: Allowed) -> tuple[bool, Spent]:
+    async def begin_call(self, may_begin: MayBegin) -> tuple[bool, Spent]:
         """Begin a call if it is allowed in view of all workers. Raises StoreError."""
         if not self._spent.upto:
             await self._ledger.calls.run(_nothing)  # makes the ledger's table if this is its very first use
-        entered, spent = await self._store.run(partial(self._enter, allowed=allowed))
+        begun, spent = await self._store.run(partial(self._begin, may_begin=may_begin))
         self._spent = max(self._spent, spent, key=lambda each: each.upto)
-        return entered, spent
+        return begun, spent
 
-    async def leave(self) -> None:
+    async def end_call(self) -> None:
         """A call has ended. Raises StoreError."""
-        await self._store.run(self._leave)
-        self._came_home.set()
-        self._came_home = asyncio.Event()
+        await self._store.run(self._end)
+        self._call_ended.set()
+        self._call_ended = asyncio.Event()
 
-    async def changed(self) -> None:
+    async def wait_for_change(self) -> None:
         """Wait until a call from here has ended, or for a moment, in which one may have ended elsewhere."""
         with suppress(TimeoutError):
             async with asyncio.timeout(LOOK_SECONDS):
-                await self._came_home.wait()
+                await self._call_ended.wait()
 
-    def _enter(self, connection: Connection, *, allowed: Allowed) -> tuple[bool, Spent]:
+    def _begin(self, connection: Connection, *, may_begin: MayBegin) -> tuple[bool, Spent]:
         calls = self.under_way
         with connection.writing():
             connection.execute(FORGET_DEAD, (self._name, _session(connection)))
             elsewhere = int(connection.execute(ELSEWHERE, (self._variant, self._name)).fetchone()[0])
             spent = spent_so_far(connection, self._variant, before=self._spent)
-            entered = allowed(spent, calls + elsewhere)
-            if entered:
+            begun = may_begin(spent, calls + elsewhere)
+            if begun:
                 self._note(connection, calls=calls + 1)
-        self.under_way = calls + entered  # now that it holds: a transaction that got lost is made once more
-        return entered, spent
+        self.under_way = calls + begun  # now that it holds: a transaction that got lost is made once more
+        return begun, spent
 
-    def _leave(self, connection: Connection) -> None:
+    def _end(self, connection: Connection) -> None:
         calls = self.under_way - 1
         self._note(connection, calls=calls)
         self.under_way = calls

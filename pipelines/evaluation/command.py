@@ -11,7 +11,6 @@ from pipelines.evaluation.dataset import Dataset, load_dataset
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import FinishedRun, RunFolder, read_run
 from pipelines.evaluation.forecast import Forecast, forecast
-from pipelines.evaluation.models import Models, open_models
 from pipelines.evaluation.plan import Options, Roles, manifest_of
 from pipelines.evaluation.records import RunManifest, Turn
 from pipelines.evaluation.report.markdown import run_report
@@ -19,6 +18,7 @@ from pipelines.evaluation.report.page import run_page
 from pipelines.evaluation.run import Run, evaluate
 from pipelines.home import Home
 from pipelines.resources.cache.reply_cache import CacheMode
+from pipelines.resources.open import OpenModels, open_models
 
 
 @dataclass(frozen=True)
@@ -76,14 +76,14 @@ async def carry_out(order: Order, *, place: Home, watch: Watch | None = None) ->
         return await _go(replace(run, report=watch.step))
 
 
-def _prepare(order: Order, dataset: Dataset, options: Options, *, models: Models, place: Home) -> Run:
+def _prepare(order: Order, dataset: Dataset, options: Options, *, models: OpenModels, place: Home) -> Run:
     roles = Roles.of(options, embedded=models.embedded)
     manifest = manifest_of(dataset, find_spec(order.assistant), options, roles=roles)
     recipe = roles.recipe(manifest, budget=order.budget)
     run = Run(
         manifest=manifest,
         dataset=dataset,
-        models=models.of(recipe),
+        models=models.for_recipe(recipe),
         roles=roles,
         recipe=recipe,
         folder=RunFolder(runs_folder(place) / manifest.run_id),

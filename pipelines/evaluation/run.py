@@ -20,12 +20,12 @@ from pipelines.evaluation.folder import FinishedRun, RunFolder
 from pipelines.evaluation.interview import Interview, ask_baselines, interview, together
 from pipelines.evaluation.metrics.diagnosis import diagnosed
 from pipelines.evaluation.metrics.results import latency_of, score
-from pipelines.evaluation.models import ModelPorts
 from pipelines.evaluation.plan import Roles
 from pipelines.evaluation.records import Answer, Asked, PeriodLived, RunManifest, Turn
 from pipelines.evaluation.simulator import Scene
 from pipelines.evaluation.spending import Count, CountedModel, Purpose, Spending, Toll
 from pipelines.resources.llm.embeddings import ModelEmbedder
+from pipelines.resources.open import ModelPorts
 
 S = TypeVar("S", bound=Record)
 

@@ -40,9 +40,9 @@ from pipelines.evaluation.prompting import Ask, choice_ask, put, shuffled_option
 from pipelines.evaluation.records import AssistantSpec, RunManifest
 from pipelines.evaluation.simulator import Scene
 from pipelines.home import home
-from pipelines.resources.llm.embeddings import EmbeddingEndpoint, ModelEmbedder
-from pipelines.resources.llm.local import embedded_settings
+from pipelines.resources.llm.embeddings import EmbeddingClient, ModelEmbedder
 from pipelines.resources.llm.settings import EndpointSettings
+from pipelines.resources.open import embedded_settings
 from prompts.template import Message
 
 EVALUATED = "evaluated"
@@ -85,7 +85,7 @@ def roles(embedding_model: str) -> Roles:
 @cache
 def embedder() -> Embedder:
     """What embeds for assistants that need it."""
-    return ModelEmbedder(EmbeddingEndpoint(EndpointSettings.from_environment() or embedded_settings()))
+    return ModelEmbedder(EmbeddingClient(EndpointSettings.from_environment() or embedded_settings()))
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""What stands behind the ports: model adapter, call cache, snapshot store, work store."""
+"""What stands behind the ports: models, reply cache, ledger, stores; `open.py` opens it."""

@@ -20,14 +20,14 @@ class RunContextResource(dg.ConfigurableResource[RunContext]):
     def yield_for_execution(self, context: dg.InitResourceContext) -> Generator[RunContext, None, None]:
         """Open it for the run."""
         # The model's client takes most of a second to import, which a process that only shows the graph does not need.
-        from pipelines.resources.llm.batch.settings import BatchProgress, batch_line
-        from pipelines.resources.open_resources import open_run_context
+        from pipelines.resources.llm.batch.settings import BatchProgress, describe_batch
+        from pipelines.resources.open import open_run_context
 
-        def tell(progress: BatchProgress) -> None:
+        def log_progress(progress: BatchProgress) -> None:
             if context.log is not None:
-                context.log.info(batch_line(progress))
+                context.log.info(describe_batch(progress))
 
-        with open_run_context(home(), users_at_once=self.users_at_once, watch=tell) as run_context:
+        with open_run_context(home(), users_at_once=self.users_at_once, on_batch_progress=log_progress) as run_context:
             yield run_context
 
 

@@ -21,7 +21,7 @@ from assets.llm.ports import ModelRequest
 from pipelines.embedded.bank import model_name
 from pipelines.home import home
 from pipelines.resources.cache.reply_cache import CachedModel, open_replies
-from pipelines.resources.llm.client import Endpoint
+from pipelines.resources.llm.client import ModelClient
 from pipelines.resources.llm.settings import EndpointSettings
 from prompts.catalogue import load_prompt
 from tests.bench.evaluation import evaluation
@@ -79,7 +79,7 @@ def calls_per_second(folder: Path) -> list[Row]:
     async def ask(url: str) -> tuple[float, float]:
         store = open_replies(folder / "calls.sqlite")
         settings = EndpointSettings(base_url=url, api_key=SecretStr("any"), max_in_flight=IN_FLIGHT)
-        model = CachedModel(Endpoint(settings), store=store, mode="use")
+        model = CachedModel(ModelClient(settings), store=store, mode="use")
         await asyncio.gather(*(model.complete(small_request(-1 - number)) for number in range(100)))
         began, cpu = time.monotonic(), time.process_time()
         await asyncio.gather(*(model.complete(small_request(number)) for number in range(SPEED_CALLS)))

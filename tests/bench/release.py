@@ -24,7 +24,7 @@ from dataset_card.release.asset import FINISHED, release_content
 from dataset_card.release.folder import write_release
 from dataset_card.release.rows import FinishedRows
 from pipelines.home import Home
-from pipelines.resources.open_resources import open_run_context
+from pipelines.resources.open import open_run_context
 from pipelines.resources.storage.filesystem import Folder
 from pipelines.resources.storage.io_manager import RecordValues
 from pipelines.resources.storage.snapshot_writer import load_ref

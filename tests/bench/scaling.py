@@ -34,7 +34,7 @@ from assets.recipe.asset import resolve
 from assets.recipe.loading import load_recipe, units
 from assets.records.base import UserRecord
 from pipelines.home import Home, home
-from pipelines.resources.open_resources import open_run_context
+from pipelines.resources.open import open_run_context
 from pipelines.resources.storage.io_manager import RecordValues
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.support.commands import clean_environment

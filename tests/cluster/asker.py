@@ -4,16 +4,16 @@ import asyncio
 import sys
 
 from assets.llm.ports import ModelReply
-from pipelines.evaluation.models import open_models
 from pipelines.home import home
-from tests.pipelines.ledger.booked import call
+from pipelines.resources.open import open_models
+from tests.pipelines.ledger.ledger_stores import call
 from tests.support.small import small_recipe
 
 
 async def main(first: int, count: int, most_tokens: int) -> None:
     recipe = small_recipe(budget={"max_tokens": most_tokens})
     with open_models(home()) as models:
-        account = models.of(recipe).chat
+        account = models.for_recipe(recipe).chat
         calls = (account.complete(call(number)) for number in range(first, first + count))
         replies = await asyncio.gather(*calls, return_exceptions=True)
     print(sum(isinstance(reply, ModelReply) for reply in replies))

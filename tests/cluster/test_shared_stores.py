@@ -19,12 +19,12 @@ from pipelines.resources.cache.export import export, prune, shares
 from pipelines.resources.cache.record_cache import SqlRecordCache
 from pipelines.resources.ledger.ledger import Spent
 from pipelines.resources.ledger.queries import Grouping, summary
-from pipelines.resources.llm.batch.store import BatchBook
+from pipelines.resources.llm.batch.store import BatchStore
 from pipelines.resources.storage.database import VARIABLE, StoreError
-from tests.pipelines.ledger.booked import Counterpart, UsingModel, call, counterpart
+from tests.pipelines.ledger.ledger_stores import LedgerStores, UsingModel, call, open_stores
 
 
-def told(stores: Counterpart, folder: Path) -> list[Any]:
+def told(stores: LedgerStores, folder: Path) -> list[Any]:
     """Everything that is read from ledger and call cache, after hits, misses and an error."""
     stores.ask(UsingModel(), [call(number) for number in range(5)])
     stores.ask(UsingModel(), [call(number) for number in range(3)])
@@ -46,10 +46,10 @@ def told(stores: Counterpart, folder: Path) -> list[Any]:
 def test_ledger_and_call_cache_tell_the_same_from_either_database(
     database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with counterpart(tmp_path) as stores:
+    with open_stores(tmp_path) as stores:
         shared = told(stores, tmp_path)
     monkeypatch.delenv(VARIABLE)
-    with counterpart(tmp_path) as stores:
+    with open_stores(tmp_path) as stores:
         own = told(stores, tmp_path)
     # Times differ, and nothing else may.
     plain: Callable[[list[Any]], str] = lambda found: str([found[0][1][0].split("seconds")[0], *found[1:]])  # noqa: E731
@@ -81,7 +81,7 @@ def end_sessions(database: str) -> None:
 
 def test_a_reply_waits_for_a_server_that_restarts(database: str, servers: Cluster, tmp_path: Path) -> None:
     socket = servers.sockets / ".s.PGSQL.5432"
-    with counterpart(tmp_path) as stores:
+    with open_stores(tmp_path) as stores:
 
         async def use() -> list[bytes | None]:
             await stores.replies.put("before", b"value")
@@ -99,7 +99,7 @@ def test_a_reply_waits_for_a_server_that_restarts(database: str, servers: Cluste
 
 
 def test_a_lost_connection_beside_the_stores_is_told_in_a_sentence(database: str, tmp_path: Path) -> None:
-    book = BatchBook(tmp_path / "batches.sqlite", place="http://model/v1")
+    book = BatchStore(tmp_path / "batches.sqlite", place="http://model/v1")
 
     async def use() -> None:
         async with book.locked():
@@ -113,7 +113,7 @@ def test_a_lost_connection_beside_the_stores_is_told_in_a_sentence(database: str
 
 
 def test_a_line_is_in_one_batch_job_whichever_worker_asks(database: str, tmp_path: Path) -> None:
-    books = [BatchBook(tmp_path / "batches.sqlite", place="http://model/v1") for _ in range(2)]
+    books = [BatchStore(tmp_path / "batches.sqlite", place="http://model/v1") for _ in range(2)]
     reply = ModelReply("words", "stop", 1, 1)
 
     async def use() -> None:
@@ -134,7 +134,7 @@ def test_a_line_is_in_one_batch_job_whichever_worker_asks(database: str, tmp_pat
         book.close()
 
 
-async def _inside(book: BatchBook) -> None:
+async def _inside(book: BatchStore) -> None:
     async with book.locked():
         pass
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psycopg2
 
-from pipelines.cluster.till import SharedTill
+from pipelines.cluster.till import SharedBudgetCounter
 from pipelines.resources.ledger.ledger import Ledger, Spent
 
 # The first transaction from now on loses its connection while it is committed.
@@ -34,13 +34,13 @@ def asked(database: str, sql: str) -> None:
 
 def test_a_call_is_counted_once_though_its_commit_was_lost(database: str, tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.sqlite")
-    till = SharedTill(ledger, variant="small")
+    counter = SharedBudgetCounter(ledger, variant="small")
 
     async def use() -> list[int]:
         counts: list[int] = []
-        for step in (till.enter(_always), till.enter(_always), till.leave(), till.leave()):
+        for step in (counter.begin_call(_always), counter.begin_call(_always), counter.end_call(), counter.end_call()):
             await step
-            counts.append(till.under_way)
+            counts.append(counter.under_way)
             if len(counts) == 1:
                 asked(database, LOSE_ONE_COMMIT)
         return counts
@@ -53,7 +53,7 @@ def test_what_a_dead_worker_had_under_way_does_not_count_under_a_session_number_
     database: str, tmp_path: Path
 ) -> None:
     ledger = Ledger(tmp_path / "ledger.sqlite")
-    till = SharedTill(ledger, variant="small")
+    counter = SharedBudgetCounter(ledger, variant="small")
     seen: list[int] = []
 
     def look(spent: Spent, under_way: int) -> bool:
@@ -61,9 +61,9 @@ def test_what_a_dead_worker_had_under_way_does_not_count_under_a_session_number_
         return True
 
     async def use() -> None:
-        await till.enter(look)
+        await counter.begin_call(look)
         asked(database, LEAVE_BEHIND)
-        await till.enter(look)
+        await counter.begin_call(look)
 
     asyncio.run(use())
     assert seen == [0, 1]

@@ -16,14 +16,14 @@ from assets.recipe.recipe import Budget
 from pipelines.evaluation.assistant import Tools
 from pipelines.evaluation.dataset import UNKNOWN, Dataset, Rounds
 from pipelines.evaluation.folder import FinishedRun, RunFolder
-from pipelines.evaluation.models import ModelPorts
 from pipelines.evaluation.plan import Options, Roles, manifest_of
 from pipelines.evaluation.records import AssistantSpec
 from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.report.page import run_page
 from pipelines.evaluation.run import Run, evaluate
 from pipelines.resources.ledger.prices import OwnPrice, Prices
-from pipelines.resources.llm.embeddings import packed
+from pipelines.resources.llm.embeddings import pack_vector
+from pipelines.resources.open import ModelPorts
 from tests.support.coroutines import run
 from tests.support.scenario import episode as scenario_episode
 from tests.support.scenario import varied
@@ -161,7 +161,7 @@ class LetterVectors:
     async def complete(self, request: ModelRequest) -> ModelReply:
         """A vector for each message."""
         found = await LetterEmbedder().embed([message.content for message in request.messages], model=request.model)
-        return ModelReply(text="\n".join(map(packed, found)), finish="stop", input_tokens=5, output_tokens=0)
+        return ModelReply(text="\n".join(map(pack_vector, found)), finish="stop", input_tokens=5, output_tokens=0)
 
 
 def tools(model: LanguageModel) -> Tools:

@@ -12,16 +12,16 @@ from starlette.routing import Route
 from assets.llm.ports import EndpointError
 from pipelines.embedded.bank import model_name
 from pipelines.embedded.embeddings import embedding
-from pipelines.resources.llm.embeddings import LARGEST_BATCH, EmbeddingEndpoint, ModelEmbedder, packed, unpacked
-from pipelines.resources.llm.local import embedded_settings
+from pipelines.resources.llm.embeddings import LARGEST_BATCH, EmbeddingClient, ModelEmbedder, pack_vector, unpack_vector
 from pipelines.resources.llm.settings import EndpointSettings
+from pipelines.resources.open import embedded_settings
 from tests.support.coroutines import run
 
 TEXTS = ["I drink tea.", "", "I ride a bicycle to work."]
 
 
 def test_the_vectors_are_the_services_in_the_order_of_the_texts() -> None:
-    found = run(ModelEmbedder(EmbeddingEndpoint(embedded_settings())).embed(TEXTS, model=model_name()))
+    found = run(ModelEmbedder(EmbeddingClient(embedded_settings())).embed(TEXTS, model=model_name()))
 
     assert [list(vector) for vector in found] == [pytest.approx(embedding(text)) for text in TEXTS]
 
@@ -29,12 +29,12 @@ def test_the_vectors_are_the_services_in_the_order_of_the_texts() -> None:
 def test_many_texts_travel_in_several_requests() -> None:
     texts = [f"text {number}" for number in range(LARGEST_BATCH + 3)]
 
-    assert len(run(ModelEmbedder(EmbeddingEndpoint(embedded_settings())).embed(texts, model=model_name()))) == len(texts)
+    assert len(run(ModelEmbedder(EmbeddingClient(embedded_settings())).embed(texts, model=model_name()))) == len(texts)
 
 
 def test_an_unknown_model_is_one_sentence() -> None:
     with pytest.raises(EndpointError, match="does not know the model 'text-embedding-9'"):
-        run(ModelEmbedder(EmbeddingEndpoint(embedded_settings())).embed(["tea"], model="text-embedding-9"))
+        run(ModelEmbedder(EmbeddingClient(embedded_settings())).embed(["tea"], model="text-embedding-9"))
 
 
 def test_a_service_that_leaves_a_text_out_is_asked_again() -> None:
@@ -48,10 +48,10 @@ def test_a_service_that_leaves_a_text_out_is_asked_again() -> None:
     app = Starlette(routes=[Route("/v1/embeddings", embed, methods=["POST"])])
     settings = EndpointSettings(base_url="http://test/v1", transport=httpx2.ASGITransport(app=app), backoff_seconds=0.001)
 
-    assert run(ModelEmbedder(EmbeddingEndpoint(settings)).embed(["a", "b"], model="m")) == [(0.0,), (1.0,)]
+    assert run(ModelEmbedder(EmbeddingClient(settings)).embed(["a", "b"], model="m")) == [(0.0,), (1.0,)]
     assert len(asked) == 2
 
 
 @given(st.lists(st.floats(width=32, allow_nan=False), min_size=1, max_size=9))
 def test_a_vector_survives_its_packing(vector: list[float]) -> None:
-    assert list(unpacked(packed(vector))) == vector
+    assert list(unpack_vector(pack_vector(vector))) == vector

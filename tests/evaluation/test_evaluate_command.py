@@ -46,7 +46,7 @@ def test_a_data_json_is_evaluated_reported_and_compared(data: Path) -> None:
 
 
 def test_the_size_of_the_run_is_told_before_its_first_call(data: Path) -> None:
-    with pytest.raises(Problem, match="call cache has no reply"):
+    with pytest.raises(Problem, match="reply cache has no reply"):
         CliRunner().invoke(app, ["evaluate", str(data), "--assistant", "llm", "--offline"], catch_exceptions=False)
     manifests = list((data.parent / "home" / "runs").glob("*/manifest.json"))
 

@@ -11,15 +11,14 @@ from assets.records.usage import Usage
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.forecast import forecast
 from pipelines.evaluation.metrics.results import latency_of
-from pipelines.evaluation.models import ModelPorts
 from pipelines.evaluation.plan import Options, Roles
 from pipelines.evaluation.records import AssistantSpec
 from pipelines.evaluation.spending import Spending
 from pipelines.resources.cache.reply_cache import open_replies
 from pipelines.resources.ledger.ledger import Ledger
 from pipelines.resources.ledger.queries import summary
-from pipelines.resources.llm.model_stack import Accounts
 from pipelines.resources.llm.settings import EndpointSettings
+from pipelines.resources.open import ModelPorts, ModelStack
 from tests.evaluation.rehearsal import PRICES, ROLES, LetterVectors, RehearsalModel, dataset, finish, run_of
 from tests.support.coroutines import run
 
@@ -86,11 +85,11 @@ def accounted(folder: Path, model: RehearsalModel, budget: Budget) -> FinishedRu
     work = run_of(folder, model)
     recipe = ROLES.recipe(work.manifest, budget=budget)
     one_by_one = EndpointSettings(max_in_flight=1)
-    chat = Accounts(model, one_by_one, calls, ledger, PRICES)
+    chat = ModelStack(model, one_by_one, calls, ledger, PRICES)
 
     class Chat:
         async def complete(self, request: ModelRequest) -> ModelReply:
-            return await chat.open_account(recipe, "chat").complete(request)
+            return await chat.open_model(recipe, "chat").complete(request)
 
     try:
         return finish(replace(work, recipe=recipe, models=ModelPorts(Chat(), LetterVectors(), PRICES, 64)))

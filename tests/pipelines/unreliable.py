@@ -9,7 +9,7 @@ from assets.recipe.gate_policy import GatePolicy
 from pipelines.embedded.program import answer
 from pipelines.embedded.simulated_provider.damage import Damage, task_of
 from pipelines.embedded.simulated_provider.fault_profile import Log, Weather
-from pipelines.resources.llm.compatibility import Dialect
+from pipelines.resources.llm.compatibility import ApiCompatibility
 
 
 @dataclass
@@ -19,7 +19,7 @@ class Unreliable:
     weather: Weather
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        chat = Dialect().body(request)
+        chat = ApiCompatibility().body(request)
         text = answer(task_of(chat))
         choice = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
         completion = {"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}

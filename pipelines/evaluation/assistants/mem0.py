@@ -12,7 +12,7 @@ from pipelines.evaluation.assistants.buffered import BufferedAssistant, Line
 from pipelines.evaluation.assistants.chat import Voice, checked
 from pipelines.evaluation.assistants.indexed import IndexSettings
 from pipelines.evaluation.assistants.mem0_library import USER, Mem0Models, check_library, open_memory
-from pipelines.resources.llm.embeddings import packed, unpacked
+from pipelines.resources.llm.embeddings import pack_vector, unpack_vector
 
 EVERYTHING = 1_000_000
 
@@ -89,7 +89,7 @@ class Mem0Assistant(BufferedAssistant):
     def _insert(self, store: Any, rows: list[dict[str, Any]]) -> None:
         if not rows:
             return
-        vectors = [unpacked(row["vector"]) for row in rows]
+        vectors = [unpack_vector(row["vector"]) for row in rows]
         payloads = [{key: value for key, value in row.items() if key not in ("vector", "linked")} for row in rows]
         self._models.vectors.update((row["data"], vector) for row, vector in zip(rows, vectors, strict=True))
         store.insert(
@@ -98,7 +98,7 @@ class Mem0Assistant(BufferedAssistant):
 
     def _with_vector(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         # The vector as the embedder gave it: Mem0's store keeps another, of length 1.
-        return {**payload, "vector": packed(self._models.vectors[payload["data"]])}
+        return {**payload, "vector": pack_vector(self._models.vectors[payload["data"]])}
 
     def _entity(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         linked = sorted(self._numbers[id_] for id_ in payload["linked_memory_ids"])

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from assets.llm.ports import Vector
-from pipelines.resources.llm.embeddings import packed, unpacked
+from pipelines.resources.llm.embeddings import pack_vector, unpack_vector
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,14 @@ class VectorIndex:
         """Everything, in order of numbers, and the next number."""
         query = "SELECT number, told, text, vector FROM memories ORDER BY number"
         found = self._db.execute(query).fetchall() if self._made else []
-        rows = [{"number": number, "at": at, "text": text, "vector": packed(vector)} for number, at, text, vector in found]
+        rows = [{"number": number, "at": at, "text": text, "vector": pack_vector(vector)} for number, at, text, vector in found]
         return {"next": self._next, "memories": rows}
 
     def load(self, content: Mapping[str, Any]) -> None:
         """Become what was dumped. Only for an index that is still empty."""
         rows = content["memories"]
         memories = [Memory(row["number"], row["at"], row["text"]) for row in rows]
-        self._insert(memories, [unpacked(row["vector"]) for row in rows])
+        self._insert(memories, [unpack_vector(row["vector"]) for row in rows])
         self._next = content["next"]
 
     def _insert(self, memories: Sequence[Memory], vectors: Sequence[Vector]) -> None:

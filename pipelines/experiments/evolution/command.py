@@ -8,7 +8,6 @@ from pipelines.evaluation.command import Order
 from pipelines.evaluation.dataset import Dataset, load_dataset
 from pipelines.evaluation.folder import RunFolder
 from pipelines.evaluation.forecast import forecast
-from pipelines.evaluation.models import Models, open_models
 from pipelines.evaluation.plan import Roles, manifest_of
 from pipelines.evaluation.run import Run
 from pipelines.experiments.evolution.loop import Evolution, evolve
@@ -24,6 +23,7 @@ from pipelines.experiments.evolution.results import (
     read_evolution,
 )
 from pipelines.home import Home
+from pipelines.resources.open import OpenModels, open_models
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ async def carry_out_evolution(order: EvolutionOrder, *, place: Home, watch: Evol
         return await carry_on(replace(work, run=replace(work.run, report=watch.step)))
 
 
-def _prepare(order: EvolutionOrder, dataset: Dataset, *, models: Models, place: Home) -> Evolution:
+def _prepare(order: EvolutionOrder, dataset: Dataset, *, models: OpenModels, place: Home) -> Evolution:
     """Check everything before the first call; the evolution's name needs the assistant's own section."""
     life = order.life
     roles = Roles.of(life.options, embedded=models.embedded)
@@ -68,13 +68,21 @@ def _prepare(order: EvolutionOrder, dataset: Dataset, *, models: Models, place: 
     one = manifest_of(dataset, spec, life.options, roles=roles)
     recipe = roles.recipe(one, budget=life.budget)
     run = Run(
-        one, dataset, models.of(recipe), roles, recipe, RunFolder(evolutions_folder(place)), users_at_once=life.users_at_once
+        one,
+        dataset,
+        models.for_recipe(recipe),
+        roles,
+        recipe,
+        RunFolder(evolutions_folder(place)),
+        users_at_once=life.users_at_once,
     )
     section = evolvable(run.step("").assistant("dialogue"), name=spec.name).policy
     manifest = evolution_manifest(dataset, order.plan, run=one, initial_policy=section, improver=roles.assistant)
     recipe = roles.recipe(manifest.run, budget=life.budget)
     folder = RunFolder(evolutions_folder(place) / manifest.run.run_id)
-    return Evolution(manifest, replace(run, manifest=manifest.run, models=models.of(recipe), recipe=recipe, folder=folder))
+    return Evolution(
+        manifest, replace(run, manifest=manifest.run, models=models.for_recipe(recipe), recipe=recipe, folder=folder)
+    )
 
 
 async def carry_on(work: Evolution) -> FinishedEvolution:

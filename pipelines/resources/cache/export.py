@@ -14,7 +14,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from assets.llm.ports import ModelReply
-from pipelines.resources.cache.reply_cache import ABOUT_THE_CALL, COLUMNS, REPLY, TABLE
+from pipelines.resources.cache.reply_cache import COLUMNS, NOT_STORED, REPLY, TABLE
 from pipelines.resources.storage.database import Connection, Table
 from pipelines.resources.storage.key_value import KeyedStore
 from pipelines.resources.storage.sqlite import SqliteFile
@@ -106,7 +106,7 @@ async def take_in(replies: KeyedStore, path: Path) -> int:
 def _row(line: str, *, place: str) -> tuple[str, bytes, str | None, float | None]:
     try:
         found = EXPORTED.validate_json(line)
-        return found["key"], REPLY.dump_json(found["reply"], exclude=ABOUT_THE_CALL), found["model"], found["at"]
+        return found["key"], REPLY.dump_json(found["reply"], exclude=NOT_STORED), found["model"], found["at"]
     except ValidationError as error:
         reason = error.errors()[0]
         raise NotReplies(

@@ -1,4 +1,4 @@
-"""Where every finished user is kept the moment its stage is done, so that a killed run loses nothing."""
+"""Every finished item is stored the moment its stage is done, so that a killed run loses nothing."""
 
 from pathlib import Path
 

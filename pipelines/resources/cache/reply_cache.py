@@ -1,4 +1,4 @@
-"""Every reply is kept before it is used: a killed run loses no call, and a finished one can be replayed without a model."""
+"""Every reply is stored before it is used: a killed run loses no call, and a finished one is replayed without a model."""
 
 import asyncio
 import hashlib
@@ -21,7 +21,7 @@ from pipelines.resources.storage.key_value import KeyedStore, SqlValue
 CacheMode = Literal["use", "replay", "off"]
 TABLE = "replies"
 COLUMNS = {"model": "TEXT", "at": "REAL"}  # `at`: when the reply came, in seconds since 1970; for pruning alone
-ABOUT_THE_CALL = {"seconds", "price_share", "cost_usd"}
+NOT_STORED = {"seconds", "price_share", "cost_usd"}
 REPLY: TypeAdapter[ModelReply] = TypeAdapter(ModelReply)
 
 
@@ -39,49 +39,49 @@ def open_replies(path: Path) -> KeyedStore:
 
 
 class CachedModel:
-    """A model whose replies are kept by request.
+    """A model whose replies are stored by request.
 
-    use: ask the model for what is missing. replay: never ask. off: always ask, keep nothing. Refusals and cut-off
-    replies are kept too, because asking again changes the messages and so the key. `at_once` bounds the calls that are
-    asked and not yet kept, which is all that a killed run can lose.
+    use: ask the model for what is missing. replay: never ask. off: always ask, store nothing. Refusals and cut-off
+    replies are stored too, because asking again changes the messages and so the key. `at_once` bounds the calls that
+    are asked and not yet stored, which is all that a killed run can lose.
     """
 
     def __init__(self, model: LanguageModel, *, store: ReplyStore, mode: CacheMode, at_once: int | None = None) -> None:
         self._model = model
         self._store = store
         self._mode: CacheMode = mode
-        self._slots = nullcontext() if at_once is None else asyncio.Semaphore(at_once)
-        self._asking: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
+        self._limit = nullcontext() if at_once is None else asyncio.Semaphore(at_once)
+        self._locks: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        """The kept reply, marked as repeated, or a new one. Raises EndpointError when a replay lacks it."""
+        """The stored reply, marked as repeated, or a new one. Raises EndpointError when a replay lacks it."""
         if self._mode == "off":
             return await self._model.complete(request)
         key = request_key(request)
-        # One lock per request and loop: who asks for the same at the same time waits, and then finds the reply kept.
-        # If the one who asks is cancelled, the next in line asks.
-        lock = self._asking.setdefault((id(asyncio.get_running_loop()), key), asyncio.Lock())
+        # One lock per request and loop: who asks for the same at the same time waits, and then finds the reply stored.
+        # If the one who asks is cancelled, the next one asks.
+        lock = self._locks.setdefault((id(asyncio.get_running_loop()), key), asyncio.Lock())
         async with lock:
-            kept = await self._kept(key)
-            if kept is not None:
-                return kept
+            stored = await self._stored(key)
+            if stored is not None:
+                return stored
             if self._mode == "replay":
-                raise EndpointError(_missing(request.labels))
-            async with self._slots:
+                raise EndpointError(_missing_reply(request.labels))
+            async with self._limit:
                 return await landing(self._ask(request, key=key))
 
-    async def _kept(self, key: str) -> ModelReply | None:
+    async def _stored(self, key: str) -> ModelReply | None:
         value = await self._store.get(key)
         return None if value is None else replace(REPLY.validate_json(value), repeated=True)
 
     async def _ask(self, request: ModelRequest, *, key: str) -> ModelReply:
         reply = await self._model.complete(request)
-        content = REPLY.dump_json(replace(reply, repeated=False), exclude=ABOUT_THE_CALL)
+        content = REPLY.dump_json(replace(reply, repeated=False), exclude=NOT_STORED)
         await self._store.put(key, content, extra={"model": request.model, "at": time.time()})
-        # Another process may have kept its reply first; using that one keeps a later replay true to this run.
-        kept = await self._kept(key)
-        about = {name: getattr(reply, name) for name in ABOUT_THE_CALL}
-        return replace(kept or reply, repeated=reply.repeated, **about)
+        # Another process may have stored its reply first; using that one keeps a later replay true to this run.
+        stored = await self._stored(key)
+        about_the_call = {name: getattr(reply, name) for name in NOT_STORED}
+        return replace(stored or reply, repeated=reply.repeated, **about_the_call)
 
 
 def request_key(request: ModelRequest) -> str:
@@ -94,8 +94,8 @@ def request_key(request: ModelRequest) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _missing(labels: CallLabels) -> str:
+def _missing_reply(labels: CallLabels) -> str:
     return (
-        f"The call cache has no reply to prompt {labels.prompt!r} at stage {labels.stage!r} for user {labels.user_id!r}, "
+        f"The reply cache has no reply to prompt {labels.prompt!r} at stage {labels.stage!r} for user {labels.user_id!r}, "
         "and a replay asks no model; run once with the cache in use and a model endpoint to record it."
     )

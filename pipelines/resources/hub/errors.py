@@ -18,7 +18,7 @@ from huggingface_hub.errors import (
 from huggingface_hub.utils import parse_ratelimit_headers
 
 from pipelines.resources.llm.redaction import Redactor
-from pipelines.resources.llm.retry_after import hinted_wait
+from pipelines.resources.llm.retry_after import retry_after_seconds
 
 Kind = Literal["transient", "offline", "stale", "denied", "missing", "fatal"]
 RETRIED = (408, 425, 429)
@@ -76,7 +76,11 @@ def _of_answer(error: HfHubHTTPError, *, host: str, redactor: Redactor) -> HubTr
     if status in RETRIED or status >= 500:
         limits = parse_ratelimit_headers(response.headers)
         used_up = limits is not None and limits.remaining == 0 and status == 429
-        wait = limits.reset_in_seconds + 1.0 if limits and used_up else hinted_wait(response.headers, limited=status == 429)
+        wait = (
+            limits.reset_in_seconds + 1.0
+            if limits and used_up
+            else retry_after_seconds(response.headers, limited=status == 429)
+        )
         return HubTrouble("transient", f"it answered {quoted}", wait)
     if _host(error) != host and status in (400, 401, 403):
         # An address for one upload that has expired says so like this; it knows nothing of tokens.

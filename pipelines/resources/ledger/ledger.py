@@ -1,12 +1,17 @@
-"""The ledger: one row for every call, and the recipes that the calls were made for, in one database."""
+"""The ledger: one row for every call, written on its way, and the recipes that the calls were made for, in one database."""
 
+import time
 import uuid
 from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+from assets.llm.ports import EndpointError, LanguageModel, ModelReply, ModelRequest
 from assets.recipe.recipe import Recipe
 from pipelines.home import Home
+from pipelines.resources.cache.reply_cache import request_key
+from pipelines.resources.ledger.prices import Price, Prices, Tokens
 from pipelines.resources.storage.database import Connection, database_of
 from pipelines.resources.storage.key_value import KeyedStore
 
@@ -19,7 +24,7 @@ SQL_TYPES: dict[object, str] = {str: "TEXT", int: "INTEGER", bool: "INTEGER", fl
 class LedgerRow:
     """One call.
 
-    `at` is seconds since 1970, `recipe` the recipe's `user_fingerprint`, `request` the call cache's key, `seconds` the
+    `at` is seconds since 1970, `recipe` the recipe's `user_fingerprint`, `request` the reply cache's key, `seconds` the
     time of the answered try. `cost_usd` is what was paid: 0 for a cache hit, None where nobody knows the price;
     `price` says who named it. An outcome of "error" is a call that ended a run.
     """
@@ -109,6 +114,99 @@ def spent_so_far(connection: Connection, variant: str, *, before: Spent) -> Spen
     return Spent(*counted, upto=upto or before.upto)
 
 
-def ledger_file(place: Home) -> Path:
-    """Where an installation's ledger lies: beside its call cache, in a file of its own so that neither waits."""
-    return place.calls.with_name("ledger.sqlite")
+def ledger_file(home: Home) -> Path:
+    """An installation's ledger: beside its reply cache, in a file of its own so that neither waits."""
+    return home.calls.with_name("ledger.sqlite")
+
+
+FREE = Price(0.0, "provider")
+
+
+@dataclass(frozen=True)
+class UnitLedger:
+    """The ledger, opened for one work unit of a recipe at one endpoint. `endpoint` is its address without secrets."""
+
+    ledger: Ledger
+    prices: Prices
+    recipe: Recipe
+    unit: str
+    endpoint: str
+
+    @cached_property
+    def recipe_key(self) -> str:
+        """The key of the recipe in the ledger."""
+        return self.recipe.user_fingerprint
+
+    async def begin(self) -> None:
+        """Note the recipe. A ledger that cannot be written shows here, before anything is paid for. Raises StoreError."""
+        await self.ledger.note(self.recipe_key, self.recipe)
+
+    def price(self, request: ModelRequest, reply: ModelReply) -> Price:
+        """What the reply costs when it comes from the endpoint."""
+        cached = min(reply.cached_input_tokens, reply.input_tokens)
+        listed = self.prices.of(request.model, Tokens(reply.input_tokens, reply.output_tokens, cached))
+        return listed if listed.usd is None else replace(listed, usd=listed.usd * reply.price_share)
+
+    async def record(self, request: ModelRequest, reply: ModelReply, *, price: Price, outcome: Outcome) -> None:
+        """Return when the row is on the disk."""
+        labels = request.labels
+        row = LedgerRow(
+            at=time.time(),
+            variant=self.recipe.variant,
+            unit=self.unit,
+            recipe=self.recipe_key,
+            stage=labels.stage,
+            user_id=labels.user_id,
+            prompt=labels.prompt,
+            fingerprint=labels.fingerprint,
+            attempt=labels.attempt,
+            sample=request.sample,
+            request=request_key(request),
+            model=request.model,
+            endpoint=self.endpoint,
+            input_tokens=reply.input_tokens,
+            cached_input_tokens=reply.cached_input_tokens,
+            output_tokens=reply.output_tokens,
+            seconds=reply.seconds,
+            cost_usd=price.usd,
+            price=price.source,
+            outcome=outcome,
+            cache_hit=reply.repeated,
+        )
+        await self.ledger.add(row)
+
+
+@dataclass(frozen=True)
+class CacheHitRecorder:
+    """A model behind a reply cache; the replies that the cache gave are recorded as hits."""
+
+    model: LanguageModel
+    ledger: UnitLedger
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """Pass the call on, and record it if it cost nothing."""
+        await self.ledger.begin()
+        reply = await self.model.complete(request)
+        if reply.repeated:
+            await self.ledger.record(request, reply, price=FREE, outcome=reply.finish)
+        return reply
+
+
+@dataclass(frozen=True)
+class PaidCallRecorder:
+    """A client whose replies are recorded before anyone uses them: a run killed at any moment has counted what it paid."""
+
+    model: LanguageModel
+    ledger: UnitLedger
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """Pass the call on and put its price on the reply."""
+        try:
+            reply = await self.model.complete(request)
+        except EndpointError:
+            nothing = ModelReply(text="", finish="stop", input_tokens=0, output_tokens=0)
+            await self.ledger.record(request, nothing, price=FREE, outcome="error")
+            raise
+        price = self.ledger.price(request, reply)
+        await self.ledger.record(request, reply, price=price, outcome=reply.finish)
+        return replace(reply, cost_usd=price.usd)

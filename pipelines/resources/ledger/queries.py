@@ -1,4 +1,4 @@
-"""What the ledger tells: sums by stage, model, prompt or variant, and all rows as Parquet."""
+"""Questions to the ledger: sums by stage, model, prompt or variant, and all rows as Parquet."""
 
 import os
 from dataclasses import dataclass, fields
@@ -32,7 +32,7 @@ SUMS = """
 
 
 @dataclass(frozen=True)
-class Line:
+class LedgerSums:
     """Sums of one group. Tokens and `cost_usd` are of paid calls, of which `unpriced` have no known price."""
 
     name: str
@@ -48,12 +48,12 @@ class Line:
 
     @property
     def hit_rate(self) -> float:
-        """The share of calls that the call cache answered."""
+        """The share of calls that the reply cache answered."""
         return self.hits / self.calls if self.calls else 0.0
 
     @property
     def cost(self) -> str:
-        """The cost as told to a reader."""
+        """The cost for a reader, as `dollars` writes it."""
         paid = self.calls - self.hits
         return dollars(self.cost_usd if self.unpriced < paid or not paid else None, unpriced=self.unpriced)
 
@@ -66,19 +66,19 @@ def dollars(usd: float | None, *, unpriced: int = 0) -> str:
     return f"{amount} + unknown" if unpriced else amount
 
 
-async def summary(ledger: Ledger, *, by: Grouping, variant: str | None = None) -> list[Line]:
+async def summary(ledger: Ledger, *, by: Grouping, variant: str | None = None) -> list[LedgerSums]:
     """One line per group, in order of first appearance; `variant` None: over all variants."""
 
-    def read(connection: Connection) -> list[Line]:
+    def read(connection: Connection) -> list[LedgerSums]:
         query = f"SELECT {by}, {SUMS} FROM {TABLE} WHERE ? IS NULL OR variant = ? GROUP BY {by} ORDER BY MIN(rowid)"
-        return [_line(row) for row in connection.execute(query, (variant, variant))]
+        return [_sums(row) for row in connection.execute(query, (variant, variant))]
 
     return await ledger.calls.run(read)
 
 
-def _line(row: tuple[Any, ...]) -> Line:
+def _sums(row: tuple[Any, ...]) -> LedgerSums:
     name, calls, hits, errors, sent, cached, received, cost, unpriced, seconds = row
-    return Line(name, calls, hits, errors, int(sent), int(cached), int(received), cost, unpriced, seconds or 0.0)
+    return LedgerSums(name, calls, hits, errors, int(sent), int(cached), int(received), cost, unpriced, seconds or 0.0)
 
 
 async def export(ledger: Ledger, path: Path) -> int:

@@ -1,4 +1,4 @@
-"""When an endpoint keeps failing: pause everyone, try with one; and when it is lost: stop everyone."""
+"""When an endpoint keeps failing: pause everyone and try with one call. When it is lost: stop everyone."""
 
 import asyncio
 import logging
@@ -11,76 +11,76 @@ WINDOW = 20
 LOG = logging.getLogger(__name__)
 
 
-class Halt:
-    """The sentence that ends a run. Once it is called, every wait ends and every further call fails with it."""
+class StopSignal:
+    """The error that ends a run. Once it is set, every sleep ends and every further call fails with it."""
 
     def __init__(self) -> None:
-        self._called = asyncio.Event()
-        self._sentence = ""
+        self._event = asyncio.Event()
+        self._message = ""
 
-    def call(self, sentence: str) -> None:
-        """End the run; the first sentence stays."""
-        self._sentence = self._sentence or sentence
-        self._called.set()
+    def set(self, message: str) -> None:
+        """End the run; the first message stays."""
+        self._message = self._message or message
+        self._event.set()
 
     def check(self) -> None:
         """Raise EndpointError when the run has ended."""
-        if self._sentence:
-            raise EndpointError(self._sentence)
+        if self._message:
+            raise EndpointError(self._message)
 
-    async def rest(self, seconds: float) -> None:
+    async def sleep(self, seconds: float) -> None:
         """Wait, at most until the run ends. Raises EndpointError when it has ended, also with nothing to wait for."""
         self.check()
         if seconds <= 0:
             return
         try:
             async with asyncio.timeout(seconds):
-                await self._called.wait()
+                await self._event.wait()
         except TimeoutError:
             return
         self.check()
 
 
-class Breaker:
+class CircuitBreaker:
     """Pauses new tries when half of the last twenty failed; then one probe decides. It serves one event loop."""
 
-    def __init__(self, halt: Halt, *, first_pause: float, longest_pause: float) -> None:
-        self._halt = halt
+    def __init__(self, stop: StopSignal, *, first_pause: float, longest_pause: float) -> None:
+        self._stop = stop
         self._first_pause, self._longest_pause = first_pause, longest_pause
         self._failures: deque[bool] = deque(maxlen=WINDOW)
-        self._pause = 0.0  # 0 while calls flow
+        self._pause = 0.0  # 0 while the breaker is closed and calls flow
         self._until = 0.0
-        self._verdict: asyncio.Event | None = None  # there while a probe is out
+        self._probed: asyncio.Event | None = None  # there while a probe is out
 
     async def admit(self) -> bool:
-        """Wait until calls flow, or until it is this caller's turn to be the probe. True for the probe."""
+        """Wait until calls flow, or until this caller is to be the probe. True for the probe."""
         while self._pause:
-            if self._verdict is not None:
-                await self._verdict.wait()
+            if self._probed is not None:
+                await self._probed.wait()
             elif (wait := self._until - time.monotonic()) > 0:
-                await self._halt.rest(wait)
+                await self._stop.sleep(wait)
             else:
-                self._verdict = asyncio.Event()
+                self._probed = asyncio.Event()
                 return True
         return False
 
     def record(self, *, failed: bool | None, probe: bool) -> None:
         """Count a finished try; `failed` is None for one that was given up and proves nothing."""
         if probe:
-            self._judge(failed)
+            self._record_probe(failed)
         elif failed is not None and not self._pause:
             self._failures.append(failed)
             if len(self._failures) == WINDOW and sum(self._failures) * 2 >= WINDOW:
                 self._open(self._first_pause)
 
-    def _judge(self, failed: bool | None) -> None:
+    def _record_probe(self, failed: bool | None) -> None:
         if failed:
             self._open(min(self._pause * 2, self._longest_pause))
         elif failed is not None:
             self._pause = 0.0
-        verdict, self._verdict = self._verdict, None
-        if verdict is not None:
-            verdict.set()
+        probed, self._probed = self._probed, None
+        if probed is not None:
+            probed.set()
 
     def _open(self, pause: float) -> None:
         self._failures.clear()

@@ -1,4 +1,4 @@
-"""What an endpoint understands of the chat API: assumed to be everything, then learned from its objections."""
+"""What an endpoint supports of the chat API: assumed to be everything, then learned from the requests it rejects."""
 
 import json
 import re
@@ -11,8 +11,8 @@ from prompts.template import Message
 Structure = Literal["strict", "schema", "object", "text"]
 LimitName = Literal["max_completion_tokens", "max_tokens"]
 
-SCHEMA_IN_WORDS = "\n\nAnswer with one JSON object alone. It must fit this JSON schema:\n"
-ABOUT_STRUCTURE = re.compile(
+SCHEMA_INSTRUCTION = "\n\nAnswer with one JSON object alone. It must fit this JSON schema:\n"
+NAMES_STRUCTURE = re.compile(
     r"response_?format|json_?schema|json_?object|structured.output|guided|grammar|\bschema\b", re.IGNORECASE
 )
 NEVER_STRICT = {"patternProperties", "prefixItems", "oneOf", "allOf", "not"}
@@ -20,16 +20,16 @@ LARGEST_SEED = 2**31
 
 
 @dataclass(frozen=True)
-class Objection:
-    """What an endpoint said against a request: its words, and the parameter it named, if it did."""
+class Rejection:
+    """Why an endpoint rejected a request: its words, and the parameter it named, if it did."""
 
     text: str = ""
     param: str = ""
 
 
 @dataclass(frozen=True)
-class Dialect:
-    """How one model at one endpoint is spoken to."""
+class ApiCompatibility:
+    """What one model at one endpoint accepts of a chat completion's parameters."""
 
     structure: Structure = "strict"
     limit_name: LimitName = "max_completion_tokens"
@@ -64,21 +64,21 @@ class Dialect:
         described = {"name": request.schema_name, "schema": schema, "strict": strict}
         return {"response_format": {"type": "json_schema", "json_schema": described}}
 
-    def after(self, objection: Objection, *, request: ModelRequest) -> "Dialect | None":
-        """The dialect without what the objection names, or None when it names nothing that can be left out."""
-        return self._without(objection.param, request=request) or self._without(objection.text, request=request)
+    def after(self, rejection: Rejection, *, request: ModelRequest) -> "ApiCompatibility | None":
+        """This without what the rejection names, or None when it names nothing that can be left out."""
+        return self._without(rejection.param, request=request) or self._without(rejection.text, request=request)
 
-    def _without(self, about: str, *, request: ModelRequest) -> "Dialect | None":
+    def _without(self, text: str, *, request: ModelRequest) -> "ApiCompatibility | None":
         better = self
-        if request.json_schema is not None and self.structure != "text" and ABOUT_STRUCTURE.search(about):
+        if request.json_schema is not None and self.structure != "text" and NAMES_STRUCTURE.search(text):
             better = replace(better, structure=self._next_structure(request.json_schema))
-        if self.limit_name == "max_completion_tokens" and self.limit_name in about:
+        if self.limit_name == "max_completion_tokens" and self.limit_name in text:
             better = replace(better, limit_name="max_tokens")
-        if self.temperature and request.temperature is not None and "temperature" in about:
+        if self.temperature and request.temperature is not None and "temperature" in text:
             better = replace(better, temperature=False)
-        if self.seed and re.search(r"\bseed\b", about):
+        if self.seed and re.search(r"\bseed\b", text):
             better = replace(better, seed=False)
-        if self.cache_key and "prompt_cache_key" in about:
+        if self.cache_key and "prompt_cache_key" in text:
             better = replace(better, cache_key=False)
         return None if better == self else better
 
@@ -88,23 +88,23 @@ class Dialect:
         return "text" if self.structure == "object" else "object"
 
 
-class Dialects:
-    """The dialect of every model met so far."""
+class LearnedCompatibility:
+    """What every model met so far accepts."""
 
     def __init__(self) -> None:
-        self._of: dict[str, Dialect] = {}
+        self._by_model: dict[str, ApiCompatibility] = {}
 
-    def of(self, model: str) -> Dialect:
-        """The dialect to use now."""
-        return self._of.get(model, Dialect())
+    def of(self, model: str) -> ApiCompatibility:
+        """What to assume of the model now."""
+        return self._by_model.get(model, ApiCompatibility())
 
-    def learn(self, objection: Objection, *, request: ModelRequest, sent: Dialect) -> bool:
-        """Take an objection in. True when it is worth asking again."""
+    def learn(self, rejection: Rejection, *, request: ModelRequest, sent: ApiCompatibility) -> bool:
+        """Learn from a rejection. True when it is worth asking again."""
         if self.of(request.model) != sent:
             return True  # another call has learned something since this one was sent
-        better = sent.after(objection, request=request)
+        better = sent.after(rejection, request=request)
         if better is not None:
-            self._of[request.model] = better
+            self._by_model[request.model] = better
         return better is not None
 
 
@@ -128,8 +128,8 @@ def can_be_strict(schema: object) -> bool:
 
 
 def _with_schema(messages: tuple[Message, ...], *, schema: dict[str, object]) -> tuple[Message, ...]:
-    words = SCHEMA_IN_WORDS + json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
-    last = max((place for place, message in enumerate(messages) if message.role == "user"), default=None)
+    words = SCHEMA_INSTRUCTION + json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
+    last = max((index for index, message in enumerate(messages) if message.role == "user"), default=None)
     if last is None:
         return (*messages, Message("user", words.strip()))
     return (*messages[:last], replace(messages[last], content=messages[last].content + words), *messages[last + 1 :])

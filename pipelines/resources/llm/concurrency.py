@@ -1,4 +1,4 @@
-"""How much may be asked of an endpoint at once."""
+"""How many calls an endpoint gets at once: a limit that grows with successes and halves at an overload."""
 
 import asyncio
 import threading
@@ -9,11 +9,11 @@ from typing import Protocol
 FIRST_LIMIT = 16
 
 
-class Slots(Protocol):
-    """Calls in flight from one event loop. Raises EndpointError when slots cannot be had any more."""
+class ConcurrencyLimit(Protocol):
+    """Calls in flight from one event loop. Raises EndpointError when no call can be admitted any more."""
 
     async def acquire(self) -> int:
-        """Wait for a slot; the number is for `overloaded`."""
+        """Wait until one more call may start; the number is for `overloaded`."""
         ...
 
     def release(self) -> None: ...
@@ -26,9 +26,11 @@ class Slots(Protocol):
 
 
 @dataclass
-class Size:
-    """How many calls may be in flight: one more per success until the first overload, then one more after each window of
-    successes; half as many after an overload.
+class AimdLimit:
+    """How many calls may be in flight: additive increase, multiplicative decrease, as in TCP.
+
+    One more per success until the first overload, then one more after each window of successes; half as many after an
+    overload.
     """
 
     limit: int
@@ -50,8 +52,8 @@ class Size:
             self.limit = max(1, self.limit // 2)
 
 
-class Turns:
-    """Slots of one event loop, handed on in the order of asking."""
+class ResizableSemaphore:
+    """A semaphore of one event loop, first come first served, whose capacity may change from another thread."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
@@ -64,47 +66,47 @@ class Turns:
         """Calls in flight and those that wait; also for other threads."""
         return self.in_flight + len(self._waiting)
 
-    async def wait(self) -> None:
-        """Wait for a slot."""
+    async def acquire(self) -> None:
+        """Wait until there is room."""
         if not self._waiting and self._enter():
             return
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiter)
         try:
-            await turn
+            await waiter
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled() and turn.exception() is None:
-                self.leave()  # the slot had been handed over already
+            if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
+                self.release()  # it had been let in already
             raise
 
-    def leave(self) -> None:
-        """Give the slot back."""
+    def release(self) -> None:
+        """Make room for the next one."""
         with self._lock:
             self.in_flight -= 1
-        self.hand_on()
+        self.wake_waiters()
 
     def resize(self, capacity: int) -> int:
-        """Have so many slots from now on, also from another thread; how many calls there may be until some come home."""
+        """Change the capacity, also from another thread; how many calls there may be until some have ended."""
         with self._lock:
             self.capacity = capacity
             return max(capacity, self.in_flight)
 
-    def hand_on(self) -> None:
-        """Let in whom there is room for."""
+    def wake_waiters(self) -> None:
+        """Let in as many as there is room for."""
         while self._waiting and self._enter():
-            turn = self._waiting.popleft()
-            if turn.done():
+            waiter = self._waiting.popleft()
+            if waiter.done():
                 with self._lock:
                     self.in_flight -= 1
             else:
-                turn.set_result(None)
+                waiter.set_result(None)
 
-    def dismiss(self, error: Exception) -> None:
-        """Fail everyone who waits."""
+    def fail_waiters(self, error: Exception) -> None:
+        """Raise the error in everyone who waits."""
         while self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_exception(error)
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_exception(error)
 
     def _enter(self) -> bool:
         with self._lock:
@@ -115,36 +117,36 @@ class Turns:
 
 
 class AdaptiveLimit:
-    """The Slots port for one process alone."""
+    """The ConcurrencyLimit port for one process alone."""
 
     def __init__(self, *, start: int, ceiling: int) -> None:
-        self._size = Size(max(1, min(start, ceiling)))
+        self._aimd = AimdLimit(max(1, min(start, ceiling)))
         self._ceiling = ceiling
-        self._turns = Turns(self._size.limit)
+        self._semaphore = ResizableSemaphore(self._aimd.limit)
 
     @property
     def limit(self) -> int:
         """Calls that may be in flight now."""
-        return self._size.limit
+        return self._aimd.limit
 
     async def acquire(self) -> int:
-        """Wait for a slot; the number is for `overloaded`."""
-        await self._turns.wait()
-        return self._size.halvings
+        """Wait until one more call may start; the number is for `overloaded`."""
+        await self._semaphore.acquire()
+        return self._aimd.halvings
 
     def release(self) -> None:
-        """Give the slot back."""
-        self._turns.leave()
+        """Count a call that has ended."""
+        self._semaphore.release()
 
     def succeeded(self) -> None:
         """Count a success."""
-        self._size.succeeded(ceiling=self._ceiling)
-        self._turns.capacity = self._size.limit
+        self._aimd.succeeded(ceiling=self._ceiling)
+        self._semaphore.capacity = self._aimd.limit
 
     def overloaded(self, acquired: int) -> None:
         """Count an overload of the calls that were acquired with this number."""
-        self._size.overloaded(acquired)
-        self._turns.capacity = self._size.limit
+        self._aimd.overloaded(acquired)
+        self._semaphore.capacity = self._aimd.limit
 
     def close(self) -> None:
         """Nothing is held."""

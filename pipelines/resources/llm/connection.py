@@ -1,17 +1,16 @@
-"""What belongs to one event loop, and so to one run: connections, slots, the breaker, and the end of the run."""
+"""What belongs to one event loop, and so to one run: HTTP connections, concurrency limit, circuit breaker, stop signal."""
 
 import asyncio
 import ssl
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 
 import httpx2
 import openai
 
-from pipelines.resources.llm.circuit_breaker import Breaker, Halt
-from pipelines.resources.llm.concurrency import FIRST_LIMIT, AdaptiveLimit, Slots
+from pipelines.resources.llm.circuit_breaker import CircuitBreaker, StopSignal
+from pipelines.resources.llm.concurrency import FIRST_LIMIT, AdaptiveLimit, ConcurrencyLimit
 from pipelines.resources.llm.settings import EndpointSettings
-from pipelines.resources.storage.database import shared_database
 
 LONGEST_CONNECT_SECONDS = 10.0
 FIRST_PAUSE, LONGEST_PAUSE = 2, 60  # in multiples of the settings' backoff_seconds
@@ -19,67 +18,68 @@ NO_KEY = "none"  # local servers want no key, but the client insists on one
 
 
 @dataclass
-class Lane:
-    """One event loop's way to the endpoint. `served` once a reply has come back on it."""
+class EndpointConnection:
+    """One event loop's connection to the endpoint. `served` is true once a reply has come back on it."""
 
     client: openai.AsyncOpenAI
-    keeper: AsyncGenerator[openai.AsyncOpenAI, None]
-    limit: Slots
-    halt: Halt
-    breaker: Breaker
+    lifetime: AsyncGenerator[openai.AsyncOpenAI, None]
+    limit: ConcurrencyLimit
+    stop: StopSignal
+    breaker: CircuitBreaker
     served: bool = False
 
 
-class Lanes:
-    """The lane of every event loop that calls the endpoint, opened at its first call."""
+class Connections:
+    """The connection of every event loop that calls the endpoint, opened at its first call.
 
-    def __init__(self, settings: EndpointSettings) -> None:
+    `new_limit` makes the concurrency limit of a loop; without it the process limits itself.
+    """
+
+    def __init__(self, settings: EndpointSettings, *, new_limit: Callable[[], ConcurrencyLimit] | None = None) -> None:
         self._settings = settings
         # Built here because it reads the certificates from the disk, which has no place on an event loop.
         self._tls = None if settings.transport else httpx2.create_ssl_context()
-        self._of: dict[asyncio.AbstractEventLoop, Lane] = {}
+        self._new_limit = new_limit or self._adaptive_limit
+        self._by_loop: dict[asyncio.AbstractEventLoop, EndpointConnection] = {}
 
-    async def here(self) -> Lane:
-        """The running loop's lane. A new one starts from the limit that the latest one had found."""
+    async def current(self) -> EndpointConnection:
+        """The running loop's connection. A new one starts from the concurrency limit that the latest one had reached."""
         loop = asyncio.get_running_loop()
-        known = self._of.get(loop)
+        known = self._by_loop.get(loop)
         if known is not None:
             return known
-        others = list(self._of)
-        slots, halt, unit = self._slots(), Halt(), self._settings.backoff_seconds
-        keeper = kept_client(self._settings, tls=self._tls, slots=slots)
-        lane = Lane(
-            client=await anext(keeper),  # does not suspend, so no second first call can slip in
-            keeper=keeper,
-            limit=slots,
-            halt=halt,
-            breaker=Breaker(halt, first_pause=FIRST_PAUSE * unit, longest_pause=LONGEST_PAUSE * unit),
+        others = list(self._by_loop)
+        limit, stop, unit = self._new_limit(), StopSignal(), self._settings.backoff_seconds
+        lifetime = _client_lifetime(self._settings, tls=self._tls, limit=limit)
+        connection = EndpointConnection(
+            client=await anext(lifetime),  # does not suspend, so no second first call can slip in
+            lifetime=lifetime,
+            limit=limit,
+            stop=stop,
+            breaker=CircuitBreaker(stop, first_pause=FIRST_PAUSE * unit, longest_pause=LONGEST_PAUSE * unit),
         )
         for other in others:
             if other.is_closed():
-                self._of.pop(other, None)
-        self._of[loop] = lane
-        return lane
+                self._by_loop.pop(other, None)
+        self._by_loop[loop] = connection
+        return connection
 
-    def _slots(self) -> Slots:
-        if shared_database() and self._settings.transport is None:
-            from pipelines.cluster.slots import SharedSlots
-
-            return SharedSlots(self._settings)
-        latest = next((lane.limit for lane in reversed(self._of.values()) if isinstance(lane.limit, AdaptiveLimit)), None)
+    def _adaptive_limit(self) -> ConcurrencyLimit:
+        limits = (connection.limit for connection in reversed(self._by_loop.values()))
+        latest = next((limit for limit in limits if isinstance(limit, AdaptiveLimit)), None)
         return AdaptiveLimit(start=latest.limit if latest else FIRST_LIMIT, ceiling=self._settings.max_in_flight)
 
-    async def leave(self) -> None:
-        """Close the running loop's lane, if there is one."""
-        lane = self._of.pop(asyncio.get_running_loop(), None)
-        if lane is not None:
-            await lane.keeper.aclose()
+    async def close_current(self) -> None:
+        """Close the running loop's connection, if there is one."""
+        connection = self._by_loop.pop(asyncio.get_running_loop(), None)
+        if connection is not None:
+            await connection.lifetime.aclose()
 
 
-async def kept_client(
-    settings: EndpointSettings, *, tls: ssl.SSLContext | None, slots: Slots
+async def _client_lifetime(
+    settings: EndpointSettings, *, tls: ssl.SSLContext | None, limit: ConcurrencyLimit
 ) -> AsyncGenerator[openai.AsyncOpenAI, None]:
-    """Yield a client of the running loop, whose slots are given back at the end.
+    """Yield a client of the running loop; at the end close it, and its limit.
 
     A loop that shuts down closes its asynchronous generators; so the client is closed by the loop that holds its
     connections, and by no other.
@@ -100,6 +100,6 @@ async def kept_client(
     try:
         yield client
     finally:
-        slots.close()
+        limit.close()
         if settings.transport is None:
             await client.close()

@@ -1,4 +1,4 @@
-"""What went wrong at the endpoint, by class: what to try again, what to say differently, and what ends the run."""
+"""What went wrong at the endpoint, by class: what to try again, what to ask differently, and what ends the run."""
 
 import json
 import re
@@ -10,138 +10,140 @@ import httpx2
 import openai
 
 from assets.llm.ports import ModelRequest
-from pipelines.resources.llm.compatibility import Objection
+from pipelines.resources.llm.compatibility import Rejection
 from pipelines.resources.llm.redaction import Redactor
-from pipelines.resources.llm.retry_after import hinted_wait
+from pipelines.resources.llm.retry_after import retry_after_seconds
 from pipelines.resources.llm.settings import EndpointSettings
 
-Kind = Literal["transient", "rejected", "refused", "fatal"]
+FailureKind = Literal["transient", "rejected", "refused", "fatal"]
 
 TOO_LONG = re.compile(
     r"context.?(length|window|size)|maximum context|too many tokens|too long|too large|exceeds? the .{0,20}tokens",
     re.IGNORECASE,
 )
-NO_OBJECTION = Objection()
-KEPT = "start the run again, finished work is kept"
+NO_REJECTION = Rejection()
+RUN_AGAIN = "start the run again, finished work is kept"
 
 
 @dataclass(frozen=True)
-class Trouble:
-    """A try that brought no reply. `what` and `remedy` go into a sentence, the `objection` never does.
+class CallFailure:
+    """A try that brought no reply. `problem` and `remedy` go into a sentence, the `rejection` never does.
 
-    transient: try again. rejected: perhaps another dialect. refused: the answer is no. fatal: the run ends.
+    transient: try again. rejected: perhaps without what the endpoint rejects. refused: the answer is no. fatal: the run ends.
     `misdirected`: the address may be wrong, so before any reply it is not worth many tries.
     """
 
-    kind: Kind
-    what: str
-    remedy: str = f"wait until it has recovered and {KEPT}"
+    kind: FailureKind
+    problem: str
+    remedy: str = f"wait until it has recovered and {RUN_AGAIN}"
     overloaded: bool = False
     misdirected: bool = False
-    wait: float = 0.0
-    objection: Objection = NO_OBJECTION
+    retry_after: float = 0.0
+    rejection: Rejection = NO_REJECTION
 
 
 @dataclass(frozen=True)
-class ErrorAnswer:
+class ErrorResponse:
     """An answer with an error status, read as far as providers agree on its form."""
 
     status: int
     codes: frozenset[str]
     param: str
     text: str
-    wait: float
+    retry_after: float
 
     @classmethod
-    def read(cls, error: openai.APIStatusError) -> "ErrorAnswer":
+    def read(cls, error: openai.APIStatusError) -> "ErrorResponse":
         """Take the parts out of the client's exception."""
         return cls(
             status=error.status_code,
             codes=frozenset(str(code) for code in (error.code, error.type) if code),
             param=str(error.param or ""),
-            text=_words(error.body),
-            wait=hinted_wait(error.response.headers, limited=error.status_code == 429),
+            text=_message(error.body),
+            retry_after=retry_after_seconds(error.response.headers, limited=error.status_code == 429),
         )
 
     def says_too_long(self) -> bool:
         """Whether prompt and reply do not fit the model."""
-        told = self.status == 413 or "context_length_exceeded" in self.codes
-        return told or ("response_format" not in self.param and TOO_LONG.search(self.text) is not None)
+        named = self.status == 413 or "context_length_exceeded" in self.codes
+        return named or ("response_format" not in self.param and TOO_LONG.search(self.text) is not None)
 
 
-class Diagnosis:
-    """Turns the client's exceptions into troubles whose words are free of the key."""
+class FailureClassifier:
+    """ResizableSemaphore the client's exceptions into failures whose words are free of the key."""
 
     def __init__(self, settings: EndpointSettings) -> None:
         self._settings = settings
         self._has_key = settings.api_key is not None
         self._redactor = Redactor(settings.api_key.get_secret_value() if settings.api_key else "")
 
-    def of_connection(self, error: openai.APIConnectionError) -> Trouble:
+    def of_connection(self, error: openai.APIConnectionError) -> CallFailure:
         """No answer arrived."""
         if isinstance(error.__cause__, (httpx2.ConnectError, httpx2.ConnectTimeout)):
             remedy = f"start the server there, or correct the address in {self._settings.url_variable}"
-            return Trouble("transient", "could not be reached", remedy, misdirected=True)
+            return CallFailure("transient", "could not be reached", remedy, misdirected=True)
         if isinstance(error, openai.APITimeoutError):
             return self.of_timeout()
-        return Trouble("transient", "dropped the connection")
+        return CallFailure("transient", "dropped the connection")
 
-    def of_timeout(self) -> Trouble:
+    def of_timeout(self) -> CallFailure:
         """The answer took too long."""
         seconds = f"{self._settings.timeout_seconds:g}"
-        remedy = f"wait until it has recovered, or allow more than {seconds} seconds in AMEMGYM_TIMEOUT, and {KEPT}"
-        return Trouble("transient", f"did not answer within {seconds} seconds", remedy, overloaded=True)
+        remedy = f"wait until it has recovered, or allow more than {seconds} seconds in AMEMGYM_TIMEOUT, and {RUN_AGAIN}"
+        return CallFailure("transient", f"did not answer within {seconds} seconds", remedy, overloaded=True)
 
-    def of_strange_answer(self) -> Trouble:
+    def of_unreadable_answer(self) -> CallFailure:
         """A success without a chat completion in it: a proxy's page, or an error in disguise."""
         remedy = f"check that {self._settings.url_variable} is the address of an OpenAI-compatible API (it often ends in /v1)"
-        return Trouble("transient", "answered with something that is not a chat completion", remedy, misdirected=True)
+        return CallFailure("transient", "answered with something that is not a chat completion", remedy, misdirected=True)
 
-    def of_status(self, error: openai.APIStatusError, *, request: ModelRequest) -> Trouble:
+    def of_status(self, error: openai.APIStatusError, *, request: ModelRequest) -> CallFailure:
         """An answer with an error status."""
-        answer = ErrorAnswer.read(error)
+        answer = ErrorResponse.read(error)
         if answer.status == 402 or "insufficient_quota" in answer.codes:
-            remedy = f"add credit or raise the limit at the provider, then {KEPT}"
-            return Trouble("fatal", f"has no quota left for this key{self._quoted(answer)}", remedy)
+            remedy = f"add credit or raise the limit at the provider, then {RUN_AGAIN}"
+            return CallFailure("fatal", f"has no quota left for this key{self._quoted(answer)}", remedy)
         if answer.status in (408, 409, 425, 429) or answer.status >= 500:
             overloaded = answer.status in (408, 429, 503, 529)
-            return Trouble("transient", f"failed{self._quoted(answer)}", overloaded=overloaded, wait=answer.wait)
+            return CallFailure(
+                "transient", f"failed{self._quoted(answer)}", overloaded=overloaded, retry_after=answer.retry_after
+            )
         if answer.codes & {"content_filter", "content_policy_violation"}:
-            return Trouble("refused", f"refused the content{self._quoted(answer)}")
-        return self._of_fault(answer, request=request)
+            return CallFailure("refused", f"refused the content{self._quoted(answer)}")
+        return self._of_request(answer, request=request)
 
-    def _of_fault(self, answer: ErrorAnswer, *, request: ModelRequest) -> Trouble:
+    def _of_request(self, answer: ErrorResponse, *, request: ModelRequest) -> CallFailure:
         key, address = self._settings.key_variable, self._settings.url_variable
         quoted, named = self._quoted(answer), f"prompt {request.labels.prompt or request.schema_name!r}"
         if answer.status == 401:
             # Providers quote the wrong key here, masked in ways of their own: their words are not repeated.
-            what = "does not accept the API key" if self._has_key else "asks for an API key"
-            return Trouble("fatal", f"{what} (401)", f"put a valid key into {key}")
+            problem = "does not accept the API key" if self._has_key else "asks for an API key"
+            return CallFailure("fatal", f"{problem} (401)", f"put a valid key into {key}")
         if answer.status == 403:
             remedy = f"check that the key in {key} may use the model {request.model!r}"
-            return Trouble("fatal", f"denied access{quoted}", remedy)
+            return CallFailure("fatal", f"denied access{quoted}", remedy)
         if answer.status in (404, 405):
             remedy = f"correct the model's name in the recipe, or the address in {address}"
-            return Trouble("fatal", f"does not know the model {request.model!r}{quoted}", remedy)
+            return CallFailure("fatal", f"does not know the model {request.model!r}{quoted}", remedy)
         if answer.says_too_long():
             remedy = "choose a model with a larger context, or change max_output_tokens in the recipe"
-            return Trouble("fatal", f"finds {named} too long for the model {request.model!r}{quoted}", remedy)
-        what = f"rejected {named} for the model {request.model!r}{quoted}"
+            return CallFailure("fatal", f"finds {named} too long for the model {request.model!r}{quoted}", remedy)
+        problem = f"rejected {named} for the model {request.model!r}{quoted}"
         remedy = "correct the model's settings in the recipe, or choose another model"
-        kind: Kind = "rejected" if answer.status in (400, 422) else "fatal"
-        return Trouble(kind, what, remedy, objection=Objection(answer.text, answer.param))
+        kind: FailureKind = "rejected" if answer.status in (400, 422) else "fatal"
+        return CallFailure(kind, problem, remedy, rejection=Rejection(answer.text, answer.param))
 
-    def _quoted(self, answer: ErrorAnswer) -> str:
+    def _quoted(self, answer: ErrorResponse) -> str:
         text = self._redactor.clean(answer.text)
         return f" ({answer.status}: {text.rstrip('.')})" if text else f" ({answer.status})"
 
 
-def _words(body: object) -> str:
+def _message(body: object) -> str:
     """The provider's own sentence, wherever it put it; a page of HTML says nothing."""
     if isinstance(body, str):
         return "" if body.lstrip().startswith("<") else body
     if not isinstance(body, dict):
         return ""
-    told = cast(Mapping[str, object], body)
-    found = next((told[name] for name in ("message", "detail", "error") if told.get(name)), "")
-    return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
+    fields = cast(Mapping[str, object], body)
+    message = next((fields[name] for name in ("message", "detail", "error") if fields.get(name)), "")
+    return message if isinstance(message, str) else json.dumps(message, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""How long an endpoint asks to be left alone, read from the headers of its answer."""
+"""How long a service asks to be left alone, read from the headers of its answer (Retry-After and its relatives)."""
 
 import re
 import time
@@ -10,24 +10,24 @@ PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 RESET = "x-ratelimit-reset"
 
 
-def hinted_wait(headers: Mapping[str, str], *, limited: bool) -> float:
+def retry_after_seconds(headers: Mapping[str, str], *, limited: bool) -> float:
     """Seconds to wait, 0 without a hint. `headers` ignores case, as httpx2.Headers does.
 
     `limited`: the answer says that a rate limit is used up; only then do the headers that describe limits matter.
     """
     if "retry-after-ms" in headers:
-        return seconds(headers["retry-after-ms"] + "ms")
+        return parse_duration(headers["retry-after-ms"] + "ms")
     if "retry-after" in headers:
-        return seconds(headers["retry-after"])
+        return parse_duration(headers["retry-after"])
     if not limited:
         return 0.0
     # Providers send one reset per limit, also for limits that are not used up: only those count, where they are known.
-    resets = {name.lower(): seconds(value) for name, value in headers.items() if name.lower().startswith(RESET)}
+    resets = {name.lower(): parse_duration(value) for name, value in headers.items() if name.lower().startswith(RESET)}
     used_up = [wait for name, wait in resets.items() if headers.get(name.replace("reset", "remaining")) == "0"]
     return max(used_up) if used_up else min(resets.values(), default=0.0)
 
 
-def seconds(text: str) -> float:
+def parse_duration(text: str) -> float:
     """A duration ("2", "1m30.5s", "20ms"), a point in time (seconds or milliseconds since 1970) or an HTTP date."""
     text = text.strip().lower()
     if PART.sub("", text) == "":

@@ -1,4 +1,4 @@
-"""Where the models are and how hard they may be worked: read once, from arguments or from the environment."""
+"""Where the models are and how much they may be asked: read once, from arguments or from the environment."""
 
 import os
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ NUMBER_VARIABLES = {
 class EndpointSettings(BaseModel):
     """An OpenAI-compatible endpoint. `transport` calls an ASGI app in process (httpx2.ASGITransport); it is never closed.
 
-    All waits (backoff, pauses of the breaker) are multiples of `backoff_seconds`. `url_variable` and `key_variable`
+    All delays (backoff, pauses of the circuit breaker) are multiples of `backoff_seconds`. `url_variable` and `key_variable`
     name the environment variables that an error's sentence sends the user to.
     """
 
@@ -41,7 +41,7 @@ class EndpointSettings(BaseModel):
 
     @field_validator("base_url")
     @classmethod
-    def _a_web_address(cls, value: str) -> str:
+    def _is_a_web_address(cls, value: str) -> str:
         try:
             url = httpx2.URL(value.strip())
         except httpx2.InvalidURL as error:
@@ -52,7 +52,7 @@ class EndpointSettings(BaseModel):
 
     @field_validator("api_key")
     @classmethod
-    def _fit_for_a_header(cls, value: SecretStr | None) -> SecretStr | None:
+    def _is_a_header_value(cls, value: SecretStr | None) -> SecretStr | None:
         # A key that cannot stand in a header would come back, in full, in the HTTP library's error.
         key = value.get_secret_value().strip() if value else ""
         if not (key.isascii() and key.isprintable()) or " " in key:
@@ -60,7 +60,7 @@ class EndpointSettings(BaseModel):
         return SecretStr(key) if key else None
 
     @property
-    def place(self) -> str:
+    def address(self) -> str:
         """The address without user, password and query, fit for a message."""
         url = httpx2.URL(self.base_url)
         port = f":{url.port}" if url.port else ""
@@ -73,11 +73,11 @@ class EndpointSettings(BaseModel):
         The first pair of variables of which one is set counts; an address that is not set is OpenAI's.
         """
         variables = os.environ if environ is None else environ
-        given = ((names, [variables.get(name, "").strip() for name in names]) for names in VARIABLES)
-        found = next(((names, values) for names, values in given if any(values)), None)
-        if found is None:
+        pairs = ((names, [variables.get(name, "").strip() for name in names]) for names in VARIABLES)
+        pair = next(((names, values) for names, values in pairs if any(values)), None)
+        if pair is None:
             return None
-        (url_variable, key_variable), (url, key) = found
+        (url_variable, key_variable), (url, key) = pair
         values: dict[str, object] = {"url_variable": url_variable, "key_variable": key_variable}
         values |= {"base_url": url} if url else {}
         values |= {"api_key": key} if key else {}

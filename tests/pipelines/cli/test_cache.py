@@ -14,7 +14,7 @@ from pipelines.cli.main import app
 from pipelines.cli.problems import Problem
 from pipelines.resources.cache.export import prune, shares
 from pipelines.resources.cache.reply_cache import open_replies
-from tests.pipelines.ledger.booked import UsingModel, call, counterpart
+from tests.pipelines.ledger.ledger_stores import UsingModel, call, open_stores
 from tests.support.small import small_recipe
 
 DAY = 86_400
@@ -40,7 +40,7 @@ def amemgym(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Amemgym:
 @pytest.fixture
 def asked(tmp_path: Path) -> Path:
     """A home whose cache holds three replies of two models, one of them asked for twice."""
-    with counterpart(tmp_path) as stores:
+    with open_stores(tmp_path) as stores:
         stores.ask(UsingModel(), [call(1), call(2), call(3, model="made-up")])
         stores.ask(UsingModel(), [call(1)])
     return tmp_path
@@ -170,6 +170,6 @@ def test_the_plan_warns_where_the_budget_may_not_do(amemgym: Amemgym) -> None:
 
 
 def test_the_plan_says_what_was_spent_so_far(asked: Path, amemgym: Amemgym) -> None:
-    with counterpart(asked) as stores:
+    with open_stores(asked) as stores:
         stores.ask(UsingModel(), [call(9)], recipe=small_recipe(variant="demo"))
     assert "So far $0.0028 were spent on demo, in 1 paid calls" in amemgym("plan", "demo")

@@ -14,23 +14,23 @@ from assets.recipe.recipe import Budget
 from pipelines.resources.ledger.budget import exhausted
 from pipelines.resources.ledger.ledger import Spent
 from pipelines.resources.storage.database import StoreError
-from tests.pipelines.ledger.booked import Counterpart, UsingModel, call, counterpart
+from tests.pipelines.ledger.ledger_stores import LedgerStores, UsingModel, call, open_stores
 from tests.support.small import small_recipe
 
 TOKENS, DOLLARS = 1100, 0.0028  # what a call uses
 
 
 @pytest.fixture
-def stores(tmp_path: Path) -> Iterator[Counterpart]:
-    with counterpart(tmp_path) as opened:
+def stores(tmp_path: Path) -> Iterator[LedgerStores]:
+    with open_stores(tmp_path) as opened:
         yield opened
 
 
-def spent(stores: Counterpart, variant: str = "small") -> Spent:
+def spent(stores: LedgerStores, variant: str = "small") -> Spent:
     return asyncio.run(stores.ledger.spent(variant, before=Spent()))
 
 
-def test_a_run_stops_at_its_budget_and_says_what_to_do(stores: Counterpart) -> None:
+def test_a_run_stops_at_its_budget_and_says_what_to_do(stores: LedgerStores) -> None:
     recipe = small_recipe(budget={"max_tokens": 10 * TOKENS})
     answers = stores.ask(UsingModel(), [call(number) for number in range(40)], recipe=recipe)
     errors = [answer for answer in answers if isinstance(answer, BudgetReached)]
@@ -43,24 +43,24 @@ def test_a_run_stops_at_its_budget_and_says_what_to_do(stores: Counterpart) -> N
 def test_what_is_spent_beyond_the_budget_are_calls_under_way(
     tmp_path_factory: pytest.TempPathFactory, limit: int, at_once: int
 ) -> None:
-    with counterpart(tmp_path_factory.mktemp("budget")) as stores:
+    with open_stores(tmp_path_factory.mktemp("budget")) as stores:
 
         async def use() -> None:
-            account = stores.account(UsingModel(), recipe=small_recipe(budget={"max_tokens": limit * 500}), at_once=at_once)
-            await asyncio.gather(*(account.complete(call(number)) for number in range(40)), return_exceptions=True)
+            model_stack = stores.stack(UsingModel(), recipe=small_recipe(budget={"max_tokens": limit * 500}), at_once=at_once)
+            await asyncio.gather(*(model_stack.complete(call(number)) for number in range(40)), return_exceptions=True)
 
         asyncio.run(use())
         assert limit * 500 <= spent(stores).tokens < limit * 500 + at_once * TOKENS
 
 
-def test_calls_under_way_bring_their_replies_home_before_the_run_ends(stores: Counterpart) -> None:
+def test_calls_under_way_bring_their_replies_home_before_the_run_ends(stores: LedgerStores) -> None:
     model, recipe = UsingModel(), small_recipe(budget={"max_tokens": 4 * TOKENS})
 
     async def run_until_the_first_error() -> None:
-        account = stores.account(model, recipe=recipe)
+        model_stack = stores.stack(model, recipe=recipe)
         async with asyncio.TaskGroup() as group:
             for number in range(20):
-                group.create_task(account.complete(call(number)))  # the first error cancels the others
+                group.create_task(model_stack.complete(call(number)))  # the first error cancels the others
 
     with pytest.raises(ExceptionGroup):
         asyncio.run(run_until_the_first_error())
@@ -69,7 +69,7 @@ def test_calls_under_way_bring_their_replies_home_before_the_run_ends(stores: Co
     assert again.asked == []
 
 
-def test_a_higher_budget_goes_on_and_pays_for_nothing_twice(stores: Counterpart) -> None:
+def test_a_higher_budget_goes_on_and_pays_for_nothing_twice(stores: LedgerStores) -> None:
     requests, models = [call(number) for number in range(30)], [UsingModel() for _ in range(3)]
     answers = [
         stores.ask(model, requests, recipe=small_recipe(budget={"max_cost_usd": limit * DOLLARS}))
@@ -80,7 +80,7 @@ def test_a_higher_budget_goes_on_and_pays_for_nothing_twice(stores: Counterpart)
     assert spent(stores).cost_usd == pytest.approx(30 * DOLLARS)
 
 
-def test_what_is_in_the_cache_is_free_when_the_budget_is_used_up(stores: Counterpart) -> None:
+def test_what_is_in_the_cache_is_free_when_the_budget_is_used_up(stores: LedgerStores) -> None:
     stores.ask(UsingModel(), [call(1)])
     recipe = small_recipe(budget={"max_tokens": 1})
     kept, new = stores.ask(UsingModel(), [call(1), call(2)], recipe=recipe)
@@ -88,34 +88,34 @@ def test_what_is_in_the_cache_is_free_when_the_budget_is_used_up(stores: Counter
     assert isinstance(new, BudgetReached)
 
 
-def test_what_another_process_spends_counts_at_once(stores: Counterpart) -> None:
+def test_what_another_process_spends_counts_at_once(stores: LedgerStores) -> None:
     recipe = small_recipe(budget={"max_tokens": 3 * TOKENS})
 
     async def use() -> ModelReply | BaseException:
-        account = stores.account(UsingModel(), recipe=recipe)
-        await account.complete(call(1))
-        with counterpart(stores.folder) as elsewhere:
+        model_stack = stores.stack(UsingModel(), recipe=recipe)
+        await model_stack.complete(call(1))
+        with open_stores(stores.folder) as elsewhere:
             for number in (2, 3):
-                await elsewhere.account(UsingModel()).complete(call(number))
-        return (await asyncio.gather(account.complete(call(4)), return_exceptions=True))[0]
+                await elsewhere.stack(UsingModel()).complete(call(number))
+        return (await asyncio.gather(model_stack.complete(call(4)), return_exceptions=True))[0]
 
     assert isinstance(asyncio.run(use()), BudgetReached)
 
 
-def test_other_variants_spend_from_their_own_budgets(stores: Counterpart) -> None:
+def test_other_variants_spend_from_their_own_budgets(stores: LedgerStores) -> None:
     stores.ask(UsingModel(), [call(1)], recipe=small_recipe(variant="other"))
     assert spent(stores) == Spent(upto=0)
     assert spent(stores, "other").calls == 1
 
 
-def test_errors_and_hits_are_not_spending(stores: Counterpart) -> None:
+def test_errors_and_hits_are_not_spending(stores: LedgerStores) -> None:
     stores.ask(UsingModel(fails=True), [call(1)])
     stores.ask(UsingModel(), [call(2)])
     stores.ask(UsingModel(), [call(2)])
     assert (spent(stores).calls, spent(stores).tokens) == (1, TOKENS)
 
 
-def test_counting_on_from_an_earlier_count_misses_nothing(stores: Counterpart) -> None:
+def test_counting_on_from_an_earlier_count_misses_nothing(stores: LedgerStores) -> None:
     stores.ask(UsingModel(), [call(1), call(2)])
     first = spent(stores)
     stores.ask(UsingModel(), [call(3)])
@@ -123,7 +123,7 @@ def test_counting_on_from_an_earlier_count_misses_nothing(stores: Counterpart) -
     assert spent(stores).calls == 3
 
 
-def test_a_limit_in_dollars_needs_a_price(stores: Counterpart) -> None:
+def test_a_limit_in_dollars_needs_a_price(stores: LedgerStores) -> None:
     model = UsingModel()
     recipe = small_recipe(budget={"max_cost_usd": 1})
     (error,) = stores.ask(model, [call(1, model="made-up")], recipe=recipe)
@@ -151,7 +151,7 @@ def test_a_budget_that_allows_nothing_is_refused(budget: dict[str, float]) -> No
 def test_a_ledger_that_cannot_be_read_is_told_before_anything_is_paid(tmp_path: Path) -> None:
     (tmp_path / "ledger.sqlite").write_bytes(b"no database at all, but long enough to be looked at" * 20)
     model = UsingModel()
-    with counterpart(tmp_path) as stores:
+    with open_stores(tmp_path) as stores:
         (error,) = stores.ask(model, [call(1)])
     assert isinstance(error, StoreError)
     assert model.asked == []

@@ -13,30 +13,30 @@ from assets.llm.ports import CallLabels, ModelReply
 from assets.llm.structured_output import ask
 from assets.llm.usage_meter import Meter, MeteredModel
 from pipelines.resources.ledger.ledger import COLUMNS, Ledger
-from pipelines.resources.ledger.queries import Grouping, Line, dollars, export, summary
-from pipelines.resources.llm.completion import read_reply
-from tests.pipelines.ledger.booked import PLACE, Counterpart, UsingModel, call, counterpart
+from pipelines.resources.ledger.queries import Grouping, LedgerSums, dollars, export, summary
+from pipelines.resources.llm.client import read_reply
+from tests.pipelines.ledger.ledger_stores import ADDRESS, LedgerStores, UsingModel, call, open_stores
 from tests.support.scripted_model import ScriptedModel, asking
 from tests.support.small import small_recipe
 
 
 @pytest.fixture
-def stores(tmp_path: Path) -> Iterator[Counterpart]:
-    with counterpart(tmp_path) as opened:
+def stores(tmp_path: Path) -> Iterator[LedgerStores]:
+    with open_stores(tmp_path) as opened:
         yield opened
 
 
-def rows(stores: Counterpart) -> list[dict[str, object]]:
+def rows(stores: LedgerStores) -> list[dict[str, object]]:
     path = stores.folder / "out.parquet"
     asyncio.run(export(stores.ledger, path))
     return pq.read_table(path).to_pylist()  # pyright: ignore[reportUnknownMemberType]
 
 
-def sums(stores: Counterpart, by: Grouping = "model") -> list[Line]:
+def sums(stores: LedgerStores, by: Grouping = "model") -> list[LedgerSums]:
     return asyncio.run(summary(stores.ledger, by=by))
 
 
-def test_a_row_tells_what_was_asked_for_whom_and_what_it_cost(stores: Counterpart) -> None:
+def test_a_row_tells_what_was_asked_for_whom_and_what_it_cost(stores: LedgerStores) -> None:
     stores.ask(UsingModel(), [call(1)])
     (row,) = rows(stores)
     assert row.pop("at")
@@ -52,7 +52,7 @@ def test_a_row_tells_what_was_asked_for_whom_and_what_it_cost(stores: Counterpar
         "attempt": 0,
         "sample": 0,
         "model": "gpt-4.1",
-        "endpoint": PLACE,
+        "endpoint": ADDRESS,
         "input_tokens": 1000,
         "cached_input_tokens": 0,
         "output_tokens": 100,
@@ -64,7 +64,7 @@ def test_a_row_tells_what_was_asked_for_whom_and_what_it_cost(stores: Counterpar
     }
 
 
-def test_a_reply_from_the_cache_is_booked_and_costs_nothing(stores: Counterpart) -> None:
+def test_a_reply_from_the_cache_is_booked_and_costs_nothing(stores: LedgerStores) -> None:
     stores.ask(UsingModel(), [call(1)])
     stores.ask(UsingModel(), [call(1), call(2)])
     assert [(row["cache_hit"], row["cost_usd"]) for row in rows(stores)].count((True, 0.0)) == 1
@@ -73,11 +73,11 @@ def test_a_reply_from_the_cache_is_booked_and_costs_nothing(stores: Counterpart)
     assert line.hit_rate == pytest.approx(1 / 3)
 
 
-def test_a_paid_call_is_on_the_disk_before_anyone_uses_its_reply(stores: Counterpart) -> None:
+def test_a_paid_call_is_on_the_disk_before_anyone_uses_its_reply(stores: LedgerStores) -> None:
     seen: list[int] = []
 
     async def use() -> None:
-        await stores.account(UsingModel()).complete(call(1))
+        await stores.stack(UsingModel()).complete(call(1))
         other = Ledger(stores.folder / "ledger.sqlite")
         seen.extend(line.calls for line in await summary(other, by="stage"))
         other.close()
@@ -86,37 +86,37 @@ def test_a_paid_call_is_on_the_disk_before_anyone_uses_its_reply(stores: Counter
     assert seen == [1]
 
 
-def test_a_call_without_reply_is_booked_as_an_error(stores: Counterpart) -> None:
+def test_a_call_without_reply_is_booked_as_an_error(stores: LedgerStores) -> None:
     stores.ask(UsingModel(fails=True), [call(1)])
     assert [(row["outcome"], row["cost_usd"]) for row in rows(stores)] == [("error", 0.0)]
     assert (sums(stores)[0].calls, sums(stores)[0].errors) == (0, 1)
 
 
-def test_an_unknown_price_is_told_as_unknown_beside_its_tokens(stores: Counterpart) -> None:
+def test_an_unknown_price_is_told_as_unknown_beside_its_tokens(stores: LedgerStores) -> None:
     stores.ask(UsingModel(), [call(1, model="made-up"), call(2)])
     told = {line.name: (line.input_tokens, line.cost) for line in sums(stores)}
     assert told == {"made-up": (1000, "unknown"), "gpt-4.1": (1000, "$0.0028")}
     assert sums(stores, "stage")[0].cost == "$0.0028 + unknown"
 
 
-def test_an_empty_ledger_has_the_same_columns(stores: Counterpart) -> None:
+def test_an_empty_ledger_has_the_same_columns(stores: LedgerStores) -> None:
     assert rows(stores) == []
     assert pq.read_schema(stores.folder / "out.parquet").names == list(COLUMNS)  # pyright: ignore[reportUnknownMemberType]
 
 
-def test_the_cost_reaches_the_meter_of_the_stage_and_an_unknown_one_is_counted(stores: Counterpart) -> None:
+def test_the_cost_reaches_the_meter_of_the_stage_and_an_unknown_one_is_counted(stores: LedgerStores) -> None:
     meter = Meter(Meter())
 
     async def use() -> None:
         for request in (call(1), call(1), call(2, model="made-up")):
-            await MeteredModel(stores.account(UsingModel()), CallLabels("questions", "u-1"), meter).complete(request)
+            await MeteredModel(stores.stack(UsingModel()), CallLabels("questions", "u-1"), meter).complete(request)
 
     asyncio.run(use())
     assert meter.parent is not None
     assert (meter.parent.cost_usd, meter.parent.unpriced, meter.parent.repeated) == (pytest.approx(0.0028), 1, 1)
 
 
-def test_asking_again_counts_the_attempts(stores: Counterpart) -> None:
+def test_asking_again_counts_the_attempts(stores: LedgerStores) -> None:
     class Reply(BaseModel):
         name: str
 
@@ -127,8 +127,8 @@ def test_asking_again_counts_the_attempts(stores: Counterpart) -> None:
 
     async def use() -> None:
         answers = ['{"name": "Bo"}', '{"name": "Cy"}', '{"name": "Ada"}']
-        account = stores.account(ScriptedModel({"test/ask": answers}))
-        model = MeteredModel(account, CallLabels("questions", "u-1"), Meter())
+        model_stack = stores.stack(ScriptedModel({"test/ask": answers}))
+        model = MeteredModel(model_stack, CallLabels("questions", "u-1"), Meter())
         recipe = small_recipe(gates={"max_reasks": 3})
         await ask(model, asking(read, shape=Reply), recipe=recipe)
         await ask(model, asking(read, shape=Reply, sample=1), recipe=recipe)
@@ -137,7 +137,7 @@ def test_asking_again_counts_the_attempts(stores: Counterpart) -> None:
     assert [(row["sample"], row["attempt"]) for row in rows(stores)] == [(0, 0), (0, 1), (0, 2), (1, 0)]
 
 
-def test_neither_time_nor_price_is_kept_with_the_words(stores: Counterpart) -> None:
+def test_neither_time_nor_price_is_kept_with_the_words(stores: LedgerStores) -> None:
     stores.ask(UsingModel(), [call(1)])
 
     async def kept() -> bytes:

@@ -14,11 +14,10 @@ from assets.recipe.model_policy import Transport
 from assets.recipe.recipe import Recipe
 from pipelines.embedded.bank import model_name
 from pipelines.resources.cache.reply_cache import CachedModel, open_replies
-from pipelines.resources.llm.batch.dispatcher import BatchPlan
-from pipelines.resources.llm.batch.model import BatchedModel
+from pipelines.resources.llm.batch.queue import BatchedModel, BatchResources
 from pipelines.resources.llm.batch.settings import BatchProgress, BatchSettings
-from pipelines.resources.llm.batch.store import BatchBook
-from pipelines.resources.llm.client import Endpoint
+from pipelines.resources.llm.batch.store import BatchStore
+from pipelines.resources.llm.client import ModelClient
 from pipelines.resources.llm.settings import EndpointSettings
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.pipelines.llm.scripted_server import a_request, settings_for
@@ -32,12 +31,12 @@ QUICK = BatchSettings(quiet=0.15, first_look=0.05, longest_look=0.2)
 
 
 def batched(folder: Path, settings: EndpointSettings, *, seen: list[BatchProgress] | None = None) -> CachedModel:
-    """Call cache, batch jobs and endpoint, as a run stacks them, with stores in the folder."""
+    """Reply cache, batch jobs and client, as a run stacks them, with stores in the folder."""
     cache = open_replies(folder / "calls.sqlite")
-    book = BatchBook(folder / "batches.sqlite", place=settings.place)
-    watch = None if seen is None else seen.append
-    plan = BatchPlan(Endpoint(settings), settings, book, timing=QUICK, watch=watch)
-    return CachedModel(BatchedModel(plan, cache=cache), store=cache, mode="use")
+    store = BatchStore(folder / "batches.sqlite", address=settings.address)
+    on_progress = None if seen is None else seen.append
+    resources = BatchResources(ModelClient(settings), settings, store, timing=QUICK, on_progress=on_progress)
+    return CachedModel(BatchedModel(resources, cache=cache), store=cache, mode="use")
 
 
 def a_line(text: str) -> ModelRequest:

@@ -20,11 +20,10 @@ from pipelines.embedded.simulated_provider.exchange import ask, drop, error_answ
 from pipelines.embedded.simulated_provider.fault_profile import Weather
 from pipelines.embedded.simulated_provider.provider import simulate
 from pipelines.resources.cache.reply_cache import CachedModel, request_key
-from pipelines.resources.llm.batch.api import KEY
-from pipelines.resources.llm.batch.jsonl import URL, input_line
+from pipelines.resources.llm.batch.client import JOB_KEY, URL, input_line
 from pipelines.resources.llm.batch.settings import BatchProgress
-from pipelines.resources.llm.batch.store import BatchBook
-from pipelines.resources.llm.compatibility import Dialect
+from pipelines.resources.llm.batch.store import BatchStore
+from pipelines.resources.llm.compatibility import ApiCompatibility
 from tests.pipelines.llm.batched import a_line, batched, chain, jobs_at, lines_at
 from tests.pipelines.llm.scripted_server import KEY as API_KEY
 from tests.pipelines.llm.scripted_server import on_a_port, settings_for
@@ -112,13 +111,13 @@ def test_a_job_that_was_sent_but_not_noted_is_found_again(tmp_path: Path) -> Non
         lines: dict[str, str] = {}
         for text in TEXTS:
             key = request_key(a_line(text))
-            lines[key] = input_line(a_line(text), custom_id=key, dialect=Dialect())
-        book = BatchBook(tmp_path / "batches.sqlite", place=settings_for(url).place)
-        (key,) = asyncio.run(book.claim(lines)).jobs
+            lines[key] = input_line(a_line(text), custom_id=key, compatibility=ApiCompatibility())
+        store = BatchStore(tmp_path / "batches.sqlite", address=settings_for(url).address)
+        (key,) = asyncio.run(store.claim(lines)).jobs
         client = openai.OpenAI(base_url=url, api_key="any")
-        sent = client.files.create(file=("batch.jsonl", asyncio.run(book.job(key)).content), purpose="batch")
-        asyncio.run(book.try_to_send(key))
-        client.batches.create(input_file_id=sent.id, endpoint=URL, completion_window="24h", metadata={KEY: key})
+        sent = client.files.create(file=("batch.jsonl", asyncio.run(store.job(key)).content), purpose="batch")
+        asyncio.run(store.try_to_send(key))
+        client.batches.create(input_file_id=sent.id, endpoint=URL, completion_window="24h", metadata={JOB_KEY: key})
         assert len(ask_all(batched(tmp_path, settings_for(url)))) == len(TEXTS)
         assert len(jobs_at(url)) == 1
 
@@ -165,11 +164,14 @@ def test_an_endpoint_without_a_batch_api_is_told(tmp_path: Path) -> None:
 
 def test_a_job_that_the_provider_forgot_is_sent_anew(tmp_path: Path) -> None:
     with on_a_port(simulate(create_app(), Weather(batch_delay=60))) as url:
-        place, line = settings_for(url), input_line(a_line("Who?"), custom_id=request_key(a_line("Who?")), dialect=Dialect())
-        book = BatchBook(tmp_path / "batches.sqlite", place=place.place)
-        (key,) = asyncio.run(book.claim({request_key(a_line("Who?")): line})).jobs
-        asyncio.run(book.sent(key, "batch_gone"))
-        model = batched(tmp_path, place)
+        settings, line = (
+            settings_for(url),
+            input_line(a_line("Who?"), custom_id=request_key(a_line("Who?")), compatibility=ApiCompatibility()),
+        )
+        store = BatchStore(tmp_path / "batches.sqlite", address=settings.address)
+        (key,) = asyncio.run(store.claim({request_key(a_line("Who?")): line})).jobs
+        asyncio.run(store.sent(key, "batch_gone"))
+        model = batched(tmp_path, settings)
         assert ask_all(model, ["Who?"])[0].finish == "stop"
 
 

@@ -1,4 +1,4 @@
-"""The parts of the endpoint that decide how much is asked, when, and in which words."""
+"""The parts of the model client that decide how much is asked, when, and what error messages show."""
 
 import asyncio
 import time
@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.llm.ports import ModelReply
-from pipelines.resources.llm.circuit_breaker import WINDOW, Breaker, Halt
+from pipelines.resources.llm.circuit_breaker import WINDOW, CircuitBreaker, StopSignal
 from pipelines.resources.llm.compatibility import can_be_strict
 from pipelines.resources.llm.concurrency import AdaptiveLimit
-from pipelines.resources.llm.rate_limit import Bucket, Pace
-from pipelines.resources.llm.redaction import LONGEST, Redactor
-from pipelines.resources.llm.retry_after import seconds
+from pipelines.resources.llm.rate_limit import LocalRateLimiter, TokenBucket
+from pipelines.resources.llm.redaction import MAX_LENGTH, Redactor
+from pipelines.resources.llm.retry_after import parse_duration
 from tests.pipelines.llm.scripted_server import CLOSED_SCHEMA, KEY, a_request
 
 Schema = dict[str, object]
@@ -55,26 +55,26 @@ def test_the_limit_keeps_between_one_and_its_ceiling() -> None:
 
 def test_a_bucket_spreads_amounts_over_the_minute() -> None:
     now = 0.0
-    bucket = Bucket(60, clock=lambda: now)
-    assert [bucket.take(1) for _ in range(3)] == [0.0, 1.0, 2.0]
+    bucket = TokenBucket(60, clock=lambda: now)
+    assert [bucket.reserve(1) for _ in range(3)] == [0.0, 1.0, 2.0]
     now = 10.0
-    assert bucket.take(1) == 0.0
-    assert bucket.take(30) == 30.0
+    assert bucket.reserve(1) == 0.0
+    assert bucket.reserve(30) == 30.0
     bucket.give_back(30)
-    assert bucket.take(1) == 1.0
+    assert bucket.reserve(1) == 1.0
 
 
 def test_tokens_that_were_reserved_and_not_used_are_given_back() -> None:
-    pace = Pace(requests_per_minute=None, tokens_per_minute=60)
+    limiter = LocalRateLimiter(requests_per_minute=None, tokens_per_minute=60)
     request = a_request()  # room for 50 tokens, and 4 for the prompt
-    assert 52 < asyncio.run(pace.take(request)) <= 53
-    asyncio.run(pace.settle(request, reply=ModelReply("", "stop", input_tokens=3, output_tokens=1)))
-    assert 56 < asyncio.run(pace.take(request)) <= 57
+    assert 52 < asyncio.run(limiter.reserve(request)) <= 53
+    asyncio.run(limiter.settle(request, reply=ModelReply("", "stop", input_tokens=3, output_tokens=1)))
+    assert 56 < asyncio.run(limiter.reserve(request)) <= 57
 
 
 def test_the_breaker_pauses_everyone_and_sends_one_probe() -> None:
     async def live() -> None:
-        breaker = Breaker(Halt(), first_pause=0.05, longest_pause=0.08)
+        breaker = CircuitBreaker(StopSignal(), first_pause=0.05, longest_pause=0.08)
         began = time.monotonic()
         for number in range(WINDOW):
             assert await breaker.admit() is False
@@ -102,19 +102,19 @@ def test_the_breaker_pauses_everyone_and_sends_one_probe() -> None:
     [("2", 2), ("1.5", 1.5), ("20ms", 0.02), ("6m0s", 360), ("1h2m3.5s", 3723.5), ("", 0), ("soon", 0), ("-1", 0)],
 )
 def test_durations_are_read(text: str, expected: float) -> None:
-    assert seconds(text) == pytest.approx(expected)
+    assert parse_duration(text) == pytest.approx(expected)
 
 
 def test_points_in_time_are_read() -> None:
     then = time.time() + 30
     for text in (formatdate(then, usegmt=True), str(int(then)), str(int(then * 1000))):
-        assert 28 < seconds(text) <= 31
+        assert 28 < parse_duration(text) <= 31
 
 
 @given(st.text(), st.text(), st.integers(0, len(KEY) - 6), st.integers(6, len(KEY)))
 def test_no_piece_of_the_key_gets_through(before: str, after: str, start: int, length: int) -> None:
     clean = Redactor(KEY).clean(f"{before}{KEY[start : start + length]}{after}")
-    assert len(clean) <= LONGEST
+    assert len(clean) <= MAX_LENGTH
     assert not any(KEY[at : at + 6] in clean for at in range(len(KEY) - 5))
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from assets.llm.ports import CallLabels, EndpointError, ModelReply
-from pipelines.resources.llm.client import Endpoint
+from pipelines.resources.llm.client import ModelClient
 from pipelines.resources.llm.settings import EndpointSettings
 from tests.pipelines.llm.scripted_server import (
     CLOSED_SCHEMA,
@@ -38,7 +38,7 @@ def settings(server: ScriptedServer, request: pytest.FixtureRequest) -> Iterator
 
 
 def ask(settings: EndpointSettings, text: str = "Who?", *, schema: dict[str, object] | None = None) -> ModelReply:
-    return asyncio.run(Endpoint(settings).complete(a_request(text, schema=schema)))
+    return asyncio.run(ModelClient(settings).complete(a_request(text, schema=schema)))
 
 
 def test_a_reply_brings_text_and_tokens(settings: EndpointSettings, server: ScriptedServer) -> None:
@@ -80,7 +80,7 @@ def test_missing_usage_counts_nothing_and_parts_are_joined() -> None:
 
 
 def test_two_event_loops_one_after_the_other(settings: EndpointSettings, server: ScriptedServer) -> None:
-    endpoint = Endpoint(settings)
+    endpoint = ModelClient(settings)
 
     async def several() -> list[ModelReply]:
         return await asyncio.gather(*(endpoint.complete(a_request(str(number))) for number in range(20)))
@@ -92,7 +92,7 @@ def test_two_event_loops_one_after_the_other(settings: EndpointSettings, server:
 
 def test_a_closed_endpoint_opens_again(settings: EndpointSettings) -> None:
     async def twice() -> None:
-        endpoint = Endpoint(settings)
+        endpoint = ModelClient(settings)
         await endpoint.complete(a_request())
         await endpoint.close()
         await endpoint.complete(a_request())
@@ -111,7 +111,7 @@ def test_what_an_endpoint_does_not_take_is_left_out_once_and_for_all(
         fault(400, "response_format of type json_schema is unavailable"),
         fault(400, "json_object is not supported"),
     )
-    endpoint = Endpoint(settings)
+    endpoint = ModelClient(settings)
     asyncio.run(endpoint.complete(a_request(schema=CLOSED_SCHEMA)))
     asyncio.run(endpoint.complete(a_request("Again?", schema=CLOSED_SCHEMA)))
     assert len(server.asked) == 8
@@ -126,7 +126,7 @@ def test_calls_of_one_prompt_share_a_cache_key_until_an_endpoint_objects(
 ) -> None:
     server.says(completion(), fault(400, "Unrecognized request argument supplied: prompt_cache_key"))
     labelled = replace(a_request(), labels=CallLabels(prompt="answers/check", fingerprint="58e4ec62ac9d"))
-    endpoint = Endpoint(settings)
+    endpoint = ModelClient(settings)
     for _ in range(3):
         asyncio.run(endpoint.complete(labelled))
     assert [asked.get("prompt_cache_key") for asked in server.asked] == ["58e4ec62ac9d", "58e4ec62ac9d", None, None]
@@ -141,7 +141,7 @@ def test_any_other_bad_request_ends_the_run(settings: EndpointSettings, server: 
 
 def test_no_more_calls_are_in_flight_than_allowed(server: ScriptedServer) -> None:
     server.always = Answer(body=completion().body, hang=0.005)
-    endpoint = Endpoint(in_process(server, max_in_flight=3))
+    endpoint = ModelClient(in_process(server, max_in_flight=3))
 
     async def many() -> None:
         await asyncio.gather(*(endpoint.complete(a_request(str(number))) for number in range(30)))
@@ -151,7 +151,7 @@ def test_no_more_calls_are_in_flight_than_allowed(server: ScriptedServer) -> Non
 
 
 def test_requests_are_paced(server: ScriptedServer) -> None:
-    endpoint = Endpoint(in_process(server, requests_per_minute=1200))
+    endpoint = ModelClient(in_process(server, requests_per_minute=1200))
 
     async def many() -> None:
         await asyncio.gather(*(endpoint.complete(a_request(str(number))) for number in range(40)))
@@ -164,7 +164,7 @@ def test_requests_are_paced(server: ScriptedServer) -> None:
 def test_an_overloaded_endpoint_is_asked_less_and_recovers(server: ScriptedServer) -> None:
     server.says(*(Answer(503, {"error": {"message": "busy"}}, hang=0.01) for _ in range(30)))
     server.always = Answer(body=completion().body, hang=0.002)
-    endpoint = Endpoint(in_process(server))
+    endpoint = ModelClient(in_process(server))
 
     async def many() -> None:
         await asyncio.gather(*(endpoint.complete(a_request(str(number))) for number in range(60)))
@@ -176,7 +176,7 @@ def test_an_overloaded_endpoint_is_asked_less_and_recovers(server: ScriptedServe
 
 def test_a_cancelled_call_gives_its_slot_back(server: ScriptedServer) -> None:
     server.says(Answer(hang=5, body=completion().body))
-    endpoint = Endpoint(in_process(server, max_in_flight=1))
+    endpoint = ModelClient(in_process(server, max_in_flight=1))
 
     async def cancel_one() -> ModelReply:
         first = asyncio.create_task(endpoint.complete(a_request("slow")))

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from assets.llm.ports import EndpointError, ModelReply
-from pipelines.resources.llm.client import Endpoint
+from pipelines.resources.llm.client import ModelClient
 from pipelines.resources.llm.settings import EndpointSettings
 from tests.pipelines.llm.scripted_server import (
     KEY,
@@ -36,7 +36,7 @@ def url(server: ScriptedServer) -> Iterator[str]:
 
 
 def ask(settings: EndpointSettings) -> ModelReply:
-    return asyncio.run(Endpoint(settings).complete(a_request()))
+    return asyncio.run(ModelClient(settings).complete(a_request()))
 
 
 def sentence(settings: EndpointSettings) -> str:
@@ -150,7 +150,7 @@ def test_an_address_that_is_no_chat_api_is_told_after_three_tries(server: Script
 
 def test_after_the_end_every_call_fails_at_once_and_the_next_run_asks_anew(server: ScriptedServer) -> None:
     server.always = Answer(401, {"error": {"message": "no"}}, hang=0.02)
-    endpoint = Endpoint(in_process(server))
+    endpoint = ModelClient(in_process(server))
 
     async def a_run() -> set[str]:
         together = (endpoint.complete(a_request(str(number))) for number in range(200))
@@ -168,7 +168,7 @@ def test_after_the_end_every_call_fails_at_once_and_the_next_run_asks_anew(serve
 def test_a_waiting_call_wakes_when_the_run_ends(server: ScriptedServer) -> None:
     server.says(fault(429, headers={"Retry-After": "60"}))
     server.always = fault(401)
-    endpoint = Endpoint(in_process(server))
+    endpoint = ModelClient(in_process(server))
 
     async def a_run() -> None:
         waiting = asyncio.create_task(endpoint.complete(a_request("waits")))
@@ -185,7 +185,7 @@ def test_a_probe_that_finds_the_end_is_the_last_request(server: ScriptedServer) 
     server.says(*(fault(500) for _ in range(20)))
     server.always = fault(401)
     # One at a time: with more, those in flight beside the twentieth failure would be asked too.
-    endpoint = Endpoint(in_process(server, max_in_flight=1))
+    endpoint = ModelClient(in_process(server, max_in_flight=1))
 
     async def a_run() -> None:
         together = (endpoint.complete(a_request(str(number))) for number in range(20))

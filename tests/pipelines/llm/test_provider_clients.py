@@ -15,7 +15,7 @@ from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name
 from pipelines.embedded.simulated_provider.fault_profile import Weather
 from pipelines.embedded.simulated_provider.provider import simulate
-from pipelines.resources.llm.client import Endpoint
+from pipelines.resources.llm.client import ModelClient
 from tests.pipelines.llm.batched import chain
 from tests.pipelines.llm.provider_requests import TEXTS, chat
 from tests.pipelines.llm.scripted_server import a_request, on_a_port, settings_for
@@ -37,7 +37,7 @@ def test_the_client_survives(weather: Weather) -> None:
     requests = [replace(a_request(text), model=model_name(), schema_name="chat") for text in TEXTS]
 
     async def all_of_them(url: str) -> list[ModelReply]:
-        endpoint = Endpoint(settings_for(url, timeout_seconds=0.5, backoff_seconds=0.02))
+        endpoint = ModelClient(settings_for(url, timeout_seconds=0.5, backoff_seconds=0.02))
         return list(await asyncio.gather(*map(endpoint.complete, requests)))
 
     with on_a_port(provider) as url:
@@ -48,7 +48,7 @@ def test_the_client_survives(weather: Weather) -> None:
 
 def test_cut_off_and_refused_replies_arrive_as_such() -> None:
     async def both(url: str) -> ModelReply:
-        return await Endpoint(settings_for(url)).complete(replace(a_request(), model=model_name(), schema_name="chat"))
+        return await ModelClient(settings_for(url)).complete(replace(a_request(), model=model_name(), schema_name="chat"))
 
     for weather, finish in ((Weather(cut_off=1.0), "length"), (Weather(refusals=1.0), "refusal")):
         with on_a_port(simulate(create_app(), weather)) as url:

@@ -15,7 +15,7 @@ from pipelines.planning.forecast import NO_MARGIN, Basis, Forecast, Terms, forec
 from pipelines.planning.observed import Use, UserUse
 from pipelines.planning.shape import ALWAYS, HABITS, STAGES, Shape
 from pipelines.resources.ledger.prices import OwnPrice, Prices
-from tests.pipelines.ledger.booked import one_model
+from tests.pipelines.ledger.ledger_stores import one_model
 from tests.support.small import small_recipe
 
 TERMS = Terms(Prices({"m-1": OwnPrice(input=1, output=10)}), calls_at_once=64, users_at_once=32)

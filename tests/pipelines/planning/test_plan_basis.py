@@ -11,27 +11,27 @@ from pipelines.planning.basis import basis_for
 from pipelines.planning.forecast import NO_MARGIN, Basis
 from pipelines.planning.observed import Use, observed_runs
 from pipelines.planning.shape import HABITS, fingerprints, stage_of
+from pipelines.resources.ledger.ledger import PaidCallRecorder, UnitLedger
 from pipelines.resources.ledger.prices import Prices
-from pipelines.resources.ledger.recording import Book, BookedCalls
-from tests.pipelines.ledger.booked import PLACE, Counterpart, UsingModel, call, counterpart, one_model
+from tests.pipelines.ledger.ledger_stores import ADDRESS, LedgerStores, UsingModel, call, one_model, open_stores
 
 
-async def live(stores: Counterpart, recipe: Recipe, *, users: int, prompts: Sequence[str] = tuple(HABITS)) -> None:
+async def live(stores: LedgerStores, recipe: Recipe, *, users: int, prompts: Sequence[str] = tuple(HABITS)) -> None:
     """Let users ask every prompt once, as a run would."""
-    book = Book(stores.ledger, Prices({}), recipe, "small", PLACE)
-    await book.begin()
-    account: LanguageModel = BookedCalls(UsingModel(), book)
+    ledger = UnitLedger(stores.ledger, Prices({}), recipe, "small", ADDRESS)
+    await ledger.begin()
+    model: LanguageModel = PaidCallRecorder(UsingModel(), ledger)
     for number in range(users):
         for place, prompt in enumerate(prompts):
             labels = CallLabels(stage_of(prompt), f"u-{number}", prompt, fingerprints()[prompt])
-            await account.complete(call(number * 100 + place, model=recipe.models.writer.model, labels=labels))
+            await model.complete(call(number * 100 + place, model=recipe.models.writer.model, labels=labels))
 
 
 def based_on(folder: Path, recipe: Recipe, *, run: Recipe, users: int, prompts: Sequence[str] = tuple(HABITS)) -> Basis:
     """What a forecast for the recipe rests on after this run."""
 
     async def use() -> Basis:
-        with counterpart(folder) as stores:
+        with open_stores(folder) as stores:
             await live(stores, run, users=users, prompts=prompts)
             return await basis_for(recipe, stores.ledger)
 
@@ -67,7 +67,7 @@ def test_users_that_are_not_finished_are_left_out(tmp_path: Path) -> None:
 
 def test_a_request_that_was_repeated_counts_once(tmp_path: Path) -> None:
     async def use() -> list[float]:
-        with counterpart(tmp_path) as stores:
+        with open_stores(tmp_path) as stores:
             for _ in range(2):
                 await live(stores, one_model(), users=1)
             (runs,) = await observed_runs(stores.ledger)
@@ -78,11 +78,11 @@ def test_a_request_that_was_repeated_counts_once(tmp_path: Path) -> None:
 
 def test_calls_of_changed_prompts_say_nothing(tmp_path: Path) -> None:
     async def use() -> int:
-        with counterpart(tmp_path) as stores:
-            account = BookedCalls(UsingModel(), Book(stores.ledger, Prices({}), one_model(), "small", PLACE))
+        with open_stores(tmp_path) as stores:
+            model = PaidCallRecorder(UsingModel(), UnitLedger(stores.ledger, Prices({}), one_model(), "small", ADDRESS))
             for place, prompt in enumerate(HABITS):
                 labels = CallLabels(stage_of(prompt), "u-0", prompt, "another word")
-                reply = await account.complete(replace(call(place), labels=labels))
+                reply = await model.complete(replace(call(place), labels=labels))
                 assert isinstance(reply, ModelReply)
             return len(await observed_runs(stores.ledger))
 

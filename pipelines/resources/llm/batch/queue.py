@@ -1,22 +1,68 @@
-"""Calls that wait for a batch job to be filled."""
+"""The LanguageModel port over batch jobs, at half the price: calls that ask for it wait here and are sent together."""
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+from weakref import WeakKeyDictionary
 
 from assets.llm.ports import EndpointError, ModelReply, ModelRequest
-from pipelines.resources.llm.batch.settings import BatchSettings
-from pipelines.resources.llm.compatibility import Dialect
+from pipelines.resources.cache.reply_cache import ReplyStore, request_key
+from pipelines.resources.llm.batch.client import LOST, BatchClient, input_line, split_lines
+from pipelines.resources.llm.batch.job import BatchJob, JobOutcome, OnBatchProgress
+from pipelines.resources.llm.batch.settings import MAX_JOBS_PER_LINE, MAX_PAUSES, BatchSettings
+from pipelines.resources.llm.batch.store import BatchStore, StoredLines
+from pipelines.resources.llm.client import ModelClient
+from pipelines.resources.llm.compatibility import ApiCompatibility
+from pipelines.resources.llm.connection import Connections, EndpointConnection
+from pipelines.resources.llm.errors import CallFailure, FailureClassifier
+from pipelines.resources.llm.settings import EndpointSettings
+
+REFUSED = ModelReply(text="", finish="refusal", input_tokens=0, output_tokens=0)
+
+
+@dataclass(frozen=True)
+class BatchResources:
+    """What batch jobs are sent, stored and watched with. `on_progress` gets every look at a job."""
+
+    client: ModelClient
+    settings: EndpointSettings
+    store: BatchStore
+    timing: BatchSettings = field(default_factory=BatchSettings)
+    on_progress: OnBatchProgress | None = None
+
+
+class BatchedModel:
+    """Sends what is labelled for it in batch jobs and everything else to the client, from any event loop.
+
+    Raises EndpointError as the client does, and when a line has come back without a reply too often.
+    """
+
+    def __init__(self, resources: BatchResources, *, cache: ReplyStore) -> None:
+        self._resources, self._cache = resources, cache
+        self._connections = Connections(resources.settings)
+        self._queues: WeakKeyDictionary[asyncio.AbstractEventLoop, BatchQueue] = WeakKeyDictionary()
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """The reply: from a job that was sent earlier, or from the next one."""
+        if request.labels.transport != "batch":
+            return await self._resources.client.complete(request)
+        loop = asyncio.get_running_loop()
+        if loop not in self._queues:
+            self._queues[loop] = BatchQueue(self._resources, connection=await self._connections.current())
+            await self._resources.store.tidy(self._cache)
+        return await self._queues[loop].complete(request)
 
 
 @dataclass(eq=False)
-class Caller:
+class QueuedCall:
     """One call that waits for its reply. `jobs` and `pauses` count how often its line was sent, and put off, in vain."""
 
     request: ModelRequest
     custom_id: str
     reply: asyncio.Future[ModelReply]
-    sent: Dialect | None = None
+    sent: ApiCompatibility | None = None
     jobs: int = 0
     pauses: int = 0
 
@@ -26,35 +72,205 @@ class Caller:
             self.reply.set_result(reply)
 
     def fail(self, error: BaseException) -> None:
-        """Give what ends the run, unless the caller has left. Those who wait together get errors of their own."""
+        """Raise what ends the run, unless the caller has left. Calls that wait together get errors of their own."""
         if not self.reply.done():
             self.reply.set_exception(EndpointError(str(error)) if isinstance(error, EndpointError) else error)
 
 
-class Gathering:
-    """Callers of one model, until it closes: when nobody has joined for a while, when it is full, or when it is late."""
+class PendingBatch:
+    """Calls of one model, until it closes: when nobody has joined for a while, when it is full, or when it is late."""
 
-    def __init__(self, timing: BatchSettings, *, most: int, close: Callable[[list[Caller]], None]) -> None:
+    def __init__(self, timing: BatchSettings, *, most: int, close: Callable[[list[QueuedCall]], None]) -> None:
         self._timing, self._most, self._close = timing, most, close
         self._loop = asyncio.get_running_loop()
         self._latest = self._loop.time() + timing.longest_gathering
         self._timer: asyncio.TimerHandle | None = None
-        self._callers: list[Caller] = []
+        self._calls: list[QueuedCall] = []
 
-    def add(self, caller: Caller) -> None:
-        """Take a caller in."""
-        self._callers.append(caller)
-        self.disperse()
-        if len(self._callers) >= self._most:
+    def add(self, call: QueuedCall) -> None:
+        """Take a call in."""
+        self._calls.append(call)
+        self.cancel()
+        if len(self._calls) >= self._most:
             self._end()
         else:
             self._timer = self._loop.call_at(min(self._loop.time() + self._timing.quiet, self._latest), self._end)
 
-    def disperse(self) -> None:
+    def cancel(self) -> None:
         """Stop waiting for more."""
         if self._timer is not None:
             self._timer.cancel()
 
     def _end(self) -> None:
-        callers, self._callers = self._callers, []
-        self._close([caller for caller in callers if not caller.reply.done()])
+        calls, self._calls = self._calls, []
+        self._close([call for call in calls if not call.reply.done()])
+
+
+class BatchQueue:
+    """Gathers the calls of one event loop, sends their lines, and hands out what comes back.
+
+    When the last caller leaves, nothing goes on.
+    """
+
+    def __init__(self, resources: BatchResources, *, connection: EndpointConnection) -> None:
+        self._resources, self._connection = resources, connection
+        self._failures = FailureClassifier(resources.settings)
+        self._most_lines = resources.timing.most_lines
+        self._pending: dict[str, PendingBatch] = {}  # by model
+        self._calls: dict[str, set[QueuedCall]] = {}  # by line, from joining to leaving
+        self._job_lines: dict[str, set[str]] = {}  # lines of the jobs that are run here
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._probing = asyncio.Lock()
+        self._probed_models: set[str] = set()
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """Wait with the others for a job's end."""
+        self._connection.stop.check()
+        call = QueuedCall(request, request_key(request), asyncio.get_running_loop().create_future())
+        self._calls.setdefault(call.custom_id, set()).add(call)
+        try:
+            self._enqueue(call)
+            return await call.reply
+        finally:
+            self._leave(call)
+
+    def _enqueue(self, call: QueuedCall) -> None:
+        model = call.request.model
+        if model not in self._pending:
+            close = partial(self._close_batch, model)
+            self._pending[model] = PendingBatch(self._resources.timing, most=self._most_lines, close=close)
+        self._pending[model].add(call)
+
+    def _leave(self, call: QueuedCall) -> None:
+        self._calls[call.custom_id].discard(call)
+        if not self._calls[call.custom_id]:
+            del self._calls[call.custom_id]
+        if not self._calls:
+            for pending in self._pending.values():
+                pending.cancel()
+            self._pending.clear()
+            for task in self._tasks:
+                task.cancel()
+
+    def _close_batch(self, model: str, calls: list[QueuedCall]) -> None:
+        self._pending.pop(model, None)
+        self._start(self._serve(calls))
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._on_task_end)
+
+    def _on_task_end(self, task: asyncio.Task[None]) -> None:
+        """When work has failed, every call fails with it: nobody is left waiting for what will not come."""
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, (EndpointError, OSError)):
+            self._connection.stop.set(str(error))
+        if error is not None:
+            for call in self._calls_of(self._calls):
+                call.fail(error)
+
+    def _calls_of(self, ids: Iterable[str]) -> list[QueuedCall]:
+        return [call for custom_id in ids for call in self._calls.get(custom_id, ())]
+
+    async def _serve(self, calls: list[QueuedCall]) -> None:
+        """Find out what is known of the lines, and send the others."""
+        by_id = {call.custom_id: call for call in calls}
+        stored = await self._resources.store.known(by_id)
+        self._use(stored)
+        fresh = await self._probe([by_id[custom_id] for custom_id in stored.fresh])
+        lines = {call.custom_id: self._line(call) for call in fresh}
+        for part in split_lines(lines, most_lines=self._most_lines, most_bytes=self._resources.timing.most_bytes):
+            self._use(await self._resources.store.claim(part))
+
+    async def _probe(self, calls: list[QueuedCall]) -> list[QueuedCall]:
+        """Send a model's first call alone and at once; the others are left.
+
+        A wrong key, name or setting shows now and not after hours, and what the model accepts is learned on the way.
+        """
+        async with self._probing:
+            if not calls or calls[0].request.model in self._probed_models:
+                return calls
+            first, *others = calls
+            reply = await self._resources.client.complete(first.request)
+            self._probed_models.add(first.request.model)
+        first.answer(reply)
+        return others
+
+    def _line(self, call: QueuedCall) -> str:
+        call.sent = self._resources.client.compatibility.of(call.request.model)
+        return input_line(call.request, custom_id=call.custom_id, compatibility=call.sent)
+
+    def _use(self, stored: StoredLines) -> None:
+        for custom_id, reply in stored.replies.items():
+            for call in self._calls_of([custom_id]):
+                call.answer(reply)
+        for key, ids in stored.jobs.items():
+            new = key not in self._job_lines
+            self._job_lines.setdefault(key, set()).update(ids)
+            if new:
+                self._start(self._finish(key))
+
+    async def _finish(self, key: str) -> None:
+        waiting = self._calls_of(self._job_lines[key])
+        if not waiting:
+            return
+        example, resources = waiting[0].request, self._resources
+        job = BatchJob(
+            key=key,
+            store=resources.store,
+            client=BatchClient(self._connection, resources.settings, example=example),
+            stop=self._connection.stop,
+            settings=resources.timing,
+            model=example.model,
+            on_progress=resources.on_progress,
+        )
+        outcome = await job.finish()
+        calls = self._calls_of(self._job_lines.pop(key))
+        if outcome is None:
+            self._start(self._serve(calls))
+        elif outcome.pause:
+            self._most_lines = max(1, min(self._most_lines, len(calls) // 2))
+            self._start(self._postpone(calls, outcome.pause))
+        else:
+            self._hand_out(calls, outcome)
+
+    async def _postpone(self, calls: list[QueuedCall], pause: float) -> None:
+        """Wait, longer each time, for room in the provider's queue, and try with smaller jobs."""
+        pauses = max(call.pauses for call in calls) + 1
+        if pauses > MAX_PAUSES:
+            raise EndpointError(self._error_message(LOST))
+        await self._connection.stop.sleep(pause * min(2**pauses, 60))
+        for call in calls:
+            call.pauses = pauses
+            self._enqueue(call)
+
+    def _hand_out(self, calls: list[QueuedCall], outcome: JobOutcome) -> None:
+        for call in calls:
+            reply, result = outcome.replies.get(call.custom_id), outcome.results.get(call.custom_id)
+            if reply is not None:
+                call.answer(reply)
+            else:
+                self._requeue(call, result.failure(call.request, self._failures) if result else LOST)
+
+    def _requeue(self, call: QueuedCall, failure: CallFailure) -> None:
+        """Put the call into the next job, or fail it."""
+        call.jobs += 1
+        if failure.kind == "refused":
+            call.answer(REFUSED)
+        elif self._worth_another_job(call, failure):
+            self._enqueue(call)
+        else:
+            self._connection.stop.set(self._error_message(failure))
+            call.fail(EndpointError(self._error_message(failure)))
+
+    def _worth_another_job(self, call: QueuedCall, failure: CallFailure) -> bool:
+        if failure.kind == "rejected":
+            compatibility = self._resources.client.compatibility
+            sent = call.sent or compatibility.of(call.request.model)
+            return compatibility.learn(failure.rejection, request=call.request, sent=sent)
+        return failure.kind == "transient" and call.jobs < MAX_JOBS_PER_LINE
+
+    def _error_message(self, failure: CallFailure) -> str:
+        return f"The model endpoint {self._resources.settings.address} {failure.problem}; {failure.remedy}."

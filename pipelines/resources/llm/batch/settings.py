@@ -1,11 +1,11 @@
-"""How batch jobs are gathered and watched, and what is told about them."""
+"""How batch jobs are gathered and watched, and what is reported of them."""
 
 from dataclasses import dataclass
 
-MOST_LINES = 20_000  # OpenAI takes 50 000, but smaller jobs are scheduled sooner
-MOST_BYTES = 100_000_000  # OpenAI takes 200 MB
-MOST_JOBS_PER_LINE = 4
-MOST_PAUSES = 24  # up to an hour each: a day, in which every other job of the account has ended
+MAX_LINES = 20_000  # OpenAI takes 50 000, but smaller jobs are scheduled sooner
+MAX_BYTES = 100_000_000  # OpenAI takes 200 MB
+MAX_JOBS_PER_LINE = 4
+MAX_PAUSES = 24  # up to an hour each: a day, in which every other job of the account has ended
 
 
 @dataclass(frozen=True)
@@ -18,8 +18,8 @@ class BatchSettings:
     longest_gathering: float = 60.0
     first_look: float = 1.0
     longest_look: float = 60.0
-    most_lines: int = MOST_LINES
-    most_bytes: int = MOST_BYTES
+    most_lines: int = MAX_LINES
+    most_bytes: int = MAX_BYTES
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class BatchProgress:
     ended: bool
 
 
-def batch_line(progress: BatchProgress) -> str:
+def describe_batch(progress: BatchProgress) -> str:
     """One line about a job."""
     parts = [f"{progress.batch_id} to {progress.model}: {progress.done} of {progress.lines} calls done"]
     if progress.failed:

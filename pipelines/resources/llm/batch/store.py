@@ -1,7 +1,7 @@
 """Which batch jobs are meant, sent and ended, and the replies they brought: written down before anything is done.
 
 A line is in one open job at most, whatever processes and runs there are, so that nobody sends it twice. A reply stays
-here until the call cache has it.
+here until the reply cache has it.
 """
 
 import hashlib
@@ -17,21 +17,21 @@ from pipelines.resources.cache.reply_cache import REPLY, ReplyStore
 from pipelines.resources.storage.database import Connection, database_of
 from pipelines.resources.storage.key_value import KeyedStore
 
-TABLE, KEPT = "jobs", "kept"
+TABLE, REPLIES = "jobs", "kept"
 COLUMNS = {"ids": "TEXT", "place": "TEXT", "tried": "INTEGER", "batch_id": "TEXT", "ended": "INTEGER"}
 ADD = f"INSERT INTO {TABLE} (key, value, ids, place) VALUES (?, ?, ?, ?)"
 OPEN = f"SELECT key, ids FROM {TABLE} WHERE place = ? AND ended IS NULL"
 END = f"UPDATE {TABLE} SET ended = 1, value = ? WHERE key = ?"
-KEEP = f"INSERT INTO {KEPT} (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING"
+KEEP = f"INSERT INTO {REPLIES} (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING"
 
 
-def batch_file(place: Home) -> Path:
+def batch_file(home: Home) -> Path:
     """Where an installation writes its batch jobs down."""
-    return place.root / "batches.sqlite"
+    return home.root / "batches.sqlite"
 
 
 @dataclass(frozen=True)
-class Job:
+class StoredJob:
     """A job as it is written down. `content` is the input file.
 
     `tried` without a `batch_id`: it may have been sent by someone who did not live to note the provider's name of it.
@@ -45,7 +45,7 @@ class Job:
 
 
 @dataclass
-class Known:
+class StoredLines:
     """What is known of some lines: replies that came, and the open jobs that others are in, by job."""
 
     replies: dict[str, ModelReply] = field(default_factory=dict[str, ModelReply])
@@ -53,26 +53,26 @@ class Known:
     fresh: list[str] = field(default_factory=list[str])
 
 
-class BatchBook:
+class BatchStore:
     """The jobs of one endpoint in the installation's database. Raises StoreError when it cannot be used."""
 
-    def __init__(self, path: Path, *, place: str) -> None:
-        self._place = place
-        self._store = KeyedStore(database_of(path), table=TABLE, columns=COLUMNS, beside=[KEPT])
+    def __init__(self, path: Path, *, address: str) -> None:
+        self._address = address
+        self._store = KeyedStore(database_of(path), table=TABLE, columns=COLUMNS, beside=[REPLIES])
 
-    async def known(self, ids: Iterable[str]) -> Known:
+    async def known(self, ids: Iterable[str]) -> StoredLines:
         """What is known of these lines."""
         return await self._store.run(partial(self._known, ids=list(ids)))
 
-    async def claim(self, lines: Mapping[str, str]) -> Known:
+    async def claim(self, lines: Mapping[str, str]) -> StoredLines:
         """Put the lines of which nothing is known into a job, written down when this returns; none is fresh any more."""
         return await self._store.run(partial(self._claim, lines=dict(lines)))
 
-    async def job(self, key: str) -> Job:
+    async def job(self, key: str) -> StoredJob:
         """A job as it is now."""
         row = await self._store.run(lambda connection: connection.execute(_SELECT, (key,)).fetchone())
         content, tried, batch_id, ended = row
-        return Job(key, content, bool(tried), batch_id, bool(ended))
+        return StoredJob(key, content, bool(tried), batch_id, bool(ended))
 
     async def try_to_send(self, key: str) -> None:
         """Note that the job is about to be sent."""
@@ -93,22 +93,22 @@ class BatchBook:
         """Only one process at a time may be inside; one that dies lets the next one in."""
         return self._store.database.locked()
 
-    async def tidy(self, kept: ReplyStore) -> None:
-        """Forget the replies that the call cache has."""
+    async def tidy(self, cache: ReplyStore) -> None:
+        """Forget the replies that the reply cache has."""
         ids = await self._store.run(_reply_ids)
-        done = [custom_id for custom_id in ids if await kept.get(custom_id) is not None]
+        done = [custom_id for custom_id in ids if await cache.get(custom_id) is not None]
         await self._store.run(partial(_forget, ids=done))
 
     def close(self) -> None:
         """Let go of the database."""
         self._store.close()
 
-    def _known(self, connection: Connection, *, ids: list[str]) -> Known:
-        known, jobs = Known(), dict[str, str]()
-        for key, joined in connection.execute(OPEN, (self._place,)):
+    def _known(self, connection: Connection, *, ids: list[str]) -> StoredLines:
+        known, jobs = StoredLines(), dict[str, str]()
+        for key, joined in connection.execute(OPEN, (self._address,)):
             jobs.update(dict.fromkeys(joined.split(), key))
         for custom_id in ids:
-            row = connection.execute(f"SELECT value FROM {KEPT} WHERE key = ?", (custom_id,)).fetchone()
+            row = connection.execute(f"SELECT value FROM {REPLIES} WHERE key = ?", (custom_id,)).fetchone()
             if row is not None:
                 known.replies[custom_id] = REPLY.validate_json(row[0])
             elif custom_id in jobs:
@@ -117,13 +117,13 @@ class BatchBook:
                 known.fresh.append(custom_id)
         return known
 
-    def _claim(self, connection: Connection, *, lines: dict[str, str]) -> Known:
+    def _claim(self, connection: Connection, *, lines: dict[str, str]) -> StoredLines:
         with connection.writing():
             known = self._known(connection, ids=list(lines))
             if known.fresh:
                 content = "".join(f"{lines[custom_id]}\n" for custom_id in sorted(known.fresh)).encode()
                 key = _key(connection, content=content)
-                connection.execute(ADD, (key, content, " ".join(known.fresh), self._place))
+                connection.execute(ADD, (key, content, " ".join(known.fresh), self._address))
                 known.jobs[key], known.fresh = known.fresh, []
         return known
 
@@ -145,9 +145,9 @@ def _end(connection: Connection, *, key: str, rows: list[tuple[str, bytes]]) -> 
 
 
 def _reply_ids(connection: Connection) -> list[str]:
-    return [row[0] for row in connection.execute(f"SELECT key FROM {KEPT}")]
+    return [row[0] for row in connection.execute(f"SELECT key FROM {REPLIES}")]
 
 
 def _forget(connection: Connection, *, ids: list[str]) -> None:
     with connection.writing():
-        connection.executemany(f"DELETE FROM {KEPT} WHERE key = ?", [(custom_id,) for custom_id in ids])
+        connection.executemany(f"DELETE FROM {REPLIES} WHERE key = ?", [(custom_id,) for custom_id in ids])

@@ -9,14 +9,14 @@ from pathlib import Path
 from assets.llm.ports import CallLabels, EndpointError, LanguageModel, ModelReply, ModelRequest
 from assets.recipe.recipe import Budget, Recipe
 from pipelines.resources.cache.reply_cache import CachedModel, open_replies
-from pipelines.resources.ledger.budget import BudgetedModel, Purse, till_for
-from pipelines.resources.ledger.ledger import Ledger
+from pipelines.resources.ledger.budget import BudgetedModel, VariantBudget
+from pipelines.resources.ledger.ledger import CacheHitRecorder, Ledger, PaidCallRecorder, UnitLedger
 from pipelines.resources.ledger.prices import Prices
-from pipelines.resources.ledger.recording import Book, BookedCalls, BookedHits
+from pipelines.resources.open import open_budget_counter
 from tests.pipelines.llm.scripted_server import a_request
 from tests.support.small import small_recipe
 
-PLACE = "http://model/v1"
+ADDRESS = "http://model/v1"
 PRICED = "gpt-4.1"  # 2 dollars per million tokens in, 8 out: a call of the model below costs 0.0028
 
 
@@ -48,8 +48,8 @@ def one_model(model: str = "m-1", **changes: object) -> Recipe:
 
 
 @dataclass
-class Counterpart:
-    """The stores in a folder, and the way through them."""
+class LedgerStores:
+    """The stores in a folder, and the models behind them."""
 
     folder: Path
 
@@ -58,30 +58,31 @@ class Counterpart:
         self.replies = open_replies(self.folder / "calls.sqlite")
         self.prices = Prices({})
 
-    def account(self, model: LanguageModel, *, recipe: Recipe | None = None, at_once: int = 4) -> LanguageModel:
+    def stack(self, model: LanguageModel, *, recipe: Recipe | None = None, at_once: int = 4) -> LanguageModel:
         """As a run opens it."""
         recipe = recipe or small_recipe()
-        book = Book(self.ledger, self.prices, recipe, "small", PLACE)
-        paid: LanguageModel = BookedCalls(model, book)
+        ledger = UnitLedger(self.ledger, self.prices, recipe, "small", ADDRESS)
+        paid: LanguageModel = PaidCallRecorder(model, ledger)
         if recipe.budget != Budget():
-            purse = Purse(recipe.variant, recipe.budget, self.prices)
-            paid = BudgetedModel(paid, purse=purse, till=till_for(self.ledger, variant=recipe.variant), at_once=at_once)
-        return BookedHits(CachedModel(paid, store=self.replies, mode="use"), book)
+            budget = VariantBudget(recipe.variant, recipe.budget, self.prices)
+            counter = open_budget_counter(self.ledger, variant=recipe.variant)
+            paid = BudgetedModel(paid, budget=budget, counter=counter, at_once=at_once)
+        return CacheHitRecorder(CachedModel(paid, store=self.replies, mode="use"), ledger)
 
     def ask(self, model: LanguageModel, requests: Sequence[ModelRequest], *, recipe: Recipe | None = None) -> list[object]:
         """Replies or errors of all requests, asked at once."""
 
         async def together() -> list[object]:
-            account = self.account(model, recipe=recipe)
-            return await asyncio.gather(*map(account.complete, requests), return_exceptions=True)
+            opened = self.stack(model, recipe=recipe)
+            return await asyncio.gather(*map(opened.complete, requests), return_exceptions=True)
 
         return asyncio.run(together())
 
 
 @contextmanager
-def counterpart(folder: Path) -> Generator[Counterpart, None, None]:
+def open_stores(folder: Path) -> Generator[LedgerStores, None, None]:
     """Open, and let go."""
-    opened = Counterpart(folder)
+    opened = LedgerStores(folder)
     try:
         yield opened
     finally:
