@@ -15,9 +15,9 @@ from pipelines.jobs import JOBS
 from pipelines.resources.dagster_resources import ReleaseStoreResource, ReportFolder, RunContextResource
 from pipelines.resources.hub.resource import PublisherResource
 from pipelines.resources.storage.io_manager import RecordValues
+from validation.amemgym.personas import pool_is_unchanged
 from validation.checks import stage_checks
 from validation.expectations.checks import column_checks
-from validation.recipe_checks import RECIPE_CHECKS
 from validation.report.asset import quality_report
 from validation.report.checks import quality_report_checks
 
@@ -35,7 +35,7 @@ defs = dg.Definitions(
         quality_report_checks,
         column_checks,
         *RELEASE_CHECKS,
-        *RECIPE_CHECKS,
+        pool_is_unchanged,
         answers_scored,
     ],
     jobs=list(JOBS),

@@ -1,4 +1,4 @@
-"""Asset checks, derived from the rules: one step per stage, one check per rule, passing rules report too."""
+"""Asset checks derived from the rules: one step per stage, one check per rule. Rules that hold report too."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, cast
@@ -16,7 +16,7 @@ from assets.recipe.recipe import Recipe
 from assets.records.base import UserRecord
 from assets.reporting.markdown import Row, markdown_table
 from validation.amemgym.rules import RULES
-from validation.rules import Beside, Outcome, RuleRun
+from validation.rules import RecordsByStage, RuleOutcome, RuleRun
 
 SAMPLE_SIZE = 10
 USERS_AT_ONCE = 200
@@ -25,8 +25,8 @@ USERS_AT_ONCE = 200
 def stage_checks(stage: Stage[Any]) -> dg.AssetChecksDefinition:
     """All checks of one stage's asset, which is read with the stages that it needs and those that its rules look at."""
     rules = RULES[stage.name]
-    looked_at = {name for rule in rules for name in rule.beside}
-    others = [one for one in STAGES if one.name in looked_at or one in stage.needs]
+    read_by_rules = {name for rule in rules for name in rule.reads}
+    others = [one for one in STAGES if one.name in read_by_rules or one in stage.needs]
     specs = [
         dg.AssetCheckSpec(
             name=rule.name,
@@ -50,12 +50,14 @@ def stage_checks(stage: Stage[Any]) -> dg.AssetChecksDefinition:
         # A check's input takes no partition mapping, and a work unit's key is not its variant's.
         recipe: Recipe = context.resources.io_manager.find("recipe", variant_of(context.partition_key))
         run_context: RunContext = context.resources.run_context
-        own, snapshots, run = refs[stage.name], run_context.snapshots, RuleRun(rules, recipe=recipe, read=True)
+        own, snapshots, run = refs[stage.name], run_context.snapshots, RuleRun(rules, recipe=recipe, validated=True)
         with collector_at_rest():
             for some in portions(own, snapshots=snapshots, at_once=USERS_AT_ONCE):
                 rows: dict[int, UserRecord] = snapshots.read(own, stage.name, record=stage.record, positions=some)
-                beside: Beside = {one.name: records_of(one, refs, run_context, some) for one in others if one.name in looked_at}
-                run.add(list(rows.values()), beside=beside)
+                beside: RecordsByStage = {
+                    one.name: records_of(one, refs, run_context, some) for one in others if one.name in read_by_rules
+                }
+                run.add(list(rows.values()), others=beside)
         for outcome in run.outcomes():
             yield check_result(outcome, asset=stage.name)
 
@@ -71,7 +73,7 @@ def records_of(
     return {record.user_id: record for record in rows.values()}
 
 
-def check_result(outcome: Outcome, *, asset: str) -> dg.AssetCheckResult:
+def check_result(outcome: RuleOutcome, *, asset: str) -> dg.AssetCheckResult:
     """A rule's outcome as Dagster shows it, with a bounded sample of what is wrong."""
     sample: list[Row] = [{"user": one.user_id, "what": one.message} for one in outcome.violations[:SAMPLE_SIZE]]
     return dg.AssetCheckResult(
@@ -79,7 +81,7 @@ def check_result(outcome: Outcome, *, asset: str) -> dg.AssetCheckResult:
         check_name=outcome.rule.name,
         passed=outcome.passed,
         severity=dg.AssetCheckSeverity.ERROR if outcome.rule.blocking else dg.AssetCheckSeverity.WARN,
-        description=told(outcome),
+        description=outcome_description(outcome),
         metadata={
             "users": outcome.users,
             "violations": outcome.count,
@@ -88,9 +90,12 @@ def check_result(outcome: Outcome, *, asset: str) -> dg.AssetCheckResult:
     )
 
 
-def told(outcome: Outcome) -> str:
-    """The result in a sentence; a rule that is broken comes with the first that breaks it."""
+def outcome_description(outcome: RuleOutcome) -> str:
+    """The outcome in a sentence, with the first violation."""
     if not outcome.violations:
         return f"Holds for all {outcome.users} users."
-    first, told = outcome.violations[0], f"Not so for {outcome.broken} of {outcome.users} users"
-    return f"{outcome.rule.truth} {told}; the first is {first.user_id}: {first.message}"
+    first = outcome.violations[0]
+    return (
+        f"{outcome.rule.truth} Not so for {outcome.broken} of {outcome.users} users; "
+        f"the first is {first.user_id}: {first.message}"
+    )

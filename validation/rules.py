@@ -1,5 +1,6 @@
-"""A rule names one truth and yields its violations; everything else (checks, report) is derived from it."""
+"""A rule names one truth and yields its violations; the asset checks and the report's lines are derived from it."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -8,15 +9,15 @@ from pydantic import ValidationError
 
 from assets.recipe.recipe import Recipe
 from assets.records.base import Record, UserRecord
+from assets.records.gate import GateName, GateRecord
 
-Beside = Mapping[str, Mapping[str, UserRecord]]
-MOST_KEPT = 100
+# By stage and user.
+RecordsByStage = Mapping[str, Mapping[str, UserRecord]]
+MAX_VIOLATIONS = 100
 
 
 @dataclass(frozen=True)
 class Violation:
-    """One place where a rule does not hold."""
-
     user_id: str
     message: str
 
@@ -25,34 +26,34 @@ class Violation:
 class Rule:
     """`truth` is the sentence that has to hold; `find` yields what contradicts it in one user's record.
 
-    `find` is called with the record, the same user's records of the stages `beside` it, and the recipe. A record so
-    broken that it lacks what `find` looks up is a violation as well. A blocking rule stops everything downstream, because
-    a wrong row would poison it.
+    `find` is called with the record, the same user's records of the stages that it `reads` beside it, and the recipe. A
+    record so broken that it lacks what `find` looks up is a violation as well. A blocking rule stops everything
+    downstream, because whatever is made of a wrong row is wrong too.
     """
 
     name: str
     truth: str
     find: Callable[..., Any]
     blocking: bool = True
-    beside: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
 
-    def violations(self, records: Sequence[UserRecord], *, recipe: Recipe, beside: Beside) -> Iterator[Violation]:
-        """What contradicts the rule; a user whom a stage beside it does not know is a violation too."""
+    def violations(self, records: Sequence[UserRecord], *, recipe: Recipe, others: RecordsByStage) -> Iterator[Violation]:
+        """What contradicts the rule; a user of whom a stage that it reads has no record is a violation too."""
         for record in records:
-            others = [beside[stage].get(record.user_id) for stage in self.beside]
-            missing = [stage for stage, other in zip(self.beside, others, strict=True) if other is None]
-            found = [f"has no record of {missing[0]}"] if missing else self._found(record, others, recipe)
-            yield from (Violation(record.user_id, message) for message in found)
+            read = [others[stage].get(record.user_id) for stage in self.reads]
+            missing = [stage for stage, other in zip(self.reads, read, strict=True) if other is None]
+            messages = [f"has no record of {missing[0]}"] if missing else self._messages(record, read, recipe)
+            yield from (Violation(record.user_id, message) for message in messages)
 
-    def _found(self, record: UserRecord, others: Sequence[UserRecord | None], recipe: Recipe) -> list[str]:
+    def _messages(self, record: UserRecord, read: Sequence[UserRecord | None], recipe: Recipe) -> list[str]:
         try:
-            return list(self.find(record, *others, recipe))
+            return list(self.find(record, *read, recipe))
         except LookupError as error:
             return [f"cannot be judged, since it lacks {error}"]
 
 
-class Tally(Protocol):
-    """What a rule about the set remembers of the users who passed by; the fewer bytes for each, the better."""
+class Accumulator(Protocol):
+    """Sees every record of a set once and then says what is wrong. It should remember few bytes of each."""
 
     def add(self, record: Any, /) -> None: ...
 
@@ -61,16 +62,16 @@ class Tally(Protocol):
 
 @dataclass(frozen=True)
 class SetRule(Rule):
-    """A truth about all users together: `find` makes a tally, which sees every record once and then yields Violations."""
+    """A truth about all users together; `find` makes the accumulator that looks for violations."""
 
-    find: Callable[[], Tally]
+    find: Callable[[], Accumulator]
 
 
 @dataclass
-class Outcome:
+class RuleOutcome:
     """A rule's result over a set of users; passing rules have one too.
 
-    `count` violations were found, by `broken` users; of the `violations` themselves only the first are kept.
+    `count` is the number of violations, `broken` of the users who have one; `violations` holds only the first of them.
     """
 
     rule: Rule
@@ -81,75 +82,103 @@ class Outcome:
 
     @property
     def passed(self) -> bool:
-        """True when nothing contradicts the rule."""
         return not self.count
 
-    def add(self, found: Iterable[Violation]) -> None:
-        """Take more violations; those of a user come together."""
+    def add(self, violations: Iterable[Violation]) -> None:
+        """Count more violations; those of a user come together."""
         last = ""
-        for violation in found:
+        for violation in violations:
             self.count += 1
             self.broken += violation.user_id != last
             last = violation.user_id
-            if len(self.violations) < MOST_KEPT:
+            if len(self.violations) < MAX_VIOLATIONS:
                 self.violations.append(violation)
 
 
 class RuleRun:
-    """Rules applied to users who pass by some at a time, so that no more than those are in memory.
+    """Applies rules to a set of which only some users are in memory at a time.
 
-    `read`: the records come from a store, which has validated each of them while reading. Their invariants hold, and are
-    not looked at again.
+    `validated`: the records come from a store, which checked the invariants of each while reading, so that they are not
+    checked again.
     """
 
-    def __init__(self, rules: Sequence[Rule], *, recipe: Recipe, read: bool = False) -> None:
-        self._recipe, self._read = recipe, read
-        self._outcomes = [Outcome(rule) for rule in rules]
-        self._tallies = [rule.find() if isinstance(rule, SetRule) else None for rule in rules]
+    def __init__(self, rules: Sequence[Rule], *, recipe: Recipe, validated: bool = False) -> None:
+        self._recipe, self._validated = recipe, validated
+        self._outcomes = [RuleOutcome(rule) for rule in rules]
+        self._accumulators = [rule.find() if isinstance(rule, SetRule) else None for rule in rules]
 
-    def add(self, records: Sequence[UserRecord], *, beside: Beside) -> None:
-        """Apply every rule to these users. `beside`: their records of other stages, by stage and user."""
-        for outcome, tally in zip(self._outcomes, self._tallies, strict=True):
+    def add(self, records: Sequence[UserRecord], *, others: RecordsByStage) -> None:
+        """Apply every rule to these users. `others`: their records of the stages that the rules read."""
+        for outcome, accumulator in zip(self._outcomes, self._accumulators, strict=True):
             outcome.users += len(records)
-            if self._read and outcome.rule.find is invariants:
+            if self._validated and outcome.rule.find is invariants:
                 continue
-            if tally is None:
-                outcome.add(outcome.rule.violations(records, recipe=self._recipe, beside=beside))
+            if accumulator is None:
+                outcome.add(outcome.rule.violations(records, recipe=self._recipe, others=others))
             else:
                 for record in records:
-                    tally.add(record)
+                    accumulator.add(record)
 
-    def outcomes(self) -> list[Outcome]:
-        """What became of each rule, once all users have passed."""
-        for outcome, tally in zip(self._outcomes, self._tallies, strict=True):
-            if tally is not None:
-                outcome.add(tally.violations())
-        self._tallies = [None] * len(self._tallies)
+    def outcomes(self) -> list[RuleOutcome]:
+        """Each rule's outcome, once all users were added."""
+        for outcome, accumulator in zip(self._outcomes, self._accumulators, strict=True):
+            if accumulator is not None:
+                outcome.add(accumulator.violations())
+        self._accumulators = [None] * len(self._accumulators)
         return self._outcomes
 
 
 def apply_rules(
-    rules: Sequence[Rule], records: Iterable[UserRecord], *, recipe: Recipe, beside: Beside | None = None
-) -> list[Outcome]:
-    """Apply every rule to all of a few records. `beside`: the records of other stages, by stage and user."""
+    rules: Sequence[Rule], records: Iterable[UserRecord], *, recipe: Recipe, others: RecordsByStage | None = None
+) -> list[RuleOutcome]:
+    """Apply every rule to all of a few records. `others`: the records of the stages that the rules read."""
     run = RuleRun(rules, recipe=recipe)
-    run.add(list(records), beside=beside or {})
+    run.add(list(records), others=others or {})
     return run.outcomes()
 
 
 def expect(holds: bool, message: str) -> tuple[str, ...]:
-    """The message, unless it holds. Rules that ask about every value use a plain `if`, which makes no message in vain."""
+    """The message, unless it holds. Rules that ask about every value use a plain `if`, which formats no message in vain."""
     return () if holds else (message,)
 
 
 def invariants(record: Record, *_: object) -> Iterator[str]:
-    """What the record's own invariants say against it. A record keeps them from its making; one that was built past
-    them, or changed in a file, does not. The record stays the only place that states them.
+    """What the record's own invariants, which are stated in its class alone, say against it.
+
+    They were checked when the record was made; a record that was built without validation, or changed in a file, may break
+    them.
     """
     try:
         type(record).model_validate(record.model_dump(warnings=False))
     except ValidationError as error:
         for problem in error.errors():
-            place = ".".join(str(part) for part in problem["loc"])
+            location = ".".join(str(part) for part in problem["loc"])
             message = problem["msg"].removeprefix("Value error, ")
-            yield f"{place}: {message}" if place else message
+            yield f"{location}: {message}" if location else message
+
+
+class OneRowPerUser:
+    """Accumulator of a rule that no user is there twice."""
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+        self._repeated: Counter[str] = Counter()
+
+    def add(self, record: UserRecord) -> None:
+        if record.user_id in self._seen:
+            self._repeated[record.user_id] += 1
+        self._seen.add(record.user_id)
+
+    def violations(self) -> Iterator[Violation]:
+        """One for each user who is there more than once."""
+        yield from (Violation(user_id, f"has {more + 1} rows") for user_id, more in self._repeated.items())
+
+
+def accepting_votes(records: Iterable[GateRecord]) -> Counter[tuple[GateName, str, frozenset[tuple[str, str]]]]:
+    """By gate, text and exposed values: how many votes accepted the text as exposing exactly these values.
+
+    A target's empty value stands for a variable that must not be exposed; it is left out.
+    """
+    return Counter(
+        (vote.gate, vote.text, frozenset(pair for pair in vote.target.items() if pair[1])) for vote in records if vote.accepted
+    )

@@ -10,7 +10,7 @@ from assets.recipe.audit_policy import AuditPolicy
 from assets.recipe.gate_policy import GatePolicy
 from assets.recipe.model_policy import ROLES, Models
 from assets.recipe.regeneration import Again, times_again
-from assets.recipe.report_policy import DiversityPolicy, WallPolicy
+from assets.recipe.report_policy import DiversityPolicy, ShortcutPolicy
 from assets.records.base import Name, Record, unit
 
 LANGUAGES = {"en": "English", "zh": "Simplified Chinese"}
@@ -131,7 +131,8 @@ class Recipe(Record):
     models: Models = Models()
     gates: GatePolicy = GatePolicy()
     audit: AuditPolicy = AuditPolicy()
-    wall: WallPolicy = WallPolicy()
+    # The field is older than the class, and recipe files name it.
+    wall: ShortcutPolicy = ShortcutPolicy()
     diversity: DiversityPolicy = DiversityPolicy()
     budget: Budget = Budget()
 

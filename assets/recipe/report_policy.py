@@ -5,8 +5,8 @@ from pydantic import Field
 from assets.records.base import Record
 
 
-class WallPolicy(Record):
-    """How far answering without memory may get; a release is blocked beyond."""
+class ShortcutPolicy(Record):
+    """How far shortcut baselines, which answer without memory, may get. The recipe has it as its field `wall`."""
 
     margin: float = Field(default=0.05, ge=0, le=1, description="accuracy above guessing that texts alone may give away")
     least_change: float = Field(

@@ -2,6 +2,8 @@
 
 from assets.records.base import Record
 
+SPACE = "\N{NO-BREAK SPACE}"
+
 
 class Estimate(Record):
     """A number with its 95 % interval; None: it does not exist (nothing to divide by, or a single user)."""
@@ -17,3 +19,17 @@ def shown(estimate: Estimate) -> str:
         return "-"
     ends = "" if estimate.low is None or estimate.high is None else f" ({estimate.low:.2f} to {estimate.high:.2f})"
     return f"{estimate.value:.2f}{ends}"
+
+
+def percent(share: float | None) -> str:
+    """A share as percent with one decimal, as in 25.1 %."""
+    return "-" if share is None else f"{100 * share:.1f}{SPACE}%"
+
+
+def percents(estimate: Estimate | None) -> str:
+    """A share with its interval in percent, as in 25.1 % (21.0 to 29.4)."""
+    if estimate is None or estimate.value is None:
+        return "-"
+    if estimate.low is None or estimate.high is None:
+        return percent(estimate.value)
+    return f"{percent(estimate.value)} ({100 * estimate.low:.1f}{SPACE}to{SPACE}{100 * estimate.high:.1f})"

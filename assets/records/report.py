@@ -1,38 +1,15 @@
-"""The quality report of a finished variant, as a record. The page of the report is drawn from nothing else."""
+"""The lines that every benchmark's quality report has, and the smallest such report."""
 
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from pydantic import Field
 
-from assets.amemgym.audits.rates import GateErrorRate
-from assets.records.base import Record
-from assets.records.estimate import Estimate
-from assets.records.expectation import ColumnLine
-from assets.records.variety import CoverageLine, Diversity
-
-Verdict = Literal["holds", "crossed", "told"]
-
-
-class Spread(Record):
-    """Smallest, mean and greatest value of something counted; `unit` says of what."""
-
-    unit: str
-    least: float
-    mean: float
-    most: float
-
-
-class ParityLine(Record):
-    """One figure beside the paper's Table 4 or App. C.1, as text."""
-
-    what: str
-    here: str
-    base: str
-    extra: str
+from assets.records.base import Name, Record
 
 
 class RuleLine(Record):
-    """One rule over the finished set; `examples` are its first violations, each with its user."""
+    """One rule over the finished set; `examples` are its first violations, each with its item. `users` counts items."""
 
     stage: str
     rule: str
@@ -54,110 +31,85 @@ class GateLine(Record):
     passed_after_redrafting: int
 
 
-class WorstItem(Record):
-    """A question and what was made of it, with its text. `share` is how often the periods' answer was met or missed."""
+class ColumnLine(Record):
+    """What one expectation about one column ("" for the table as a whole) came to, over all rows of a released table.
 
-    user_id: str
-    question_id: str
-    query: str
-    text: str
-    share: float
-
-
-class WallLine(Record):
-    """One way to answer without memory. `accuracy` is over all (question, period) pairs, its interval over users.
-
-    `random` is what a uniform guess reaches on the same pairs, `luck` what it passes once in ten thousand sets. A line is
-    crossed when the interval lies above `limit` and the accuracy above `luck`. A `limit` of 1 is never crossed.
-    `worst`: the questions that give themselves away most, with the option that the cue takes.
+    `promise` is the expectation as a sentence; reports that are out have it under this name. `unexpected` counts the rows
+    that contradict it, `sample` shows a bounded number of them, each as "key: value".
     """
 
-    cue: str
-    meaning: str
-    items: int
-    accuracy: Estimate
-    random: float
-    luck: float
-    limit: float
-    verdict: Verdict
-    worst: tuple[WorstItem, ...] = ()
+    table: Name
+    column: str
+    promise: str
+    rows: int
+    unexpected: int
+    sample: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        return self.unexpected == 0
 
 
-class RecoveryLine(Record):
-    """How often judges recovered what was meant, in one direction. `cannot_tell` is the share that would not say."""
+class BenchmarkReport(Protocol):
+    """What the checks of a report and its page read of any benchmark's report."""
 
-    direction: Literal["state_from_answer", "answer_from_state"]
-    items: int
-    recovered: Estimate
-    cannot_tell: float
-    worst: tuple[WorstItem, ...] = ()
+    @property
+    def variant(self) -> str: ...
+
+    @property
+    def writer(self) -> str: ...
+
+    @property
+    def judges(self) -> Sequence[str]: ...
+
+    @property
+    def noun(self) -> str:
+        """What one item is called, such as user."""
+        ...
+
+    @property
+    def finished(self) -> int:
+        """How many items there are."""
+        ...
+
+    @property
+    def wanted(self) -> int:
+        """How many items the recipe asks for."""
+        ...
+
+    @property
+    def replaced(self) -> Mapping[str, int]:
+        """Items that could not be finished, by stage and reason."""
+        ...
+
+    @property
+    def rules(self) -> Sequence[RuleLine]: ...
+
+    @property
+    def columns(self) -> Sequence[ColumnLine]: ...
+
+    @property
+    def exceeded_limits(self) -> Sequence[str]:
+        """A sentence for each measurement beyond its limit; each blocks a release."""
+        ...
+
+    def sha256(self) -> str: ...
 
 
-class Motion(Record):
-    """How the states move. All shares lie between 0 and 1.
-
-    `choice_shares[t][k]`: the share of variables that hold the k-th of their listed choices at the end of period t.
-    `evenness`: entropy of a variable's time over its choices, 1 where each has the same; mean over all variables.
-    `changes`: by number of changes, how many variables. `returns`: updates back to a value left in the period before.
-    """
-
-    choice_shares: tuple[tuple[float, ...], ...]
-    choices_reached: float
-    evenness: float
-    changes: dict[str, int]
-    returns: float
-    golden_changes: tuple[float, ...]
-
-
-class PlaceLine(Record):
-    """The options shown at one place: how often they are right, and mean lengths in characters, of right ones and others."""
-
-    place: int
-    options: int
-    right: float
-    right_length: float | None
-    other_length: float | None
-
-
-class QualityReport(Record):
-    """Counts beside the paper's Table 4 and App. C.1, gates, rules, and who had to be replaced.
-
-    `golden_changes` is the share of (question, period) pairs whose golden answer differs from the period before.
-    `writer` and `judges` name models; of a model that is a local file, only its file's name.
-    `ceiling` is what an assistant with perfect memory scores, by the judges of the audit; None: no audit was made.
-    """
+class MinimalReport(Record):
+    """The report of a benchmark that measures nothing of its own: counts, rules, columns, gates, replaced items."""
 
     variant: str = Field(description="the benchmark variant")
-    users_wanted: int = Field(description="as many as the recipe says")
-    counts: dict[str, int] = Field(description="what the finished set holds")
-    lengths: dict[str, Spread] = Field(description="of texts, in tokens")
-    turns_per_user: float = Field(description="messages that a user and the assistant exchange")
-    golden_changes: float = Field(description="share of periods in which a right option is another than before")
-    replaced: dict[str, int] = Field(description="users who could not be finished, by stage and reason")
-    gates: tuple[GateLine, ...]
-    rules: tuple[RuleLine, ...]
+    noun: str = Field(description="what one item is called")
+    wanted: int = Field(description="as many items as the recipe says")
+    finished: int = Field(description="items in the finished set")
+    replaced: dict[str, int] = Field(description="items that could not be finished, by stage and reason")
+    gates: tuple[GateLine, ...] = ()
+    rules: tuple[RuleLine, ...] = ()
+    columns: tuple[ColumnLine, ...] = Field(default=(), description="expectations about columns of the released tables")
     writer: str = Field(default="", description="the model that wrote")
     judges: tuple[str, ...] = Field(default=(), description="the models that judged")
-    parity: tuple[ParityLine, ...] = Field(default=(), description="figures beside those of the paper's tables")
-    columns: tuple[ColumnLine, ...] = Field(default=(), description="promises about the columns of the released tables")
-    gate_errors: tuple[GateErrorRate, ...] = ()
-    calls_per_item: dict[str, float] = Field(
-        default_factory=dict[str, float], description="readings and rewritings per accepted item, by gate"
-    )
-    wall: tuple[WallLine, ...] = ()
-    recovery: tuple[RecoveryLine, ...] = ()
-    ceiling: Estimate | None = Field(default=None, description="what perfect memory scores, by the judges of the audit")
-    motion: Motion | None = None
-    places: tuple[PlaceLine, ...] = ()
-    diversity: Diversity | None = None
-    coverage: tuple[CoverageLine, ...] = ()
 
     @property
-    def users(self) -> int:
-        """Users finished."""
-        return self.counts["users"]
-
-    @property
-    def crossed(self) -> tuple[WallLine, ...]:
-        """The lines of the guessability wall that block a release."""
-        return tuple(line for line in self.wall if line.verdict == "crossed")
+    def exceeded_limits(self) -> tuple[str, ...]:
+        return ()

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dataset_card.card.statistics import Histogram, Statistics
-from validation.report.figures import BRIGHT, DARK
+from validation.amemgym.report.figures import BRIGHT, DARK
 
 # matplotlib's axes, whose annotations are only partly known to type checkers.
 Axes = Any

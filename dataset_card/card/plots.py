@@ -10,11 +10,11 @@ from functools import lru_cache, partial
 from importlib import import_module
 from typing import Any
 
-from assets.records.report import QualityReport
+from assets.amemgym.records.report import QualityReport
 from dataset_card.card import panels
 from dataset_card.card.statistics import Statistics
 from dataset_card.release.digests import canonical_digest
-from validation.report import figures as report_figures
+from validation.amemgym.report import figures as report_figures
 
 FIGURES = "figures"
 DOTS_PER_INCH = 120
@@ -88,8 +88,8 @@ def _of_report(report: QualityReport, *, numbers: str) -> Iterator[Sketch]:
     if report.wall:
         alt = "Accuracy of ways to answer without memory, with 95 % intervals, beside guessing and the limit of each."
         height = 1.1 + 0.24 * len(report.wall)
-        yield Sketch("wall", numbers, alt, (partial(report_figures.wall, report.wall),), height)
+        yield Sketch("wall", numbers, alt, (partial(report_figures.shortcut_accuracies, report.wall),), height)
     if report.motion and report.places:
         alt = "Which of their choices variables hold, by period, and how often the option at each place is right."
-        parts = partial(report_figures.choice_shares, report.motion), partial(report_figures.places, report.places)
+        parts = partial(report_figures.choice_shares, report.motion), partial(report_figures.right_by_position, report.places)
         yield Sketch("balance", numbers, alt, parts)

@@ -7,12 +7,12 @@ from functools import cache
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from assets.amemgym.records.report import QualityReport
 from assets.amemgym.records.rows import TableName
 from assets.recipe.recipe import Recipe
 from assets.records.annotation import StudyResult
 from assets.records.erratum import SettledErratum
-from assets.records.estimate import shown
-from assets.records.report import QualityReport
+from assets.records.estimate import percent, percents, shown
 from dataset_card.card import statements
 from dataset_card.card import text as card_text
 from dataset_card.card.header import card_header, data_json_path, nested_path, table_path, title
@@ -20,7 +20,6 @@ from dataset_card.card.plots import Plot
 from dataset_card.card.recipe import embedded_model, model_names, pool_terms, recipe_rows, shared_recipe
 from dataset_card.release.manifest import Usage
 from validation.amemgym.report.contents import Facts, length_rows, parity_rows
-from validation.report.formatting import percent, percents
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from typing import Any
 import dagster as dg
 
 from assets.amemgym.records.episode import Episode
+from assets.amemgym.records.report import QualityReport
 from assets.engine.progress import Steps, heartbeat
 from assets.engine.stage_asset import disk_problem
 from assets.recipe.partitions import VARIANT_PARTITIONS, by_unit
 from assets.recipe.recipe import Recipe
-from assets.records.report import QualityReport
 from assets.records.usage import Usage as StageUsage
 from assets.reporting.asset_description import OWNERS, definition, group
 from dataset_card.card.render import render_card

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from assets.amemgym.records.episode import Episode
+from assets.amemgym.records.report import QualityReport
 from assets.amemgym.records.rows import TABLES, TableName
 from assets.amemgym.tables import failure_row, gate_record_columns, table_rows
 from assets.engine.gc_control import collector_at_rest
@@ -14,7 +15,6 @@ from assets.records.annotation import StudyResult
 from assets.records.erratum import Erratum, SettledErratum
 from assets.records.failure import Failure
 from assets.records.gate import GateRecord
-from assets.records.report import QualityReport
 from dataset_card.card.header import data_json_path, nested_path, table_path
 from dataset_card.card.plots import plots
 from dataset_card.card.recipe import model_names, shared_recipe

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from assets.records.report import QualityReport
+    from assets.amemgym.records.report import QualityReport
 
 
 def quality(
@@ -28,7 +28,7 @@ def quality(
 
 def latest_report(variant: str) -> "QualityReport":
     """The report of the last run. Raises Problem where there is none."""
-    from assets.records.report import QualityReport
+    from assets.amemgym.records.report import QualityReport
     from pipelines.cli.problems import Problem
     from pipelines.home import home
     from pipelines.resources.storage.io_manager import RecordValues
@@ -44,7 +44,7 @@ def print_summary(report: "QualityReport") -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from validation.report.formatting import percent, percents
+    from assets.records.estimate import percent, percents
     from validation.report.page import problems
 
     console = Console()

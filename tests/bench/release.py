@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from assets.amemgym.pipeline import STAGES
+from assets.amemgym.records.report import QualityReport
 from assets.engine.serialized_record import serialized_rows
 from assets.llm.ports import SnapshotRef
 from assets.recipe.loading import load_recipe
 from assets.records.base import UserRecord
-from assets.records.report import QualityReport
 from dataset_card.release.asset import FINISHED, release_content
 from dataset_card.release.folder import write_release
 from dataset_card.release.rows import FinishedRows

@@ -6,18 +6,17 @@ from typing import Any
 import duckdb
 
 from assets.amemgym.audits.rates import GateErrorRate
-from assets.records.estimate import Estimate
-from assets.records.report import (
+from assets.amemgym.records.report import (
     CoverageLine,
-    GateLine,
-    Motion,
-    PlaceLine,
+    OptionPosition,
     QualityReport,
-    RuleLine,
+    ShortcutLine,
     Spread,
+    StateMovement,
     Verdict,
-    WallLine,
 )
+from assets.records.estimate import Estimate
+from assets.records.report import GateLine, RuleLine
 from dataset_card.release.contents import ReleaseContent
 from dataset_card.release.folder import write_release
 from dataset_card.release.manifest import CARD, Usage
@@ -73,11 +72,11 @@ def report(**changes: Any) -> QualityReport:
         ],
         "rules": [RuleLine(stage="episodes", rule="r", truth="Values | stay", blocking=True, users=1, violations=0)],
         "wall": [
-            _wall("longest", "taking the longest option", (0.6, None, None), verdict="crossed"),
-            _wall("initial", "saying what was true at first", (0.5, 0.4, 0.625), verdict="told"),
+            _shortcut("longest", "taking the longest option", (0.6, None, None), verdict="crossed"),
+            _shortcut("initial", "saying what was true at first", (0.5, 0.4, 0.625), verdict="told"),
         ],
         "ceiling": Estimate(value=0.95, low=0.9, high=1.0),
-        "motion": Motion(
+        "motion": StateMovement(
             choice_shares=((0.5, 0.25, 0.25), (0.25, 0.5, 0.25)),
             choices_reached=0.6,
             evenness=0.5,
@@ -85,14 +84,18 @@ def report(**changes: Any) -> QualityReport:
             returns=0.0,
             golden_changes=(0.75,),
         ),
-        "places": [PlaceLine(place=place, options=4, right=0.25 * place, right_length=9, other_length=8) for place in (1, 2)],
+        "places": [
+            OptionPosition(place=place, options=4, right=0.25 * place, right_length=9, other_length=8) for place in (1, 2)
+        ],
         "coverage": [CoverageLine(column="sex", distance=0.25, by_chance=0.4, groups=())],
     }
     return QualityReport.model_validate({**fields, **changes})
 
 
-def _wall(cue: str, meaning: str, share: tuple[float | None, ...], *, verdict: Verdict) -> WallLine:
+def _shortcut(cue: str, meaning: str, share: tuple[float | None, ...], *, verdict: Verdict) -> ShortcutLine:
     value, low, high = share
     limit = 1.0 if verdict == "told" else 0.45
     accuracy = Estimate(value=value, low=low, high=high)
-    return WallLine(cue=cue, meaning=meaning, items=4, accuracy=accuracy, random=0.4, luck=0.5, limit=limit, verdict=verdict)
+    return ShortcutLine(
+        cue=cue, meaning=meaning, items=4, accuracy=accuracy, random=0.4, luck=0.5, limit=limit, verdict=verdict
+    )

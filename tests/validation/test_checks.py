@@ -14,7 +14,7 @@ from assets.engine.serialized_record import serialized_rows
 from assets.llm.ports import SnapshotRef
 from assets.recipe.partitions import UNIT_PARTITIONS, VARIANT_PARTITIONS
 from assets.recipe.recipe import Recipe
-from assets.records.expectation import ColumnLine
+from assets.records.report import ColumnLine
 from pipelines.resources.storage.io_manager import RecordValues
 from tests.support.run_contexts import run_context
 from tests.support.scripted_model import ScriptedModel

@@ -10,16 +10,23 @@ import pytest
 
 from assets.amemgym.personas.sampling import pool_counts
 from assets.amemgym.records.persona import Persona
+from assets.amemgym.records.report import CoverageLine, Diversity
 from assets.llm.ports import BudgetReached, EndpointError, Vector
 from assets.recipe.recipe import Recipe
 from assets.recipe.report_policy import DiversityPolicy
-from assets.records.variety import CoverageLine, Diversity
 from tests.support import scenario
 from tests.support.coroutines import run
 from tests.support.small import persona, persona_row
-from tests.validation.lives import QUESTIONS, lives
-from validation.amemgym.report.coverage import COLUMNS, Coverage
-from validation.amemgym.report.diversity import MOST_COMPARED, Compared, Meanings, QuestionSample, diversity, question_meanings
+from tests.validation.random_questions import QUESTIONS, random_users
+from validation.amemgym.report.coverage import COLUMNS, CoverageCounter
+from validation.amemgym.report.diversity import (
+    MOST_COMPARED,
+    ComparedQuestions,
+    Embeddings,
+    QuestionSample,
+    diversity,
+    question_embeddings,
+)
 
 RECIPE = scenario.recipe(diversity=DiversityPolicy(embedding_model="some/where/meaning-1"))
 TEA, BREWING, RUN = "Which tea suits my evenings?", "What should I brew after dinner?", "How far should I run on Sunday?"
@@ -42,8 +49,8 @@ class Embeds:
 
 
 def of(*asked: tuple[str, str], vectors: Mapping[str, Vector] | None = None, recipe: Recipe = RECIPE) -> Diversity:
-    questions = Compared(tuple(user for user, _ in asked), tuple(text for _, text in asked))
-    found = diversity(questions, Meanings("meaning-1", vectors) if vectors else Meanings(), recipe=recipe)
+    questions = ComparedQuestions(tuple(user for user, _ in asked), tuple(text for _, text in asked))
+    found = diversity(questions, Embeddings("meaning-1", vectors) if vectors else Embeddings(), recipe=recipe)
     assert found is not None
     return found
 
@@ -77,13 +84,13 @@ def test_a_pair_of_words_that_many_users_share_is_shown_once() -> None:
 
 
 def test_a_single_question_has_no_twin() -> None:
-    assert diversity(Compared(("ada",), (TEA,)), Meanings(), recipe=RECIPE) is None
+    assert diversity(ComparedQuestions(("ada",), (TEA,)), Embeddings(), recipe=RECIPE) is None
 
 
 def test_of_a_large_set_whole_users_are_drawn_by_seed() -> None:
-    large = lives(MOST_COMPARED // QUESTIONS + 7)
+    large = random_users(MOST_COMPARED // QUESTIONS + 7)
 
-    def compared(**changes: Any) -> Compared:
+    def compared(**changes: Any) -> ComparedQuestions:
         sample = QuestionSample(scenario.recipe(num_questions=QUESTIONS, **changes), users=len(large))
         for episode in large:
             sample.add(episode)
@@ -96,28 +103,28 @@ def test_of_a_large_set_whole_users_are_drawn_by_seed() -> None:
 
 def test_each_text_is_embedded_once_and_no_folder_of_a_local_model_is_told() -> None:
     embedder = Embeds({TEA: (1.0,), RUN: (0.5,)})
-    found = run(question_meanings(Compared(("ada", "ben", "ben"), (TEA, TEA, RUN)), embedder, recipe=RECIPE))
+    found = run(question_embeddings(ComparedQuestions(("ada", "ben", "ben"), (TEA, TEA, RUN)), embedder, recipe=RECIPE))
     assert embedder.asked == [[TEA, RUN]]
-    assert (found.told, found.vectors) == ("meaning-1", {TEA: (1.0,), RUN: (0.5,)})
+    assert (found.source, found.vectors) == ("meaning-1", {TEA: (1.0,), RUN: (0.5,)})
 
 
 def test_an_endpoint_without_embeddings_leaves_the_words_and_says_so() -> None:
     embedder = Embeds(error=EndpointError("http://10.0.0.7 has no embeddings."))
-    found = run(question_meanings(Compared(("ada", "ben"), (TEA, RUN)), embedder, recipe=RECIPE))
-    assert (found.told, found.vectors) == ("not compared: the endpoint gave no embeddings", {})
+    found = run(question_embeddings(ComparedQuestions(("ada", "ben"), (TEA, RUN)), embedder, recipe=RECIPE))
+    assert (found.source, found.vectors) == ("not compared: the endpoint gave no embeddings", {})
     assert found.problem == "http://10.0.0.7 has no embeddings."
 
 
 def test_a_budget_that_is_used_up_pauses_the_report() -> None:
     with pytest.raises(BudgetReached):
-        run(question_meanings(Compared(("ada",), (TEA,)), Embeds(error=BudgetReached("Spent.")), recipe=RECIPE))
+        run(question_embeddings(ComparedQuestions(("ada",), (TEA,)), Embeds(error=BudgetReached("Spent.")), recipe=RECIPE))
 
 
 def test_a_recipe_without_embedding_model_asks_for_none() -> None:
     embedder = Embeds()
     words_only = scenario.recipe(diversity=DiversityPolicy(embedding_model=None))
-    found = run(question_meanings(Compared(("ada",), (TEA,)), embedder, recipe=words_only))
-    assert (embedder.asked, found) == ([], Meanings())
+    found = run(question_embeddings(ComparedQuestions(("ada",), (TEA,)), embedder, recipe=words_only))
+    assert (embedder.asked, found) == ([], Embeddings())
 
 
 def write_pool(folder: Path, *rows: dict[str, object]) -> Path:
@@ -127,7 +134,7 @@ def write_pool(folder: Path, *rows: dict[str, object]) -> Path:
 
 
 def coverage(users: Sequence[Persona], pool: Mapping[str, Iterable[tuple[object, int]]]) -> list[CoverageLine]:
-    counted = Coverage()
+    counted = CoverageCounter()
     for user in users:
         counted.add(user)
     return list(counted.lines(pool, seed=RECIPE.seed))

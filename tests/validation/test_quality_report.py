@@ -8,19 +8,19 @@ import pytest
 
 from assets.amemgym.pipeline import STAGES
 from assets.amemgym.records.audit import Judgement, UserAudit
+from assets.amemgym.records.report import QualityReport
 from assets.engine.run_context import RunContext
 from assets.llm.ports import SnapshotRef
-from assets.records.report import QualityReport
 from tests.support import scenario
 from tests.support.coroutines import run
 from tests.support.run_contexts import materialized, run_context, sampled
 from tests.support.scenario import USER_ID, varied
 from tests.support.scripted_model import Script, ScriptedModel, reply
 from tests.support.small import persona, small_recipe
-from tests.validation.lives import lives, moved
-from tests.validation.reports import report_of, wall_of
+from tests.validation.random_questions import moved, random_users
+from tests.validation.reports import report_of, shortcut_lines
 from validation.amemgym.report.finished_users import Finished, FinishedUser, users_of
-from validation.amemgym.report.recovery import RecoveryTally
+from validation.amemgym.report.recovery import RecoveryCounter
 from validation.amemgym.rules import RULES
 from validation.report.asset import report_on
 from validation.report.checks import quality_report_checks
@@ -82,8 +82,8 @@ def judged(expected: str, chosen: str | None, *, sample: int = 0) -> Judgement:
     return Judgement(probe="answer_from_state", question_id="q01", period=None, expected=expected, chosen=chosen, sample=sample)
 
 
-def tally(audit: UserAudit) -> RecoveryTally:
-    counted = RecoveryTally()
+def tally(audit: UserAudit) -> RecoveryCounter:
+    counted = RecoveryCounter()
     counted.add(audit, scenario.episode())
     return counted
 
@@ -144,9 +144,9 @@ def test_every_check_of_a_good_report_passes() -> None:
 
 
 def test_a_planted_cue_blocks_the_release_and_the_worst_items_are_named() -> None:
-    episodes = lives(20, plant=moved)
+    episodes = random_users(20, change=moved)
     report = report_of(scenario.recipe(), FinishedUser(scenario.episode()))
-    crossed = varied(report, wall=wall_of(episodes, recipe=scenario.recipe(num_periods=10)))
+    crossed = varied(report, wall=shortcut_lines(episodes, recipe=scenario.recipe(num_periods=10)))
     check = results(crossed)["wall_holds"]
     assert (check.passed, check.severity) == (False, dg.AssetCheckSeverity.ERROR)
     assert "'place 2'" in str(check.description)

@@ -8,14 +8,21 @@ from typing import Any
 import matplotlib
 import pytest
 
+from assets.amemgym.records.report import (
+    CoverageLine,
+    Diversity,
+    GroupShare,
+    QualityReport,
+    RecoveryLine,
+    SimilarQuestions,
+    WorstItem,
+)
 from assets.records.estimate import Estimate
-from assets.records.expectation import ColumnLine
-from assets.records.report import QualityReport, RecoveryLine, RuleLine, WorstItem
-from assets.records.variety import CoverageLine, Diversity, GroupShare, Twins
+from assets.records.report import ColumnLine, RuleLine
 from tests.support import gate_votes, scenario
 from tests.support.scenario import varied
-from tests.validation.lives import adding, lives
-from tests.validation.reports import report_of, wall_of
+from tests.validation.random_questions import adding, random_users
+from tests.validation.reports import report_of, shortcut_lines
 from validation.amemgym.report.finished_users import FinishedUser
 from validation.report.page import render_page, write_page
 
@@ -68,7 +75,7 @@ def hostile() -> QualityReport:
     item = WorstItem(user_id=HOSTILE, question_id=HOSTILE, query=HOSTILE, text=HOSTILE, share=0.5)
     shares = Estimate(value=0.5, low=0.4, high=0.6)
     crossed = [varied(line, worst=(item,), verdict="crossed") for line in report().wall]
-    twins = Twins(first_user=HOSTILE, first=HOSTILE, second_user=HOSTILE, second=HOSTILE, likeness=1.0)
+    twins = SimilarQuestions(first_user=HOSTILE, first=HOSTILE, second_user=HOSTILE, second=HOSTILE, likeness=1.0)
     return report(
         variant=HOSTILE,
         writer=HOSTILE,
@@ -129,8 +136,8 @@ def test_a_set_that_may_be_released_says_so_first() -> None:
 
 
 def test_a_crossed_line_heads_the_page_and_shows_its_worst_items() -> None:
-    episodes = lives(20, plant=adding(" And so on, for a good while, come what may, and then some more of the same."))
-    text = " ".join(Page(render_page(without_pictures(wall=wall_of(episodes, recipe=scenario.recipe())))).words)
+    episodes = random_users(20, change=adding(" And so on, for a good while, come what may, and then some more of the same."))
+    text = " ".join(Page(render_page(without_pictures(wall=shortcut_lines(episodes, recipe=scenario.recipe())))).words)
     assert "Not to be released" in text
     assert "Without memory, 'longest' is right" in text
     assert "longest: the questions that give themselves away most" in text

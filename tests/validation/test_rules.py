@@ -8,8 +8,8 @@ from assets.recipe.recipe import Recipe
 from assets.records.base import UserRecord
 from tests.support import scenario
 from tests.support.small import persona
-from tests.validation.spoiling import at
-from tests.validation.world import world
+from tests.validation.clean_set import clean_set
+from tests.validation.defects import at
 from validation.amemgym.rules import RULES
 from validation.rules import Rule, apply_rules
 
@@ -36,15 +36,15 @@ def test_a_user_whom_the_stage_beside_does_not_know_is_a_violation() -> None:
     def same_age(record: Persona, other: Persona, _: Recipe) -> list[str]:
         return [] if record.age == other.age else ["is older"]
 
-    rule = Rule("same_age", "Nobody ages.", same_age, beside=("personas",))
+    rule = Rule("same_age", "Nobody ages.", same_age, reads=("personas",))
     known: dict[str, dict[str, UserRecord]] = {"personas": {persona(1).user_id: persona(1)}}
-    (outcome,) = apply_rules([rule], [persona(1), persona(2)], recipe=RECIPE, beside=known)
+    (outcome,) = apply_rules([rule], [persona(1), persona(2)], recipe=RECIPE, others=known)
     assert [(one.user_id, one.message) for one in outcome.violations] == [(persona(2).user_id, "has no record of personas")]
 
 
 def test_a_record_too_broken_to_be_judged_hides_no_other_rule() -> None:
-    rows = at("periods", 0, state={})(world().rows("state_trajectory"))
-    found = apply_rules(RULES["state_trajectory"], rows, recipe=world().recipe, beside=world().records)
+    rows = at("periods", 0, state={})(clean_set().rows("state_trajectory"))
+    found = apply_rules(RULES["state_trajectory"], rows, recipe=clean_set().recipe, others=clean_set().records)
     assert {
         one.rule.name: one.violations[0].message for one in found if one.rule.name in ("legal_states", "balanced_values")
     } == {
@@ -61,8 +61,8 @@ def test_rules_have_names_of_their_own_and_a_sentence(stage: str) -> None:
 
 @pytest.mark.parametrize("text", ["先热身。再慢跑。", "¿Correr? ¡Sí! Hoy.", "Run 2.5 km, e.g. today. Then rest."])
 def test_sentences_of_any_script_are_counted(text: str) -> None:
-    rows = at("questions", 0, "choices", 0, answer=text)(world().rows("answers"))
-    found = apply_rules(RULES["answers"], rows, recipe=world().recipe, beside=world().records)
+    rows = at("questions", 0, "choices", 0, answer=text)(clean_set().rows("answers"))
+    found = apply_rules(RULES["answers"], rows, recipe=clean_set().recipe, others=clean_set().records)
     assert next(one.passed for one in found if one.rule.name == "a_few_sentences")
 
 

@@ -23,7 +23,7 @@ from tests.support.run_contexts import materialized, run_context, sampled
 from tests.support.scenario import USER_ID, varied
 from tests.support.scripted_model import ScriptedModel
 from tests.support.small import small_recipe
-from validation.amemgym.report.build import Survey
+from validation.amemgym.report.build import ReportBuilder
 from validation.amemgym.report.finished_users import Finished, FinishedUser
 from validation.report.asset import report_on
 
@@ -78,13 +78,13 @@ def life(number: int) -> FinishedUser:
 
 
 def test_of_a_user_who_has_passed_little_more_than_numbers_stay() -> None:
-    survey = Survey(scenario.recipe(), users=10_000)
+    builder = ReportBuilder(scenario.recipe(), users=10_000)
     for number in range(20):
-        survey.add(life(number))
+        builder.add(life(number))
     tracemalloc.start()
     try:
         for number in range(20, 120):
-            survey.add(life(number))
+            builder.add(life(number))
         stayed, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -13,8 +13,7 @@ from assets.amemgym.records.trajectory import StateTrajectory
 from assets.llm.text_matching import spells
 from assets.recipe.recipe import Recipe
 from assets.records.gate import GateName
-from validation.amemgym.gate_votes import accepting_votes
-from validation.rules import Rule, SetRule, Violation, expect, invariants
+from validation.rules import Rule, SetRule, Violation, accepting_votes, expect, invariants
 
 SENTENCE_END = re.compile(r"[.!?。！？](?=\s|$)")
 FAVOUR_LIMIT = 4.0  # standard deviations; by chance one position in some 30 000 lies beyond
@@ -61,7 +60,7 @@ def golden_options_are_right(record: AnswerSet, schema: StateSchema, trajectory:
                 yield f"in period {period} the key of {question.question_id} is {golden}, right is {fitting[variant]}"
 
 
-def types_say_what_was_lived(record: AnswerSet, schema: StateSchema, trajectory: StateTrajectory, _: Recipe) -> Iterator[str]:
+def types_say_what_occurred(record: AnswerSet, schema: StateSchema, trajectory: StateTrajectory, _: Recipe) -> Iterator[str]:
     """An option is "experience" when the user lived through its variant, else "random"."""
     for question, answers in _answered(record, schema):
         states = set(lived(question, trajectory))
@@ -72,35 +71,35 @@ def types_say_what_was_lived(record: AnswerSet, schema: StateSchema, trajectory:
 
 
 def answers_passed_their_gates(record: AnswerSet, schema: StateSchema, recipe: Recipe) -> Iterator[str]:
-    """The very words kept were taken for their variant, and chosen for it, by as many judges as the recipe asks."""
+    """Of the final text, as many judges as the recipe asks read the variant, and chose it for the variant."""
     gates: tuple[GateName, ...] = ("recovery", "choice") if recipe.gates.reverse else ("recovery",)
     votes = accepting_votes(record.gate_records)
     for question, answers in _answered(record, schema):
         for option in answers.choices:
-            told = frozenset(zip(question.required_info, option.state, strict=False))
+            variant = frozenset(zip(question.required_info, option.state, strict=False))
             for gate in gates:
-                count = votes[gate, option.answer, told]
+                count = votes[gate, option.answer, variant]
                 if count < recipe.gates.votes_needed:
                     yield f"{option.choice_id} has {count} accepting votes of the {gate} gate"
 
 
 def answers_are_a_few_sentences(record: AnswerSet, _: Recipe) -> Iterator[str]:
-    """An answer has two or three sentences; one more or fewer is told, not blocked."""
+    """An answer has two or three sentences; one more or fewer is accepted."""
     for choice in (choice for question in record.questions for choice in question.choices):
         if not 1 <= (count := len(SENTENCE_END.findall(choice.answer))) <= 4:
             yield f"{choice.choice_id} has {count} sentences"
 
 
 def values_are_not_copied_into_answers(record: AnswerSet, _: Recipe) -> Iterator[str]:
-    """An answer follows from its values and does not name them, or the options could be told apart by their labels."""
+    """An answer follows from its values without naming them; otherwise the labels alone would match option and state."""
     for choice in (choice for question in record.questions for choice in question.choices):
         for value in (value for value in choice.state if "_" in value and spells(choice.answer, value)):
             yield f"{choice.choice_id} spells {value!r}"
 
 
 @dataclass
-class Place:
-    """How often one place among the options was shown and right, and how often luck would have it."""
+class PositionCount:
+    """How often the option at one position was shown and right, and how often it would be right by chance."""
 
     shown: int = 0
     right: int = 0
@@ -110,57 +109,59 @@ class Place:
 
 
 class NoPositionIsFavoured:
-    """The option that is right at first stands at every place about as often as a shuffle would have it."""
+    """Accumulator of the rule that the option which is right at first stands at each position as often as in a shuffle."""
 
     def __init__(self) -> None:
-        self._places: defaultdict[int, Place] = defaultdict(Place)
+        self._positions: defaultdict[int, PositionCount] = defaultdict(PositionCount)
 
     def add(self, record: AnswerSet) -> None:
-        """Look at one user's options."""
         for question in (one for one in record.questions if one.golden):
             chance = 1 / len(question.choices)
             for number, choice in enumerate(question.choices):
-                place, right = self._places[number], choice.choice_id == question.golden[0]
-                place.shown += 1
-                place.right += right
-                place.expected += chance
-                place.variance += chance * (1 - chance)
-                place.first = place.first or (record.user_id if right else "")
+                position, right = self._positions[number], choice.choice_id == question.golden[0]
+                position.shown += 1
+                position.right += right
+                position.expected += chance
+                position.variance += chance * (1 - chance)
+                position.first = position.first or (record.user_id if right else "")
 
     def violations(self) -> Iterator[Violation]:
-        """One for each place that is right too often."""
-        for number, place in sorted(self._places.items()):
-            if place.right - place.expected > FAVOUR_LIMIT * math.sqrt(place.variance):
-                told = f"is right at first in {place.right} of {place.shown} questions, {place.expected:.1f} were expected"
-                yield Violation(place.first, f"option {number + 1} {told}")
+        """One for each position that is right too often."""
+        for number, position in sorted(self._positions.items()):
+            if position.right - position.expected > FAVOUR_LIMIT * math.sqrt(position.variance):
+                times = f"in {position.right} of {position.shown} questions, {position.expected:.1f} were expected"
+                yield Violation(position.first, f"option {number + 1} is right at first {times}")
 
 
 RULES = (
     Rule("options_differ", "Options of a question differ in id, variant and words, and golden ones exist.", invariants),
-    Rule("all_answered", "Every question is answered.", every_question_is_answered, beside=("state_schema",)),
+    Rule("all_answered", "Every question is answered.", every_question_is_answered, reads=("state_schema",)),
     Rule("enough_options", "Questions have enough options and a golden one per period.", questions_have_enough_options),
-    Rule("legal_variants", "Options are for variants of their question.", variants_are_legal, beside=("state_schema",)),
+    Rule("legal_variants", "Options are for variants of their question.", variants_are_legal, reads=("state_schema",)),
     Rule(
         "golden_is_right",
         "In every period exactly one option matches the state, and it is the golden one.",
         golden_options_are_right,
-        beside=("state_schema", "state_trajectory"),
+        reads=("state_schema", "state_trajectory"),
     ),
     Rule(
         "types_are_right",
         "Options say whether the user lived through their variant.",
-        types_say_what_was_lived,
-        beside=("state_schema", "state_trajectory"),
+        types_say_what_occurred,
+        reads=("state_schema", "state_trajectory"),
     ),
     Rule(
         "answers_passed_gates",
-        "Every answer was taken for its variant, and chosen for it, by enough judges.",
+        "Enough judges read the variant out of every answer, and chose the answer for its variant.",
         answers_passed_their_gates,
-        beside=("state_schema",),
+        reads=("state_schema",),
     ),
     Rule("a_few_sentences", "Answers have two or three sentences.", answers_are_a_few_sentences, blocking=False),
     Rule("no_copied_value", "Answers spell no value of their variant.", values_are_not_copied_into_answers, blocking=False),
     SetRule(
-        "no_favoured_position", "No position is right more often than chance has it.", NoPositionIsFavoured, blocking=False
+        "no_favoured_position",
+        "No position is right more often than by chance.",
+        NoPositionIsFavoured,
+        blocking=False,
     ),
 )

@@ -27,8 +27,8 @@ def judgements_are_about_the_answers(record: UserAudit, answers: AnswerSet, _: R
     """Judges expected and chose options of the question asked."""
     options = {(one.question_id, choice.choice_id) for one in answers.questions for choice in one.choices}
     for one in record.judgements:
-        named = (one.expected, one.chosen or one.expected)
-        if any((one.question_id, option) not in options for option in named):
+        mentioned = (one.expected, one.chosen or one.expected)
+        if any((one.question_id, option) not in options for option in mentioned):
             yield f"{one.probe} of {one.question_id} is about options that the question has not"
 
 
@@ -45,8 +45,8 @@ def pairs_are_recovered(record: UserAudit, recipe: Recipe) -> Iterator[str]:
 
 RULES = (
     Rule(
-        "all_guessed", "Every question is guessed as often as the recipe says.", every_question_is_guessed, beside=("answers",)
+        "all_guessed", "Every question is guessed as often as the recipe says.", every_question_is_guessed, reads=("answers",)
     ),
-    Rule("own_options", "Judges chose among the question's options.", judgements_are_about_the_answers, beside=("answers",)),
+    Rule("own_options", "Judges chose among the question's options.", judgements_are_about_the_answers, reads=("answers",)),
     Rule("unambiguous", "No audited item is ambiguous.", pairs_are_recovered),
 )

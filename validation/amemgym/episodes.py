@@ -1,16 +1,15 @@
-"""What must hold of the finished episodes, told from nothing but themselves."""
+"""What must hold of the finished episodes, judged by themselves alone."""
 
 from collections import Counter
 from collections.abc import Iterator
 
 from assets.amemgym.records.episode import Episode
 from assets.recipe.recipe import Recipe
-from validation.rules import Rule, SetRule, expect, invariants
-from validation.set_rules import OneRowPerUser
+from validation.rules import OneRowPerUser, Rule, SetRule, expect, invariants
 
 
 def episode_has_all_questions(episode: Episode, recipe: Recipe) -> Iterator[str]:
-    """Nothing went missing on the way."""
+    """Nothing of what the recipe asks for is missing."""
     yield from expect(len(episode.questions) == recipe.num_questions, f"has {len(episode.questions)} questions")
     yield from expect(len(episode.periods) == recipe.num_periods + 1, f"has {len(episode.periods)} periods")
     yield from expect(episode.start_date == recipe.start_date, f"starts on {episode.start_date}, not {recipe.start_date}")
@@ -22,8 +21,8 @@ def updates_are_counted(episode: Episode, _: Recipe) -> Iterator[str]:
     for index, period in enumerate(episode.periods):
         counts.update(update.variable for update in period.updates)
         for name in period.state:
-            if (here := period.update_counts.get(name)) != counts[name]:
-                yield f"period {index} counts {here} updates of {name!r}, there are {counts[name]}"
+            if (count := period.update_counts.get(name)) != counts[name]:
+                yield f"period {index} counts {count} updates of {name!r}, there are {counts[name]}"
 
 
 RULES = (

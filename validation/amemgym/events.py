@@ -24,16 +24,16 @@ def events_cause_the_updates(record: EventSet, trajectory: StateTrajectory, _: R
     updates = {period.index: {update.variable for update in period.updates} for period in trajectory.periods}
     for period in record.periods:
         causes = Counter(itertools.chain.from_iterable(event.states for event in period.events))
-        changed, place = updates.get(period.index, set[str]()), f"period {period.index}"
+        changed, where = updates.get(period.index, set[str]()), f"period {period.index}"
         unchanged, unexplained = sorted(set(causes) - changed), sorted(changed - set(causes))
         doubled = sorted(name for name, count in causes.items() if count > 1)
-        yield from expect(not unchanged, f"{place} has an event for {unchanged}, which did not change")
-        yield from expect(not unexplained, f"{place} changes {unexplained} without an event")
-        yield from expect(not doubled, f"{place} has two events for {doubled}")
+        yield from expect(not unchanged, f"{where} has an event for {unchanged}, which did not change")
+        yield from expect(not unexplained, f"{where} changes {unexplained} without an event")
+        yield from expect(not doubled, f"{where} has two events for {doubled}")
 
 
 def events_differ(record: EventSet, _: Recipe) -> Iterator[str]:
-    """The same thing happens once in a life as short as this."""
+    """In the few years that a trajectory covers, the same thing happens once."""
     for group in alike(event.text for period in record.periods for event in period.events):
         yield f"{len(group)} events read {group[0][:80]!r}"
 
@@ -44,7 +44,7 @@ RULES = (
         "events_cause_updates",
         "Every update is caused by exactly one event, and no event is about an unchanged state.",
         events_cause_the_updates,
-        beside=("state_trajectory",),
+        reads=("state_trajectory",),
     ),
     Rule("events_differ", "No event happens twice.", events_differ, blocking=False),
 )

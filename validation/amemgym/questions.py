@@ -19,8 +19,8 @@ def questions_have_the_recipes_counts(record: QuestionSet, recipe: Recipe) -> It
             yield from expect(count == recipe.num_choices_per_state, f"{info.info_type} has {count} choices")
 
 
-def question_gives_no_choice_away(record: QuestionSet, _: Recipe) -> Iterator[str]:
-    """A question that states a value needs no memory of it."""
+def question_spells_no_choice(record: QuestionSet, _: Recipe) -> Iterator[str]:
+    """A question that states a value can be answered without memory of it."""
     for question in record.questions:
         for choice in (choice for info in question.required_info for choice in info.info_choices):
             yield from expect(not spells(question.text, choice), f"{question.question_id} gives {choice!r} away")
@@ -29,5 +29,5 @@ def question_gives_no_choice_away(record: QuestionSet, _: Recipe) -> Iterator[st
 RULES = (
     Rule("question_counts", "Questions, types and choices are as many as the recipe says.", questions_have_the_recipes_counts),
     Rule("questions_differ", "Questions of a user differ, types within a question, and choices within a type.", invariants),
-    Rule("no_choice_given_away", "No question spells a choice.", question_gives_no_choice_away, blocking=False),
+    Rule("no_choice_given_away", "No question spells a choice.", question_spells_no_choice, blocking=False),
 )

@@ -11,8 +11,7 @@ from assets.amemgym.session_queries.times import WEEKS_BEFORE_START
 from assets.amemgym.state_trajectory.stage import period_dates
 from assets.llm.text_matching import alike, spells
 from assets.recipe.recipe import Recipe
-from validation.amemgym.gate_votes import accepting_votes
-from validation.rules import Rule, expect, invariants
+from validation.rules import Rule, accepting_votes, expect, invariants
 
 
 def _sessions(record: SessionSet) -> Iterator[Session]:
@@ -37,33 +36,33 @@ def sessions_lie_inside_their_period(record: SessionSet, recipe: Recipe) -> Iter
 
 
 def sessions_expose_what_is_new(record: SessionSet, trajectory: StateTrajectory, _: Recipe) -> Iterator[str]:
-    """The initial sessions expose the whole state, later ones exactly the updates of their period, with the new values."""
-    found = {period.index: period.sessions for period in record.periods}
-    yield from (f"has sessions of period {index}, which there is not" for index in found if index >= len(trajectory.periods))
+    """The initial sessions expose the whole state, later ones exactly the updates of their period with the new values."""
+    sessions = {period.index: period.sessions for period in record.periods}
+    yield from (f"has sessions of period {index}, which there is not" for index in sessions if index >= len(trajectory.periods))
     for period in trajectory.periods:
         due = {update.variable: update.new for update in period.updates} if period.index else period.state
-        exposed = {name: value for one in found.get(period.index, ()) for name, value in one.exposed_states.items()}
+        exposed = {name: value for one in sessions.get(period.index, ()) for name, value in one.exposed_states.items()}
         for name in sorted(due.keys() | exposed.keys()) if exposed != due else ():
-            here, there = exposed.get(name), due.get(name)
-            yield from expect(here == there, f"period {period.index} exposes {name!r} as {here!r}, it should be {there!r}")
+            value, right = exposed.get(name), due.get(name)
+            yield from expect(value == right, f"period {period.index} exposes {name!r} as {value!r}, it should be {right!r}")
 
 
-def sessions_tell_the_events(record: SessionSet, events: EventSet, _: Recipe) -> Iterator[str]:
+def sessions_cover_the_events(record: SessionSet, events: EventSet, _: Recipe) -> Iterator[str]:
     """Every event has its session, which exposes the states of that event; the initial sessions have none."""
     due = {period.index: {(event.text, frozenset(event.states)) for event in period.events} for period in events.periods}
     for period in record.periods:
-        told = {(one.event, frozenset(one.exposed_states)) for one in period.sessions}
+        covered = {(one.event, frozenset(one.exposed_states)) for one in period.sessions}
         if not period.index:
-            yield from (f"an initial session has the event {event[:60]!r}" for event, _ in told if event is not None)
+            yield from (f"an initial session has the event {event[:60]!r}" for event, _ in covered if event is not None)
             continue
         wanted = due.get(period.index, set())
-        untold, foreign = sorted(text[:60] for text, _ in wanted - told), len(told - wanted)
-        yield from expect(not untold, f"period {period.index} has no session for the events {untold}")
+        missing, foreign = sorted(text[:60] for text, _ in wanted - covered), len(covered - wanted)
+        yield from expect(not missing, f"period {period.index} has no session for the events {missing}")
         yield from expect(not foreign, f"period {period.index} has {foreign} sessions that are for none of its events")
 
 
 def queries_passed_their_gate(record: SessionSet, recipe: Recipe) -> Iterator[str]:
-    """The very words kept were read as meant, by as many judges as the recipe asks."""
+    """Of the final text, as many judges as the recipe asks read exactly the values that it should expose."""
     votes = accepting_votes(record.gate_records)
     for session in _sessions(record):
         count = votes["exposure", session.query, frozenset(session.exposed_states.items())]
@@ -94,21 +93,21 @@ RULES = (
         "exposes_what_is_new",
         "Sessions expose exactly the initial state, then exactly the updates.",
         sessions_expose_what_is_new,
-        beside=("state_trajectory",),
+        reads=("state_trajectory",),
     ),
     Rule(
         "tells_the_events",
         "Every event has its session, every later session its event.",
-        sessions_tell_the_events,
-        beside=("events",),
+        sessions_cover_the_events,
+        reads=("events",),
     ),
-    Rule("queries_passed_gate", "Every query was read as meant by enough judges.", queries_passed_their_gate),
+    Rule("queries_passed_gate", "Enough judges read exactly the right values out of every query.", queries_passed_their_gate),
     Rule(
         "no_copied_value",
         "Queries spell no value.",
         values_are_not_copied_into_queries,
         blocking=False,
-        beside=("state_schema",),
+        reads=("state_schema",),
     ),
     Rule("queries_differ", "No two sessions of a user begin with the same words.", queries_differ, blocking=False),
 )

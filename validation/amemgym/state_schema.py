@@ -12,7 +12,7 @@ from validation.rules import Rule, expect, invariants
 
 
 def every_original_type_is_mapped_once(schema: StateSchema, questions: QuestionSet, _: Recipe) -> Iterator[str]:
-    """The schema accounts for every drafted type exactly once."""
+    """Every drafted info type is merged into exactly one variable."""
     mapped = Counter(name for variable in schema.variables for name in variable.merged_from)
     drafted = originals_of(questions)
     for name in drafted:
@@ -22,8 +22,8 @@ def every_original_type_is_mapped_once(schema: StateSchema, questions: QuestionS
 
 def questions_are_rewritten(schema: StateSchema, questions: QuestionSet, _: Recipe) -> Iterator[str]:
     """Each question keeps its id and words, and requires the variables that its types were merged into."""
-    drafted, here = {one.question_id: one.text for one in questions.questions}, {one.question_id for one in schema.questions}
-    yield from (f"question {name} is missing" for name in drafted if name not in here)
+    drafted, present = {one.question_id: one.text for one in questions.questions}, {one.question_id for one in schema.questions}
+    yield from (f"question {name} is missing" for name in drafted if name not in present)
     wanted: dict[str, list[str]] = {name: [] for name in drafted}
     variable_of = {key: variable.name for variable in schema.variables for key in variable.merged_from}
     for key, original in originals_of(questions).items():
@@ -42,15 +42,15 @@ def schema_has_the_recipes_choices(schema: StateSchema, recipe: Recipe) -> Itera
         yield from expect(count == recipe.num_choices_per_state, f"{variable.name} has {count} choices")
 
 
-def names_and_choices_are_told_apart(schema: StateSchema, _: Recipe) -> Iterator[str]:
+def names_and_choices_differ(schema: StateSchema, _: Recipe) -> Iterator[str]:
     """Two variables, or two choices of one, differ by more than case, spaces and underscores."""
     yield from (f"the variables {group} read the same" for group in alike(one.name for one in schema.variables))
     for variable in schema.variables:
         yield from (f"the choices {group} of {variable.name!r} read the same" for group in alike(variable.choices))
 
 
-def question_gives_no_value_away(schema: StateSchema, _: Recipe) -> Iterator[str]:
-    """A question that states a value needs no memory of it."""
+def question_spells_no_value(schema: StateSchema, _: Recipe) -> Iterator[str]:
+    """A question that states a value can be answered without memory of it."""
     for question in schema.questions:
         for value in (value for name in question.required_info for value in schema.choices.get(name, [])):
             yield from expect(not spells(question.text, value), f"{question.question_id} gives {value!r} away")
@@ -61,16 +61,16 @@ RULES = (
         "types_mapped_once",
         "Every drafted type maps to exactly one variable.",
         every_original_type_is_mapped_once,
-        beside=("questions",),
+        reads=("questions",),
     ),
     Rule(
         "questions_rewritten",
         "Questions keep their words and require the variables of their types.",
         questions_are_rewritten,
-        beside=("questions",),
+        reads=("questions",),
     ),
     Rule("choice_counts", "Every variable has the recipe's number of choices.", schema_has_the_recipes_choices),
     Rule("schema_agrees", "Variables and choices differ, each serves a question, and questions name known ones.", invariants),
-    Rule("told_apart", "Variables and choices differ by more than case and spacing.", names_and_choices_are_told_apart),
-    Rule("no_value_given_away", "No question spells a value of its variables.", question_gives_no_value_away, blocking=False),
+    Rule("told_apart", "Variables and choices differ by more than case and spacing.", names_and_choices_differ),
+    Rule("no_value_given_away", "No question spells a value of its variables.", question_spells_no_value, blocking=False),
 )

@@ -51,19 +51,19 @@ def no_variable_changes_too_often(trajectory: StateTrajectory, recipe: Recipe) -
 
 
 def every_variable_moves(trajectory: StateTrajectory, recipe: Recipe) -> Iterator[str]:
-    """A variable that never changes tells nothing of memory, as long as there is room for all to change."""
+    """A variable that never changes tests no memory. Not asked where the recipe leaves no room for all to change."""
     if all_can_move(len(trajectory.periods[0].state), recipe):
         yield from (f"{name} never changes" for name in unmoved(trajectory.periods))
 
 
 def no_value_returns_at_once(trajectory: StateTrajectory, recipe: Recipe) -> Iterator[str]:
-    """A value left is not taken up again within two periods; a variable with two values has no other way to change."""
-    for found in ping_pongs(trajectory.periods) if recipe.num_choices_per_state > 2 else ():
-        yield f"{found.variable} leaves {found.value!r} in period {found.left} and returns to it in period {found.back}"
+    """A value left is not taken up again within two periods. Variables with two values can do nothing else."""
+    for pair in ping_pongs(trajectory.periods) if recipe.num_choices_per_state > 2 else ():
+        yield f"{pair.variable} leaves {pair.value!r} in period {pair.left} and returns to it in period {pair.back}"
 
 
 def values_are_balanced(trajectory: StateTrajectory, schema: StateSchema, recipe: Recipe) -> Iterator[str]:
-    """Where one value has nearly all the time, guessing it is right nearly always."""
+    """Where a variable has one value nearly all the time, guessing that value is nearly always right."""
     if all_can_move(len(schema.variables), recipe):
         evenness = fmean(balance(trajectory.periods, schema.choices).values())
         yield from expect(evenness >= LEAST_EVENNESS, f"has an evenness of {evenness:.2f}, wanted are {LEAST_EVENNESS} or more")
@@ -89,7 +89,7 @@ RULES = (
         "legal_states",
         "States assign the schema's variables, each one of its choices.",
         states_are_legal,
-        beside=("state_schema",),
+        reads=("state_schema",),
     ),
     Rule("period_dates", "Periods chain from the start date in equal steps.", periods_have_the_recipes_dates),
     Rule(
@@ -106,13 +106,13 @@ RULES = (
         "Each value has its share of the time.",
         values_are_balanced,
         blocking=False,
-        beside=("state_schema",),
+        reads=("state_schema",),
     ),
     Rule(
         "golden_changes",
         "Right answers change about as often as the recipe wants.",
         right_answers_change_as_wanted,
         blocking=False,
-        beside=("state_schema",),
+        reads=("state_schema",),
     ),
 )

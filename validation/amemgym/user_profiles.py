@@ -13,7 +13,7 @@ EMPTY_FIELD = re.compile(r"\(\s*\)|^[^:\n]*:[ \t]*(?:None|nan|null)?[ \t]*$", re
 
 
 def profile_has_no_empty_field(profile: UserProfile, _: Recipe) -> Iterator[str]:
-    """What a persona lacks is left out of the profile; its paragraph may say what it likes."""
+    """The profile leaves out what a persona lacks; its last paragraph is free text."""
     fields = profile.formatted_str.partition("\nAbout: ")[0]
     for match in EMPTY_FIELD.finditer(fields):
         yield f"the formatted profile shows an empty field at {match.group(0)!r}"
@@ -32,20 +32,20 @@ def name_occurs_in_persona(profile: UserProfile, persona: Persona, _: Recipe) ->
 
 def profile_agrees_with_persona(profile: UserProfile, persona: Persona, _: Recipe) -> Iterator[str]:
     """The basic facts are the persona's."""
-    for what, here, there in (("age", profile.age, persona.age), ("gender", profile.gender, persona.sex.lower())):
-        yield from expect(here == there, f"has the {what} {here!r}, the persona {there!r}")
+    for name, value, right in (("age", profile.age, persona.age), ("gender", profile.gender, persona.sex.lower())):
+        yield from expect(value == right, f"has the {name} {value!r}, the persona {right!r}")
 
 
 def profile_is_shown_whole(profile: UserProfile, _: Recipe) -> Iterator[str]:
     """The text that every prompt reads names the user and holds the paragraph."""
-    for what, text in (("name", profile.name), ("paragraph", profile.complementary_info)):
-        yield from expect(text in profile.formatted_str, f"the formatted profile lacks the {what}")
+    for part, text in (("name", profile.name), ("paragraph", profile.complementary_info)):
+        yield from expect(text in profile.formatted_str, f"the formatted profile lacks the {part}")
 
 
 RULES = (
     Rule("no_empty_field", "Profiles leave out what a persona lacks.", profile_has_no_empty_field),
     Rule("short_paragraph", f"The paragraph has fewer than {PROFILE_WORD_LIMIT} words.", profile_is_short),
     Rule("shown_whole", "The formatted profile holds name and paragraph.", profile_is_shown_whole),
-    Rule("name_from_persona", "The name occurs in the persona's texts.", name_occurs_in_persona, beside=("personas",)),
-    Rule("facts_of_persona", "Age and gender are the persona's.", profile_agrees_with_persona, beside=("personas",)),
+    Rule("name_from_persona", "The name occurs in the persona's texts.", name_occurs_in_persona, reads=("personas",)),
+    Rule("facts_of_persona", "Age and gender are the persona's.", profile_agrees_with_persona, reads=("personas",)),
 )

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import dagster as dg
 
+from assets.amemgym.records.report import QualityReport
 from assets.amemgym.records.rows import TABLES, TableName
 from assets.recipe.partitions import VARIANT_PARTITIONS
-from assets.records.expectation import ColumnLine
-from assets.records.report import QualityReport
+from assets.records.report import ColumnLine
 from assets.reporting.markdown import Row, markdown_table
 
 

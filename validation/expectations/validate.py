@@ -14,8 +14,8 @@ from assets.amemgym.tables import gate_record_columns
 from assets.engine.gc_control import all_there_spared
 from assets.recipe.recipe import Recipe
 from assets.records.columnar import columns_of
-from assets.records.expectation import ColumnLine
 from assets.records.failure import Failure
+from assets.records.report import ColumnLine
 from validation.amemgym.report.finished_users import FinishedUser
 from validation.amemgym.tables.derived_columns import Tables
 from validation.amemgym.tables.suites import suite

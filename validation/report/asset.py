@@ -7,6 +7,7 @@ import dagster as dg
 
 from assets.amemgym.personas.sampling import pool_counts, pool_files
 from assets.amemgym.pipeline import STAGES
+from assets.amemgym.records.report import QualityReport
 from assets.engine.cancellation import stopping_with_the_run
 from assets.engine.gc_control import collector_at_rest
 from assets.engine.progress import Steps, heartbeat
@@ -16,18 +17,17 @@ from assets.llm.ports import BudgetReached
 from assets.recipe.loading import RecipeError
 from assets.recipe.partitions import VARIANT_PARTITIONS, by_unit
 from assets.recipe.recipe import Recipe
-from assets.records.report import QualityReport
 from assets.reporting.asset_description import OWNERS, definition, group
 from validation.amemgym.report.coverage import COLUMNS
 from validation.amemgym.report.finished_users import Finished, users_of
 from validation.expectations.validate import ColumnLook
 from validation.report.metadata import report_metadata
 from validation.report.page import write_page
-from validation.report.rule_lines import RuleTally
+from validation.report.rule_lines import RuleCounter
 
 if TYPE_CHECKING:
-    from validation.amemgym.report.build import Pool, Survey
-    from validation.amemgym.report.diversity import Meanings
+    from validation.amemgym.report.build import Pool, ReportBuilder
+    from validation.amemgym.report.diversity import Embeddings
 
 
 @dg.asset(
@@ -68,44 +68,48 @@ async def quality_report(context: dg.AssetExecutionContext, recipe: Recipe, **re
 
 async def report_on(finished: Finished, *, tell: Callable[[str], None] = lambda _: None) -> tuple[QualityReport, list[str]]:
     """The report, and sentences about what had to be left out of it. Raises dg.Failure where the budget is used up."""
-    # The wall's libraries take a second to import, which is not spent where the graph is only shown.
-    from validation.amemgym.report.build import Additions, Survey
+    # numpy and what needs it take a second to import, which is not spent where the graph is only shown.
+    from validation.amemgym.report.build import MeasuredElsewhere, ReportBuilder
 
     recipe, problems = finished.recipe, list[str]()
     failed = [failure.user_id for failure in finished.failures()]
-    survey, rules, columns = Survey(recipe, users=finished.count), RuleTally(recipe), ColumnLook(recipe, failed=failed)
+    builder, rules, columns = (
+        ReportBuilder(recipe, users=finished.count),
+        RuleCounter(recipe),
+        ColumnLook(recipe, failed=failed),
+    )
     with collector_at_rest():
         for number, portion in enumerate(finished.portions()):
             tell(f"user {number * finished.users_at_once} and later of {finished.count}: rules, columns, figures")
             for stage in portion:
                 rules.add(stage, portion)
             for user in users_of(portion):
-                survey.add(user)
+                builder.add(user)
                 columns.add(user)
-    tell("comparing questions and measuring the wall")
-    additions = Additions(
+    tell("comparing questions and computing intervals")
+    measured = MeasuredElsewhere(
         failures=finished.failures(),
         rules=rules.lines(),
         columns=columns.lines(finished.failures()),
-        meanings=await _meanings(finished, survey, problems),
+        embeddings=await _embeddings(finished, builder, problems),
         pool=_pool(recipe, problems),
     )
-    return survey.report(additions), problems
+    return builder.report(measured), problems
 
 
-async def _meanings(finished: Finished, survey: "Survey", problems: list[str]) -> "Meanings":
-    from validation.amemgym.report.diversity import question_meanings
+async def _embeddings(finished: Finished, builder: "ReportBuilder", problems: list[str]) -> "Embeddings":
+    from validation.amemgym.report.diversity import question_embeddings
 
     run_context, recipe = finished.run_context, finished.recipe
     embedder = None if run_context.open_embedder is None else run_context.open_embedder(recipe, recipe.variant)
     try:
         async with stopping_with_the_run():
-            meanings = await question_meanings(survey.compared(), embedder, recipe=recipe)
+            embeddings = await question_embeddings(builder.compared(), embedder, recipe=recipe)
     except BudgetReached as error:
         raise dg.Failure(description=f"{error} Left to do: the quality report.", allow_retries=False) from error
-    if meanings.problem:
-        problems.append(f"Questions are compared by words only: {meanings.problem}")
-    return meanings
+    if embeddings.problem:
+        problems.append(f"Questions are compared by words only: {embeddings.problem}")
+    return embeddings
 
 
 def _pool(recipe: Recipe, problems: list[str]) -> "Pool | None":

@@ -5,9 +5,9 @@ from typing import Any
 
 import dagster as dg
 
+from assets.amemgym.records.report import QualityReport, ShortcutLine
 from assets.recipe.partitions import VARIANT_PARTITIONS
 from assets.records.estimate import shown
-from assets.records.report import QualityReport, WallLine
 from assets.reporting.markdown import Row, markdown_table
 
 MOST_CROSSED = 3
@@ -69,7 +69,7 @@ def wall_told(report: QualityReport) -> str:
     return " ".join([*told, *([f"{more} more lines are crossed."] if more else [])])
 
 
-def _told(line: WallLine) -> str:
+def _told(line: ShortcutLine) -> str:
     first = line.worst[0] if line.worst else None
     item = f" Worst: user {first.user_id}, {first.question_id}, {first.query!r}, option {first.text!r}." if first else ""
     return (

@@ -6,8 +6,9 @@ from typing import Any
 import dagster as dg
 
 from assets.amemgym.audits.rates import GateErrorRate
+from assets.amemgym.records.report import QualityReport, ShortcutLine
 from assets.records.estimate import shown
-from assets.records.report import GateLine, QualityReport, WallLine
+from assets.records.report import GateLine
 from assets.reporting.markdown import Row, markdown_table
 from validation.report.page import problems
 
@@ -41,7 +42,7 @@ def _table(rows: list[Row]) -> dg.MarkdownMetadataValue:
     return dg.MetadataValue.md(markdown_table(rows))
 
 
-def _wall_row(line: WallLine) -> Row:
+def _wall_row(line: ShortcutLine) -> Row:
     limit = "-" if line.verdict == "told" else f"{line.limit:.2f}"
     return {"without memory": line.cue, "right": shown(line.accuracy), "guess": f"{line.random:.2f}", "limit": limit}
 

@@ -6,15 +6,15 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from assets.records.report import QualityReport
-from validation.report.formatting import percent, percents
+from assets.amemgym.records.report import QualityReport
+from assets.records.estimate import percent, percents
 
 FOLDER = Path(__file__).parent
 
 
 def render_page(report: QualityReport) -> str:
     """The page; a function of the report alone. Texts of personas and models are escaped wherever they stand."""
-    from validation.report.figures import figures
+    from validation.amemgym.report.figures import figures
 
     return (
         _environment()
@@ -50,10 +50,7 @@ def problems(report: QualityReport) -> list[str]:
         for line in report.columns
         if not line.ok
     ]
-    found += [
-        f"Without memory, {line.cue!r} is right {percents(line.accuracy)} of the time; its limit is {percent(line.limit)}."
-        for line in report.crossed
-    ]
+    found += report.exceeded_limits
     return found
 
 

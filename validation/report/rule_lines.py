@@ -5,22 +5,22 @@ from collections.abc import Iterator
 from assets.recipe.recipe import Recipe
 from assets.records.report import RuleLine
 from validation.amemgym.rules import RULES
-from validation.rules import Beside, RuleRun
+from validation.rules import RecordsByStage, RuleRun
 
 EXAMPLES = 5
 
 
-class RuleTally:
-    """Counts violations while the users pass by, as read from their snapshots."""
+class RuleCounter:
+    """Counts the violations of all stages' rules."""
 
     def __init__(self, recipe: Recipe) -> None:
         self._recipe = recipe
         self._runs: dict[str, RuleRun] = {}
 
-    def add(self, stage: str, records: Beside) -> None:
+    def add(self, stage: str, records: RecordsByStage) -> None:
         """Apply the rules of one stage to some users; `records` are by stage and user, with those that the rules look at."""
-        run = self._runs.setdefault(stage, RuleRun(RULES[stage], recipe=self._recipe, read=True))
-        run.add(list(records[stage].values()), beside=records)
+        run = self._runs.setdefault(stage, RuleRun(RULES[stage], recipe=self._recipe, validated=True))
+        run.add(list(records[stage].values()), others=records)
 
     def lines(self) -> Iterator[RuleLine]:
         """One line per rule, in the order of the stages."""

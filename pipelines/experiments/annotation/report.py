@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 
 from assets.records.annotation import StudyResult
-from assets.records.estimate import Estimate, shown
+from assets.records.estimate import Estimate, percents, shown
 from pipelines.experiments.annotation.results import Collected
-from validation.report.formatting import percents
 
 SCORES = {
     "exposure": "Exposure score (mean rating, from 0 to 1)",

@@ -6,11 +6,11 @@ from typing import Any
 import dagster as dg
 from pydantic import ValidationError
 
+from assets.amemgym.records.report import QualityReport
 from assets.engine.stage_asset import disk_problem
 from assets.llm.ports import SnapshotRef
 from assets.recipe.recipe import Recipe
 from assets.records.base import Record
-from assets.records.report import QualityReport
 from pipelines.resources.storage.database import StoreError
 from pipelines.resources.storage.filesystem import Place, placed
 

@@ -1,17 +1,17 @@
-"""How states move, and how options lie: the figures that show a leaning set at a glance, counted while users pass by."""
+"""How states move, how often right options change, and whether a position among the options is favoured."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from assets.amemgym.records.episode import Episode
+from assets.amemgym.records.report import OptionPosition, StateMovement
 from assets.amemgym.state_trajectory.quality import balance, change_counts, golden_changes, ping_pongs, unvisited
-from assets.records.report import Motion, PlaceLine
 
 DIGITS = 4
 
 
-class Movement:
+class MovementCounter:
     """How states move, over all users and variables."""
 
     def __init__(self) -> None:
@@ -22,7 +22,6 @@ class Movement:
         self._held: defaultdict[int, Counter[int]] = defaultdict(Counter)
 
     def add(self, episode: Episode) -> None:
-        """Take one user."""
         choices = episode.state_schema.choices
         self._counts.update(
             variables=len(episode.state_schema.variables),
@@ -40,12 +39,12 @@ class Movement:
             self._held[index].update(own.index(period.state[name]) for name, own in choices.items())
         self._periods = min(len(episode.periods), self._periods or len(episode.periods))
 
-    def motion(self) -> Motion | None:
-        """What was counted; None without users."""
+    def movement(self) -> StateMovement | None:
+        """None without users."""
         if self._periods is None:
             return None
         counts = self._counts
-        return Motion(
+        return StateMovement(
             choice_shares=tuple(_shares(self._held[index]) for index in range(self._periods)),
             choices_reached=_rounded(1 - counts["missing"] / max(1, counts["choices"])),
             evenness=_rounded(self._evenness / max(1, counts["variables"])),
@@ -58,12 +57,28 @@ class Movement:
 
 
 def _shares(held: Counter[int]) -> tuple[float, ...]:
-    return tuple(_rounded(held[place] / held.total()) for place in range(max(held, default=-1) + 1))
+    return tuple(_rounded(held[index] / held.total()) for index in range(max(held, default=-1) + 1))
+
+
+class GoldenChangeCounter:
+    """How often the right option is another than a period before."""
+
+    def __init__(self) -> None:
+        self._steps = self._changes = 0
+
+    def add(self, episode: Episode) -> None:
+        for question in episode.questions:
+            self._steps += max(0, len(question.golden) - 1)
+            self._changes += sum(before != after for before, after in zip(question.golden, question.golden[1:], strict=False))
+
+    def share(self) -> float:
+        """Of all steps from a period to the next."""
+        return _rounded(self._changes / max(1, self._steps))
 
 
 @dataclass
-class Place:
-    """The options at one place: how many, the periods in which they are right, and lengths by whether they ever are."""
+class _PositionCounts:
+    """The options at one position: how many, their share of right periods, and lengths by whether they are ever right."""
 
     options: int = 0
     right: float = 0.0
@@ -75,32 +90,31 @@ class Place:
         return round(self.characters[right] / self.texts[right], 1) if self.texts[right] else None
 
 
-class Places:
-    """By place among the options shown; "right" weighs an option by its share of the periods."""
+class PositionCounter:
+    """By position among the options shown; "right" weighs an option by its share of the periods."""
 
     def __init__(self) -> None:
-        self._places: defaultdict[int, Place] = defaultdict(Place)
+        self._positions: defaultdict[int, _PositionCounts] = defaultdict(_PositionCounts)
 
     def add(self, episode: Episode) -> None:
-        """Take one user."""
         for question in episode.questions:
             golden = Counter(question.golden)
             for number, choice in enumerate(question.answer_choices, start=1):
-                place, right = self._places[number], golden[choice.choice_id] > 0
-                place.options += 1
-                place.right += golden[choice.choice_id] / len(question.golden)
-                place.texts[right] += 1
-                place.characters[right] += len(choice.answer)
+                position, right = self._positions[number], golden[choice.choice_id] > 0
+                position.options += 1
+                position.right += golden[choice.choice_id] / len(question.golden)
+                position.texts[right] += 1
+                position.characters[right] += len(choice.answer)
 
-    def lines(self) -> Iterator[PlaceLine]:
-        """One line per place."""
-        for number, place in sorted(self._places.items()):
-            yield PlaceLine(
+    def lines(self) -> Iterator[OptionPosition]:
+        """One line per position."""
+        for number, position in sorted(self._positions.items()):
+            yield OptionPosition(
                 place=number,
-                options=place.options,
-                right=_rounded(place.right / place.options),
-                right_length=place.length(right=True),
-                other_length=place.length(right=False),
+                options=position.options,
+                right=_rounded(position.right / position.options),
+                right_length=position.length(right=True),
+                other_length=position.length(right=False),
             )
 
 

@@ -1,13 +1,13 @@
-"""What a release contains, counted from the very episodes that are written, beside what the paper reports."""
+"""What a release contains, counted from the episodes that are written, beside what the paper's Table 4 and App. C.1 report."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from assets.amemgym.records.episode import Episode
+from assets.amemgym.records.report import ParityLine, Spread
 from assets.llm.tokens import count_tokens
 from assets.records.failure import Failure
-from assets.records.report import Spread
 
 # The paper's Table 4 (base, extra), then App. C.1, which gives one figure for both.
 PAPER_COUNTS: dict[str, tuple[float, float]] = {
@@ -33,8 +33,8 @@ SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_
 
 
 @dataclass
-class Range:
-    """Count, sum and limits of numbers, taken one by one."""
+class RunningSpread:
+    """Count, sum, least and greatest of numbers."""
 
     unit: str
     count: int = 0
@@ -43,15 +43,21 @@ class Range:
     most: int = 0
 
     def add(self, value: int) -> None:
-        """Take one number."""
         self.least = min(self.least, value) if self.count else value
         self.most = max(self.most, value)
         self.count += 1
         self.total += value
 
     def spread(self) -> Spread:
-        """Least, mean (two decimals) and most; zeros for nothing."""
+        """The mean has two decimals; without numbers all is zero."""
         return Spread(unit=self.unit, least=self.least, mean=round(self.total / max(1, self.count), 2), most=self.most)
+
+    @property
+    def limits(self) -> str:
+        """As text, such as 18 to 85."""
+        if not self.count:
+            return "none"
+        return f"{self.least} to {self.most}" if self.least != self.most else str(self.least)
 
 
 @dataclass(frozen=True)
@@ -75,15 +81,14 @@ class Facts:
 
 @dataclass
 class FactCounter:
-    """Counts while episodes pass by, so that none needs to stay in memory."""
+    """Counts episode by episode, so that none needs to stay in memory."""
 
     counts: Counter[str] = field(default_factory=Counter[str])
-    queries: Range = field(default_factory=lambda: Range("tokens"))
-    answers: Range = field(default_factory=lambda: Range("tokens"))
-    options: Range = field(default_factory=lambda: Range("options"))
+    queries: RunningSpread = field(default_factory=lambda: RunningSpread("tokens"))
+    answers: RunningSpread = field(default_factory=lambda: RunningSpread("tokens"))
+    options: RunningSpread = field(default_factory=lambda: RunningSpread("options"))
 
     def add(self, episode: Episode) -> None:
-        """Count one episode."""
         sessions = [session for period in episode.periods for session in period.sessions]
         choices = [choice for question in episode.questions for choice in question.answer_choices]
         self.counts.update(
@@ -103,7 +108,6 @@ class FactCounter:
             self.options.add(len(question.answer_choices))
 
     def facts(self, *, failures: Iterable[Failure]) -> Facts:
-        """What was counted."""
         reasons = Counter((failure.stage, failure.reason) for failure in failures)
         lengths = {"query_tokens": self.queries, "answer_tokens": self.answers, "options": self.options}
         return Facts(
@@ -128,6 +132,45 @@ def length_rows(facts: Facts) -> list[tuple[str, str, str]]:
         (LABELS[name], f"{spread.mean:.1f} ({spread.least:g} to {spread.most:g})", PAPER_LENGTHS[name])
         for name, spread in facts.lengths.items()
     ]
+
+
+class Population:
+    """Who the users are and how many variables their questions need."""
+
+    def __init__(self) -> None:
+        self._variables, self._ages = RunningSpread("variables"), RunningSpread("years")
+        self._education: set[str] = set()
+        self._occupations: set[str] = set()
+
+    def add(self, episode: Episode) -> None:
+        profile = episode.user_profile
+        for question in episode.questions:
+            self._variables.add(len(question.required_info))
+        self._ages.add(profile.age)
+        self._education.add(profile.education_level)
+        self._occupations.add(profile.occupation)
+
+    def lines(self) -> Iterator[ParityLine]:
+        """The paper has one figure for both variants."""
+        yield _same_for_both("variables that a question needs", self._variables.limits, "2 to 3")
+        yield _same_for_both("ages", self._ages.limits, "18 to 85")
+        yield _same_for_both("levels of education", str(len(self._education)), "9")
+        yield _same_for_both("occupations", str(len(self._occupations)), "16")
+
+
+def parity_lines(facts: Facts, population: Population) -> Iterator[ParityLine]:
+    """Counts, then lengths, then who the users are. Where the paper has one figure for both variants, both columns have it."""
+    for what, here, base, extra in parity_rows(facts):
+        yield ParityLine(what=what, here=here, base=base, extra=extra)
+    sessions = facts.counts.get("sessions", 0) / max(1, facts.counts.get("periods", 0))
+    yield ParityLine(what="sessions per period", here=f"{sessions:.2f}", base="4.29", extra="3.89")
+    for what, here, both in length_rows(facts):
+        yield _same_for_both(what, here, both)
+    yield from population.lines()
+
+
+def _same_for_both(what: str, here: str, paper: str) -> ParityLine:
+    return ParityLine(what=what, here=here, base=paper, extra=paper)
 
 
 def _number(value: float) -> str:

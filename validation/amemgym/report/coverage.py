@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from assets.amemgym.records.persona import Persona
-from assets.records.variety import CoverageLine, GroupShare
+from assets.amemgym.records.report import CoverageLine, GroupShare
 
 COLUMNS = ("age", "sex", "education_level", "occupation", "marital_status")
 # The paper's App. C.1 speaks of six groups from 18 to 85 years.
@@ -15,30 +15,29 @@ DRAWS = 2000
 USUAL = 0.95
 
 
-def group(column: str, value: object) -> str:
+def group_of(column: str, value: object) -> str:
     """The group that a value of the pool belongs to."""
     if column == "age" and isinstance(value, int):
         return next(name for limit, name in AGES if value < limit)
     return str(value).replace("_", " ").strip() or NONE
 
 
-class Coverage:
-    """The users' groups, counted while they pass by."""
+class CoverageCounter:
+    """Counts the groups that users belong to."""
 
     def __init__(self) -> None:
         self._users = {column: Counter[str]() for column in COLUMNS}
 
     def add(self, user: Persona) -> None:
-        """Take one user."""
         for column, groups in self._users.items():
-            groups[group(column, getattr(user, column))] += 1
+            groups[group_of(column, getattr(user, column))] += 1
 
     def lines(self, pool: Mapping[str, Iterable[tuple[object, int]]], *, seed: int) -> Iterator[CoverageLine]:
         """One line per column. `pool` gives each column's values with how many personas have them."""
         for column, users in self._users.items():
             all_people = Counter[str]()
             for value, count in pool[column] if users else ():
-                all_people[group(column, value)] += count
+                all_people[group_of(column, value)] += count
             if users:
                 yield _line(column, users, all_people, seed=seed)
 

@@ -5,71 +5,69 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from assets.amemgym.records.episode import Episode
+from assets.amemgym.records.report import Diversity, SimilarQuestions
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.ports import BudgetReached, Embedder, EndpointError, Vector
 from assets.recipe.recipe import Recipe
-from assets.records.variety import Diversity, Twins
 
 if TYPE_CHECKING:
     from assets.reporting.intervals import Array
 
 MOST_COMPARED = 1000  # questions; every pair of them is compared
-MOST_TWINS = 8
+MAX_PAIRS = 8
 STEPS = 10
 WORDS_ONLY = "not compared: the recipe names no embedding model"
 
 
 @dataclass(frozen=True)
-class Meanings:
-    """Vectors by text. `told` names the model that made them, or says why there are none; `problem` is for the log."""
+class Embeddings:
+    """Vectors by text. `source` names the model that made them, or says why there are none; `problem` is for the log."""
 
-    told: str = WORDS_ONLY
+    source: str = WORDS_ONLY
     vectors: Mapping[str, Vector] = field(default_factory=dict[str, Vector])
     problem: str = ""
 
 
 @dataclass(frozen=True)
-class Compared:
-    """The questions compared: who asks them, and their words."""
+class ComparedQuestions:
+    """The questions to compare: by place who asks, and the text."""
 
     users: tuple[str, ...]
     texts: tuple[str, ...]
 
 
 class QuestionSample:
-    """The questions to compare, gathered while users pass by: all, or of a large set those of users drawn by seed."""
+    """The questions to compare: all, or in a large set those of users drawn by seed."""
 
     def __init__(self, recipe: Recipe, *, users: int) -> None:
         self._drawn = frozenset(
             SeededRandom(recipe.seed, "diversity").sample(range(users), MOST_COMPARED // recipe.num_questions)
         )
         self._place = 0
-        self._asked: list[tuple[str, str]] = []
+        self._questions: list[tuple[str, str]] = []
 
     def add(self, episode: Episode) -> None:
-        """Take the next user of the set."""
         if self._place in self._drawn:
-            self._asked += [(episode.user_id, question.query) for question in episode.questions]
+            self._questions += [(episode.user_id, question.query) for question in episode.questions]
         self._place += 1
 
-    def compared(self) -> Compared:
-        """In the set's order."""
-        return Compared(tuple(user for user, _ in self._asked), tuple(text for _, text in self._asked))
+    def compared(self) -> ComparedQuestions:
+        return ComparedQuestions(tuple(user for user, _ in self._questions), tuple(text for _, text in self._questions))
 
 
-async def question_meanings(questions: Compared, embedder: Embedder | None, *, recipe: Recipe) -> Meanings:
-    """Ask for the vectors of all texts. An endpoint that gives none leaves the words to be compared, and the report says so."""
+async def question_embeddings(questions: ComparedQuestions, embedder: Embedder | None, *, recipe: Recipe) -> Embeddings:
+    """Ask for the vectors of all texts. Where an endpoint gives none, words alone are compared, and the report says so."""
     model = recipe.diversity.embedding_model
     if not model or embedder is None or not questions.texts:
-        return Meanings()
+        return Embeddings()
     texts = list(dict.fromkeys(questions.texts))
     try:
         found = await embedder.embed(texts, model=model)
     except BudgetReached:
         raise
     except EndpointError as error:
-        return Meanings("not compared: the endpoint gave no embeddings", problem=str(error))
-    return Meanings(shared_name(model), dict(zip(texts, found, strict=True)))
+        return Embeddings("not compared: the endpoint gave no embeddings", problem=str(error))
+    return Embeddings(shared_name(model), dict(zip(texts, found, strict=True)))
 
 
 def shared_name(model: str) -> str:
@@ -77,14 +75,14 @@ def shared_name(model: str) -> str:
     return model.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
-def diversity(questions: Compared, meanings: Meanings, *, recipe: Recipe) -> Diversity | None:
+def diversity(questions: ComparedQuestions, embeddings: Embeddings, *, recipe: Recipe) -> Diversity | None:
     """Near-duplicates among the questions; None for fewer than two."""
     import numpy as np
 
     count, near = len(questions.texts), recipe.diversity.near
     if count < 2:
         return None
-    likeness = _likeness(questions, meanings)
+    likeness = _likeness(questions, embeddings)
     np.fill_diagonal(likeness, 0.0)
     users = np.array(questions.users)
     same = users[:, None] == users[None, :]
@@ -93,15 +91,15 @@ def diversity(questions: Compared, meanings: Meanings, *, recipe: Recipe) -> Div
     return Diversity(
         questions=count,
         threshold=near,
-        meaning=meanings.told,
+        meaning=embeddings.source,
         near_within=_share((np.where(same, likeness, 0.0) >= near).any(axis=1).sum(), count),
         near_across=_share((np.where(same, 0.0, likeness) >= near).any(axis=1).sum(), count),
         likeness=tuple(int(number) for number in np.bincount(steps, minlength=STEPS)),
-        twins=tuple(_twins(questions, likeness)),
+        twins=tuple(_most_similar(questions, likeness)),
     )
 
 
-def _likeness(questions: Compared, meanings: Meanings) -> "Array":
+def _likeness(questions: ComparedQuestions, embeddings: Embeddings) -> "Array":
     """The greater of two likenesses for each pair: of the sets of words, and of what the texts mean.
 
     Rounded to three digits, because the last bits of a vector's product differ between machines.
@@ -113,32 +111,32 @@ def _likeness(questions: Compared, meanings: Meanings) -> "Array":
         questions.texts, questions.texts, scorer=fuzz.token_set_ratio, processor=utils.default_process, dtype=np.float64
     )
     found = words / 100
-    if meanings.vectors:
-        vectors = np.array([meanings.vectors[text] for text in questions.texts])
+    if embeddings.vectors:
+        vectors = np.array([embeddings.vectors[text] for text in questions.texts])
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         unit = vectors / np.where(lengths, lengths, 1.0)
         found = np.maximum(found, unit @ unit.T)
     return np.clip(np.round(found, 3), 0.0, 1.0)
 
 
-def _twins(questions: Compared, likeness: "Array") -> list[Twins]:
+def _most_similar(questions: ComparedQuestions, likeness: "Array") -> list[SimilarQuestions]:
     """The most alike pairs; a pair of words that several users share is shown once."""
     import numpy as np
 
     rows, columns = np.triu_indices(len(questions.texts), k=1)
     order = np.argsort(-likeness[rows, columns], kind="stable")
-    found: dict[frozenset[str], Twins] = {}
+    found: dict[frozenset[str], SimilarQuestions] = {}
     for place in order:
         first, second = int(rows[place]), int(columns[place])
         texts = frozenset((questions.texts[first], questions.texts[second]))
-        if len(found) == MOST_TWINS or not likeness[first, second]:
+        if len(found) == MAX_PAIRS or not likeness[first, second]:
             break
         found.setdefault(texts, _pair(questions, first, second, likeness=float(likeness[first, second])))
     return list(found.values())
 
 
-def _pair(questions: Compared, first: int, second: int, *, likeness: float) -> Twins:
-    return Twins(
+def _pair(questions: ComparedQuestions, first: int, second: int, *, likeness: float) -> SimilarQuestions:
+    return SimilarQuestions(
         first_user=questions.users[first],
         first=questions.texts[first],
         second_user=questions.users[second],

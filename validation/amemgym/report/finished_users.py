@@ -23,7 +23,7 @@ from assets.records.base import UserRecord
 from assets.records.failure import Failure
 from assets.records.gate import GateRecord
 from validation.checks import records_of
-from validation.rules import Beside
+from validation.rules import RecordsByStage
 
 Refs = Mapping[str, Mapping[str, SnapshotRef]]
 USERS_AT_ONCE = 200
@@ -61,7 +61,7 @@ class Finished:
         for _, ref in sorted(self.refs[EPISODES.name].items()):
             yield from self.run_context.snapshots.failures(ref)
 
-    def portions(self) -> Iterator[Beside]:
+    def portions(self) -> Iterator[RecordsByStage]:
         """Some users' records by stage and user, in the order of the stages; users by unit and place in the sample."""
         for unit, ref in sorted(self.refs[EPISODES.name].items()):
             own = {name: units[unit] for name, units in self.refs.items()}
@@ -73,7 +73,7 @@ class Finished:
                 yield {name: {user: rows[user] for user in users if user in rows} for name, rows in found.items()}
 
 
-def users_of(portion: Beside) -> Iterator[FinishedUser]:
+def users_of(portion: RecordsByStage) -> Iterator[FinishedUser]:
     """The users of a portion, each put together."""
     for user in portion[EPISODES.name]:
         gated = [portion[stage.name].get(user) for stage in (SESSION_QUERIES, ANSWERS) if stage.name in portion]

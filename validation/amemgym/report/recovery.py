@@ -1,4 +1,4 @@
-"""What the audits say of the finished items: how often judges recovered them, and what perfect memory would score."""
+"""How often the judges of the audit recovered what was meant, and what an assistant with perfect memory would score."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -7,27 +7,27 @@ from dataclasses import dataclass, field
 from assets.amemgym.audits.rates import DIRECTIONS
 from assets.amemgym.records.audit import Judgement, Probe, Recovery, UserAudit
 from assets.amemgym.records.episode import Episode, EpisodeQuestion
+from assets.amemgym.records.report import RecoveryLine, WorstItem
 from assets.records.estimate import Estimate
-from assets.records.report import RecoveryLine, WorstItem
 from assets.reporting.user_share import UserShare
 
 WORST_ITEMS = 5
 
 
 @dataclass
-class Direction:
-    """What was recovered in one direction, and the questions that were recovered least."""
+class DirectionCounter:
+    """How often readings in one direction recovered what was meant, and the questions that were recovered least."""
 
     recovered: UserShare = field(default_factory=UserShare)
     cannot_tell: int = 0
     worst: list[tuple[float, WorstItem]] = field(default_factory=list[tuple[float, WorstItem]])
 
     def add(self, readings: Sequence[Judgement]) -> None:
-        """Take one user's."""
+        """Count one user's readings."""
         self.recovered.add(sum(one.chosen == one.expected for one in readings), len(readings))
         self.cannot_tell += sum(one.chosen is None for one in readings)
 
-    def offer(self, question: EpisodeQuestion, readings: Sequence[Judgement], audit: UserAudit) -> None:
+    def add_question(self, question: EpisodeQuestion, readings: Sequence[Judgement], audit: UserAudit) -> None:
         """Keep the question if it is among the worst; the earlier one of two equals stays."""
         share = sum(one.chosen == one.expected for one in readings) / len(readings)
         if share == 1 or (len(self.worst) == WORST_ITEMS and share >= self.worst[-1][0]):
@@ -42,27 +42,26 @@ class Direction:
         self.worst = sorted([*self.worst, (share, item)], key=lambda one: one[0])[:WORST_ITEMS]
 
 
-class RecoveryTally:
-    """Counts while the users pass by; `ceiling` is over all (question, period) pairs that were audited."""
+class RecoveryCounter:
+    """Counts user by user; `ceiling` is over all (question, period) pairs that were audited."""
 
     def __init__(self) -> None:
-        self._directions: dict[Recovery, Direction] = {direction: Direction() for direction in DIRECTIONS}
-        self._told = UserShare()
+        self._directions: dict[Recovery, DirectionCounter] = {direction: DirectionCounter() for direction in DIRECTIONS}
+        self._ceiling = UserShare()
 
     def add(self, audit: UserAudit, episode: Episode) -> None:
-        """Take one user."""
         questions = {one.question_id: one for one in episode.questions}
         for name, direction in self._directions.items():
             readings = [one for one in audit.judgements if one.probe == name and one.sample == 0]
             direction.add(readings)
-            asked: defaultdict[str, list[Judgement]] = defaultdict(list)
+            by_question: defaultdict[str, list[Judgement]] = defaultdict(list)
             for one in readings:
-                asked[one.question_id].append(one)
-            for question_id, own in asked.items():
+                by_question[one.question_id].append(one)
+            for question_id, own in by_question.items():
                 if question_id in questions:
-                    direction.offer(questions[question_id], own, audit)
+                    direction.add_question(questions[question_id], own, audit)
         hits = list(_ceiling_hits(audit, episode))
-        self._told.add(sum(hits), len(hits))
+        self._ceiling.add(sum(hits), len(hits))
 
     def lines(self) -> Iterator[RecoveryLine]:
         """One line per direction that was asked."""
@@ -78,21 +77,21 @@ class RecoveryTally:
 
     def ceiling(self) -> Estimate | None:
         """What an assistant that knows every state scores."""
-        return self._told.estimate() if self._told.items else None
+        return self._ceiling.estimate() if self._ceiling.items else None
 
 
 def _ceiling_hits(audit: UserAudit, episode: Episode) -> Iterator[bool]:
-    """Each pair counts once for every judge who was told the pair's state; who cannot tell has missed it.
+    """Each pair counts once for every judge who was given the pair's state; a judge who cannot tell has missed it.
 
-    Options that the user never lives through are left out, since no period asks for them.
+    Options for states that never occur are left out, since no period asks for them.
     """
-    told: defaultdict[tuple[str, str], list[bool]] = defaultdict(list)
+    hits: defaultdict[tuple[str, str], list[bool]] = defaultdict(list)
     for one in audit.judgements:
         if one.probe == "answer_from_state" and one.sample == 0:
-            told[one.question_id, one.expected].append(one.chosen == one.expected)
+            hits[one.question_id, one.expected].append(one.chosen == one.expected)
     for question in episode.questions:
         for golden, periods in Counter(question.golden).items():
-            yield from told.get((question.question_id, golden), []) * periods
+            yield from hits.get((question.question_id, golden), []) * periods
 
 
 def _first_missed(probe: Probe, question: EpisodeQuestion, audit: UserAudit) -> str:

@@ -5,8 +5,8 @@ from typing import Any
 
 from assets.amemgym.tables import failure_row
 from tests.support import gate_votes
-from tests.validation.spoiling import Defect, Spoil, at, changed, lacking, spoiled, twice
-from tests.validation.world import world
+from tests.validation.clean_set import clean_set
+from tests.validation.defects import Defect, Spoil, at, changed, lacking, spoiled, twice
 
 
 def turned(golden: tuple[str, ...]) -> tuple[str, ...]:
@@ -36,7 +36,7 @@ def at_once(rows: list[Any]) -> list[Any]:
 
 def failed_and_released(_: list[Any]) -> list[Any]:
     """A failure of a user whose row is there."""
-    return [failure_row(gate_votes.failure(user_id=next(iter(world().released))))]
+    return [failure_row(gate_votes.failure(user_id=next(iter(clean_set().released))))]
 
 
 def unreasonable(_: list[Any]) -> list[Any]:

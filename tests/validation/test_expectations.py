@@ -10,8 +10,8 @@ import pandas as pd
 
 from assets.amemgym.records.rows import TableName
 from assets.records.base import Record
-from tests.validation.spoiling import at
-from tests.validation.world import world
+from tests.validation.clean_set import clean_set
+from tests.validation.defects import at
 from validation.amemgym.report.finished_users import FinishedUser
 from validation.amemgym.tables.suites import suite
 from validation.expectations.expectation import Promise
@@ -41,7 +41,7 @@ def watched() -> Generator[list[str]]:
 
 
 def test_a_set_in_parts_is_looked_at_row_by_row_and_nothing_is_broken() -> None:
-    clean = world()
+    clean = clean_set()
     users = list(clean.released)[:2]
     episodes = [one for one in clean.rows("episodes") if one.user_id in users]
     look = ColumnLook(clean.recipe, users_at_once=1)
@@ -57,38 +57,38 @@ def test_a_set_in_parts_is_looked_at_row_by_row_and_nothing_is_broken() -> None:
 
 def suites(*names: TableName) -> dict[TableName, list[Promise]]:
     """All promises of these tables."""
-    return {name: suite(name, recipe=world().recipe, users=3) for name in names}
+    return {name: suite(name, recipe=clean_set().recipe, users=3) for name in names}
 
 
 def tables(name: TableName, rows: Sequence[Record]) -> dict[TableName, Sequence[Record]]:
     """The clean tables, one with other rows."""
-    return {**world().tables(), name: rows}
+    return {**clean_set().tables(), name: rows}
 
 
 def test_a_value_of_another_type_breaks_its_own_promises_and_stops_no_other() -> None:
-    rows = at(age="41", name=None)(list(world().tables()["users"]))
-    lines = lines_of(tables("users", rows), suites("users"), released=world().released)
+    rows = at(age="41", name=None)(list(clean_set().tables()["users"]))
+    lines = lines_of(tables("users", rows), suites("users"), released=clean_set().released)
     broken = {(line.column, line.promise): line.sample[0] for line in lines if not line.ok}
     assert set(broken) == {("age", "is a whole number"), ("age", "is 0 to 120"), ("name", "is never missing")}
     assert broken["age", "is 0 to 120"] == "could not be computed on these rows"
 
 
 def test_an_empty_table_keeps_what_is_said_of_rows_but_not_of_their_number() -> None:
-    lines = lines_of(tables("users", []), suites("failures", "users"), released=world().released)
+    lines = lines_of(tables("users", []), suites("failures", "users"), released=clean_set().released)
     broken = [(line.table, line.promise, line.unexpected) for line in lines if not line.ok]
     assert broken == [("users", "has a row for each user, 3 in all", 3)]
 
 
 def test_nothing_is_written_and_nobody_is_called() -> None:
-    lines_of(world().tables(), suites("failures"), released=world().released)
+    lines_of(clean_set().tables(), suites("failures"), released=clean_set().released)
     with watched() as seen:
-        lines_of(world().tables(), suites("failures", "users"), released=world().released)
+        lines_of(clean_set().tables(), suites("failures", "users"), released=clean_set().released)
     assert seen == []
 
 
 def test_a_look_leaves_nothing_of_its_tables_behind() -> None:
-    look = ColumnLook(world().recipe)
-    look.add(FinishedUser(world().rows("episodes")[0].model_copy(update={"user_id": "looked-at-once"})))
+    look = ColumnLook(clean_set().recipe)
+    look.add(FinishedUser(clean_set().rows("episodes")[0].model_copy(update={"user_id": "looked-at-once"})))
     look.lines()
     frames = [found for found in gc.get_objects() if isinstance(found, pd.DataFrame)]
     assert [frame for frame in frames if "looked-at-once" in frame.get("user_id", pd.Series()).to_list()] == []

@@ -8,7 +8,7 @@ import dagster as dg
 from assets.amemgym.personas.sampling import pool_digest
 from assets.recipe.recipe import PoolSpec, Recipe
 from tests.support import scenario
-from validation.recipe_checks import pool_is_unchanged
+from validation.amemgym.personas import pool_is_unchanged
 
 
 def resolved(pool: Path) -> Recipe:

@@ -3,17 +3,17 @@
 from collections.abc import Mapping
 from datetime import date
 
-from tests.validation import spoiling
-from tests.validation.spoiling import Defect, at, changed, edited, lacking, swapped, twice
+from tests.validation import defects
+from tests.validation.defects import Defect, at, changed, edited, lacking, swapped, twice
 
 IN_ANSWERS: Mapping[str, tuple[Defect, ...]] = {
     "stage answers": (
         Defect(
-            "a wrong key", "golden_is_right", edited("questions", 0, edit=spoiling.wrong_key), "in period 0 the key of q01 is"
+            "a wrong key", "golden_is_right", edited("questions", 0, edit=defects.wrong_key), "in period 0 the key of q01 is"
         ),
-        Defect("two identical answers", "options_differ", spoiling.like_the_second("answer"), "equal answers"),
-        Defect("two options for one variant", "options_differ", spoiling.like_the_second("state"), "equal variants"),
-        Defect("two options with one id", "options_differ", spoiling.like_the_second("choice_id"), "equal choice ids"),
+        Defect("two identical answers", "options_differ", defects.like_the_second("answer"), "equal answers"),
+        Defect("two options for one variant", "options_differ", defects.like_the_second("state"), "equal variants"),
+        Defect("two options with one id", "options_differ", defects.like_the_second("choice_id"), "equal choice ids"),
         Defect(
             "a key to nothing",
             "options_differ",
@@ -31,7 +31,7 @@ IN_ANSWERS: Mapping[str, tuple[Defect, ...]] = {
         ),
         Defect("values out of order", "legal_variants", swapped("questions", 0, "choices", 0, "state"), "which is no variant"),
         Defect(
-            "a life not lived", "types_are_right", changed("questions", 0, "choices", to=spoiling.other_types), "has the type"
+            "a life not lived", "types_are_right", changed("questions", 0, "choices", to=defects.other_types), "has the type"
         ),
         Defect(
             "an answer changed later",
@@ -52,26 +52,26 @@ IN_ANSWERS: Mapping[str, tuple[Defect, ...]] = {
         Defect(
             "an answer that tells its value",
             "no_copied_value",
-            edited("questions", 0, "choices", 0, edit=spoiling.label),
+            edited("questions", 0, "choices", 0, edit=defects.label),
             "spells",
         ),
-        Defect("position bias", "no_favoured_position", spoiling.always_first, "option 1 is right at first in 36 of 36"),
+        Defect("position bias", "no_favoured_position", defects.always_first, "option 1 is right at first in 36 of 36"),
     ),
     "file answers": (
-        Defect("a snapshot with two equal answers", "reader", spoiling.like_the_second("answer"), "equal answers"),
+        Defect("a snapshot with two equal answers", "reader", defects.like_the_second("answer"), "equal answers"),
     ),
     "stage audits": (
         Defect("a question never guessed", "all_guessed", at(judgements=()), "other keys of q01"),
         Defect(
             "a judgement of no option", "own_options", changed("judgements", 0, "expected", to=lambda _: "q01-c99"), "has not"
         ),
-        Defect("an ambiguous answer", "unambiguous", changed("judgements", to=spoiling.never_recovered), "0 of"),
+        Defect("an ambiguous answer", "unambiguous", changed("judgements", to=defects.never_recovered), "0 of"),
     ),
     "stage episodes": (
         Defect("a question lost", "complete", lacking("questions"), "has 2 questions"),
         Defect("a period lost", "complete", changed("periods", to=lambda p: p[:-1]), "has 4 periods"),
         Defect("another first day", "complete", at(start_date=date(2021, 1, 1)), "starts on 2021-01-01"),
-        Defect("a wrong key at last", "consistent", edited("questions", 0, edit=spoiling.wrong_key), "has the golden choice"),
+        Defect("a wrong key at last", "consistent", edited("questions", 0, edit=defects.wrong_key), "has the golden choice"),
         Defect("a part of another user", "consistent", at("user_profile", user_id="another"), "belongs to user 'another'"),
         Defect("a question on nothing", "consistent", at("questions", 0, required_info=("x", "y")), "unknown variables"),
         Defect(

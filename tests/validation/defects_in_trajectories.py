@@ -5,9 +5,9 @@ from datetime import date
 from typing import Any
 
 from assets.amemgym.records.event import Event
-from tests.validation import spoiling
-from tests.validation.spoiling import Defect, Spoil, at, changed, doubled, edited, lacking, later, swapped
-from tests.validation.world import world
+from tests.validation import defects
+from tests.validation.clean_set import clean_set
+from tests.validation.defects import Defect, Spoil, at, changed, doubled, edited, lacking, later, swapped
 
 NOTHING = Event(states=("weather",), text="It rained.")
 
@@ -24,15 +24,15 @@ def told_again(rows: list[Any]) -> list[Any]:
 
 def spelling(variable: int) -> Spoil:
     """The first query spells a value of the schema's variable with this number."""
-    schema = world().rows("state_schema")[0]
+    schema = clean_set().rows("state_schema")[0]
     value = schema.variables[variable].choices[0].replace("_", " ")
     return at("periods", 0, "sessions", 0, query=f"You should know that it is {value}.")
 
 
-IN_LIVES: Mapping[str, tuple[Defect, ...]] = {
+IN_TRAJECTORIES: Mapping[str, tuple[Defect, ...]] = {
     "stage state_trajectory": (
         Defect(
-            "a broken chain of states", "states_follow", changed("periods", 2, "state", to=spoiling.other_value), "not follow"
+            "a broken chain of states", "states_follow", changed("periods", 2, "state", to=defects.other_value), "not follow"
         ),
         Defect("a change from another value", "states_follow", at("periods", 1, "updates", 0, old="x"), "which it was not"),
         Defect(
@@ -42,7 +42,7 @@ IN_LIVES: Mapping[str, tuple[Defect, ...]] = {
             "same value",
         ),
         Defect("a gap between periods", "states_follow", at("periods", 1, start=date(2020, 11, 1)), "does not begin where"),
-        Defect("an illegal value", "legal_states", changed("periods", 0, "state", to=spoiling.other_value), "'on the moon'"),
+        Defect("an illegal value", "legal_states", changed("periods", 0, "state", to=defects.other_value), "'on the moon'"),
         Defect(
             "a state without a variable",
             "legal_states",
@@ -62,13 +62,13 @@ IN_LIVES: Mapping[str, tuple[Defect, ...]] = {
             "a period in which little happens", "changes_per_period", at("periods", 1, updates=()), "period 1 has 0 updates"
         ),
         Defect("a variable that changes all the time", "changes_per_variable", quadrupled, "times"),
-        Defect("a variable that never changes", "every_variable_moves", edited(edit=spoiling.frozen), "never changes"),
-        Defect("a value taken up again at once", "no_ping_pong", spoiling.back_and_forth, "returns to it in period 2"),
-        Defect("one value all the time", "balanced_values", edited(edit=spoiling.frozen), "evenness of 0.00"),
+        Defect("a variable that never changes", "every_variable_moves", edited(edit=defects.frozen), "never changes"),
+        Defect("a value taken up again at once", "no_ping_pong", defects.back_and_forth, "returns to it in period 2"),
+        Defect("one value all the time", "balanced_values", edited(edit=defects.frozen), "evenness of 0.00"),
     ),
     "file state_trajectory": (
         Defect(
-            "a snapshot with a broken chain", "reader", changed("periods", 2, "state", to=spoiling.other_value), "not follow"
+            "a snapshot with a broken chain", "reader", changed("periods", 2, "state", to=defects.other_value), "not follow"
         ),
     ),
     "stage events": (
@@ -106,7 +106,7 @@ IN_LIVES: Mapping[str, tuple[Defect, ...]] = {
         Defect(
             "a wrong value exposed",
             "exposes_what_is_new",
-            changed("periods", 1, "sessions", 0, "exposed_states", to=spoiling.other_value),
+            changed("periods", 1, "sessions", 0, "exposed_states", to=defects.other_value),
             "as 'on the moon'",
         ),
         Defect(

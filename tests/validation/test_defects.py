@@ -11,31 +11,31 @@ from assets.amemgym.pipeline import AMEMGYM, STAGES
 from assets.amemgym.records.rows import TABLES, TableName
 from assets.engine.serialized_record import serialized_rows
 from pipelines.resources.storage.snapshots import ParquetSnapshots, SnapshotError
-from tests.validation.planted_in_answers import IN_ANSWERS
-from tests.validation.planted_in_lives import IN_LIVES
-from tests.validation.planted_in_schemas import IN_SCHEMAS
-from tests.validation.planted_in_tables import IN_TABLES
-from tests.validation.spoiling import Defect
-from tests.validation.world import world
+from tests.validation.clean_set import clean_set
+from tests.validation.defects import Defect
+from tests.validation.defects_in_answers import IN_ANSWERS
+from tests.validation.defects_in_schemas import IN_SCHEMAS
+from tests.validation.defects_in_tables import IN_TABLES
+from tests.validation.defects_in_trajectories import IN_TRAJECTORIES
 from validation.amemgym.rules import RULES
 from validation.amemgym.tables.suites import suite
 from validation.expectations.validate import lines_of
 from validation.rules import apply_rules
 
-PLANTED = {**IN_SCHEMAS, **IN_LIVES, **IN_ANSWERS, **IN_TABLES}
-CASES = [pytest.param(place, one, id=f"{place}: {one.kind}") for place, defects in PLANTED.items() for one in defects]
+DEFECTS = {**IN_SCHEMAS, **IN_TRAJECTORIES, **IN_ANSWERS, **IN_TABLES}
+CASES = [pytest.param(place, one, id=f"{place}: {one.kind}") for place, defects in DEFECTS.items() for one in defects]
 
 
 def found_by_rules(stage: str, rows: list[Any]) -> dict[str, list[str]]:
     """What each rule of the stage says."""
-    clean = world()
-    outcomes = apply_rules(RULES[stage], rows, recipe=clean.recipe, beside=clean.records)
+    clean = clean_set()
+    outcomes = apply_rules(RULES[stage], rows, recipe=clean.recipe, others=clean.records)
     return {one.rule.name: [violation.message for violation in one.violations] for one in outcomes}
 
 
 def found_in_columns(table: TableName, rows: list[Any], *, only: str = "") -> dict[str, list[str]]:
     """The sample of each promise of the table, or of those that begin with `only`."""
-    clean = world()
+    clean = clean_set()
     promises = [one for one in suite(table, recipe=clean.recipe, users=3) if f"{one.column} {one.words}".startswith(only)]
     lines = lines_of({**clean.tables(), table: rows}, {table: promises}, released=clean.released)
     return {f"{line.column} {line.promise}": list(line.sample) for line in lines}
@@ -57,40 +57,42 @@ def test_a_planted_defect_is_caught(place: str, defect: Defect, tmp_path: Path) 
     kind, _, name = place.partition(" ")
     if kind == "table":
         table = cast(TableName, name)
-        found = found_in_columns(table, defect.spoil(list(world().tables()[table])), only=defect.rule)
+        found = found_in_columns(table, defect.spoil(list(clean_set().tables()[table])), only=defect.rule)
     elif kind == "file":
-        found = found_by_reader(name, defect.spoil(world().rows(name)), tmp_path)
+        stage = name
+        found = found_by_reader(stage, defect.spoil(clean_set().rows(stage)), tmp_path)
     else:
-        found = found_by_rules(name, defect.spoil(world().rows(name)))
+        stage = name
+        found = found_by_rules(stage, defect.spoil(clean_set().rows(stage)))
     (told,) = [messages for rule, messages in found.items() if rule.startswith(defect.rule)]
     assert [message for message in told if defect.told in message]
 
 
 @pytest.mark.parametrize("stage", RULES)
 def test_a_clean_set_passes_every_rule(stage: str) -> None:
-    assert found_by_rules(stage, world().rows(stage)) == {rule.name: [] for rule in RULES[stage]}
+    assert found_by_rules(stage, clean_set().rows(stage)) == {rule.name: [] for rule in RULES[stage]}
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_a_clean_set_keeps_every_promise(table: TableName) -> None:
-    recipe, rows = world().recipe, list(world().tables()[table])
+    recipe, rows = clean_set().recipe, list(clean_set().tables()[table])
     promises = suite(table, recipe=recipe, users=3)
     assert found_in_columns(table, rows) == {f"{one.column} {one.words}": [] for one in promises}
 
 
 def test_there_are_forty_kinds_and_more() -> None:
-    assert len({one.kind for defects in PLANTED.values() for one in defects}) >= 40
+    assert len({one.kind for defects in DEFECTS.values() for one in defects}) >= 40
 
 
 def test_every_rule_has_a_defect() -> None:
     rules = {(f"stage {stage}", rule.name) for stage in AMEMGYM.stage_names for rule in RULES[stage]}
-    missing = rules - {(place, defect.rule) for place, defects in PLANTED.items() for defect in defects}
+    missing = rules - {(place, defect.rule) for place, defects in DEFECTS.items() for defect in defects}
     assert missing == {("stage state_trajectory", "golden_changes")}
 
 
 def test_the_share_of_changing_answers_is_held_against_the_recipe_s() -> None:
-    clean = world()
+    clean = clean_set()
     recipe = clean.recipe.model_copy(update={"golden_changes": 0.0})
-    outcomes = apply_rules(RULES["state_trajectory"], clean.rows("state_trajectory"), recipe=recipe, beside=clean.records)
+    outcomes = apply_rules(RULES["state_trajectory"], clean.rows("state_trajectory"), recipe=recipe, others=clean.records)
     (outcome,) = [one for one in outcomes if one.rule.name == "golden_changes"]
     assert [one.message.partition(", ")[2] for one in outcome.violations] == ["the recipe wants 0%"] * 3

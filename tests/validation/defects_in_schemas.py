@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from assets.amemgym.records.schema import StateVariable
-from tests.validation.spoiling import Defect, at, changed, doubled, edited, lacking, of_another, swapped, twice
+from tests.validation.defects import Defect, at, changed, doubled, edited, lacking, of_another, swapped, twice
 
 EVEN = ("tea", "Tea", "coffee")
 ORPHAN = StateVariable(name="orphan", choices=("a", "b", "c"), merged_from=("nobody",))

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from assets.records.report import GateLine, Motion, PlaceLine, QualityReport, WallLine
+from assets.amemgym.records.report import OptionPosition, QualityReport, ShortcutLine, StateMovement
+from assets.records.report import GateLine
 
 # matplotlib's axes, whose methods are typed in part only.
 Axes = Any
@@ -52,12 +53,12 @@ Picture = tuple[str, str, list[Panel], float]
 def _pictures(report: QualityReport) -> Iterator[Picture]:
     if report.wall:
         alt = "Accuracy without memory by way of choosing, with 95 % intervals, beside guessing and the limit."
-        yield "wall", alt, [partial(wall, report.wall)], 1.1 + 0.24 * len(report.wall)
+        yield "wall", alt, [partial(shortcut_accuracies, report.wall)], 1.1 + 0.24 * len(report.wall)
     if report.motion:
         panels = [partial(choice_shares, report.motion), partial(golden_changes, report.motion)]
         yield "motion", "Values held by period, and the share of right options that changed by period.", panels, 2.8
     if report.places:
-        panels = [partial(places, report.places), partial(lengths, report.places)]
+        panels = [partial(right_by_position, report.places), partial(lengths_by_position, report.places)]
         yield "places", "By place among the options: how often it is right, and how long the texts are.", panels, 2.8
     if report.gates:
         height = 1.2 + 0.32 * len(report.gates)
@@ -80,7 +81,7 @@ def _drawn(name: str, panels: Sequence[Panel], *, height: float) -> str:
     return REFERENCE.sub(rf"\g<1>{name}-", content[content.index("<svg") :]).replace("\n", " ")
 
 
-def wall(lines: Sequence[WallLine], axes: Axes) -> None:
+def shortcut_accuracies(lines: Sequence[ShortcutLine], axes: Axes) -> None:
     """A row per line: its accuracy with interval, what a guess reaches, and the limit where there is one."""
     from matplotlib.lines import Line2D
 
@@ -101,7 +102,7 @@ def wall(lines: Sequence[WallLine], axes: Axes) -> None:
     axes.legend(handles=keys, loc="lower right")
 
 
-def choice_shares(motion: Motion, axes: Axes) -> None:
+def choice_shares(motion: StateMovement, axes: Axes) -> None:
     """Stacked shares of the variables that hold the first, second, ... of their choices."""
     rows = motion.choice_shares
     bottoms = [0.0] * len(rows)
@@ -115,7 +116,7 @@ def choice_shares(motion: Motion, axes: Axes) -> None:
     _whole_numbers(axes)
 
 
-def golden_changes(motion: Motion, axes: Axes) -> None:
+def golden_changes(motion: StateMovement, axes: Axes) -> None:
     """Share of right options that are others than a period before, with the range of the reference's data."""
     shares = [100 * share for share in motion.golden_changes]
     axes.axhspan(34, 40, color="#dddddd", zorder=0, label="reference data")
@@ -125,7 +126,7 @@ def golden_changes(motion: Motion, axes: Axes) -> None:
     _whole_numbers(axes)
 
 
-def places(lines: Sequence[PlaceLine], axes: Axes) -> None:
+def right_by_position(lines: Sequence[OptionPosition], axes: Axes) -> None:
     """How often the option at each place is right."""
     axes.bar([line.place for line in lines], [100 * line.right for line in lines], color=DARK)
     axes.set(title="Right, by place, %", xlabel="place among the options shown")
@@ -133,7 +134,7 @@ def places(lines: Sequence[PlaceLine], axes: Axes) -> None:
     _whole_numbers(axes)
 
 
-def lengths(lines: Sequence[PlaceLine], axes: Axes) -> None:
+def lengths_by_position(lines: Sequence[OptionPosition], axes: Axes) -> None:
     """Mean length at each place, of options that are right at some time and of the others."""
     for shift, label, colour, values in (
         (-0.2, "right at some time", DARK, [line.right_length for line in lines]),

@@ -8,31 +8,41 @@ from hypothesis import strategies as st
 
 from assets.amemgym.records.audit import Probe, UserAudit
 from assets.amemgym.records.episode import Episode, EpisodeQuestion
+from assets.amemgym.records.report import ShortcutLine
 from assets.recipe.recipe import Recipe
-from assets.recipe.report_policy import WallPolicy
-from assets.records.report import WallLine
+from assets.recipe.report_policy import ShortcutPolicy
 from tests.support import scenario
 from tests.support.scenario import varied
-from tests.validation.lives import OPTIONS, PERIODS, adding, audits, favourite, frozen, lives, moved, shortened
-from tests.validation.reports import wall_of
+from tests.validation.random_questions import (
+    OPTIONS,
+    PERIODS,
+    adding,
+    audits,
+    favourite,
+    frozen,
+    moved,
+    random_users,
+    shortened,
+)
+from tests.validation.reports import shortcut_lines
 
 RECIPE = scenario.recipe(num_periods=PERIODS - 1)
 
 
-def wall(episodes: Sequence[Episode], audited: Sequence[UserAudit] = (), *, recipe: Recipe = RECIPE) -> dict[str, WallLine]:
-    return {line.cue: line for line in wall_of(episodes, audited, recipe=recipe)}
+def wall(episodes: Sequence[Episode], audited: Sequence[UserAudit] = (), *, recipe: Recipe = RECIPE) -> dict[str, ShortcutLine]:
+    return {line.cue: line for line in shortcut_lines(episodes, audited, recipe=recipe)}
 
 
-def crossed(lines: dict[str, WallLine]) -> set[str]:
+def crossed(lines: dict[str, ShortcutLine]) -> set[str]:
     return {name for name, line in lines.items() if line.verdict == "crossed"}
 
 
 @pytest.mark.parametrize(("users", "sets"), [(2, 20), (3, 20), (20, 4)])
 def test_clean_sets_pass_whatever_the_seed(users: int, sets: int) -> None:
-    assert [crossed(wall(lives(users, seed=seed))) for seed in range(sets)] == [set[str]()] * sets
+    assert [crossed(wall(random_users(users, seed=seed))) for seed in range(sets)] == [set[str]()] * sets
 
 
-PLANTED: list[tuple[str, Callable[[EpisodeQuestion], EpisodeQuestion]]] = [
+SHORTCUTS: list[tuple[str, Callable[[EpisodeQuestion], EpisodeQuestion]]] = [
     ("longest", adding(" And do so for at least a whole month, twice a week, whatever else may come along.")),
     ("shortest", shortened),
     ("place 2", moved),
@@ -43,9 +53,9 @@ PLANTED: list[tuple[str, Callable[[EpisodeQuestion], EpisodeQuestion]]] = [
 ]
 
 
-@pytest.mark.parametrize(("cue", "plant"), PLANTED, ids=[cue for cue, _ in PLANTED])
+@pytest.mark.parametrize(("cue", "plant"), SHORTCUTS, ids=[cue for cue, _ in SHORTCUTS])
 def test_what_gives_the_answer_away_is_crossed_and_named(cue: str, plant: Callable[[EpisodeQuestion], EpisodeQuestion]) -> None:
-    line = wall(lives(20, plant=plant))[cue]
+    line = wall(random_users(20, change=plant))[cue]
     assert line.verdict == "crossed"
     assert line.accuracy.low is not None
     assert line.accuracy.low > line.limit > line.random
@@ -54,31 +64,31 @@ def test_what_gives_the_answer_away_is_crossed_and_named(cue: str, plant: Callab
 
 
 def test_a_cue_in_half_of_the_questions_is_crossed_too() -> None:
-    assert "longest" in crossed(wall(lives(20, plant=PLANTED[0][1], share=0.5)))
+    assert "longest" in crossed(wall(random_users(20, change=SHORTCUTS[0][1], share=0.5)))
 
 
 @pytest.mark.parametrize("probe", ["options_only", "question_only", "profile_only"])
 def test_a_judge_who_finds_the_answer_is_crossed(probe: Probe) -> None:
-    episodes = lives(20)
+    episodes = random_users(20)
     lines = wall(episodes, audits(episodes, probe, favourite))
     assert probe.replace("_", " ") in crossed(lines)
 
 
 def test_a_profile_may_tell_the_start_and_the_options_alone_may_not() -> None:
-    episodes = lives(20)
+    episodes = random_users(20)
     known = {probe: audits(episodes, probe, lambda one: one.golden[0]) for probe in ("profile_only", "options_only")}
     assert crossed(wall(episodes, [*known["profile_only"], *known["options_only"]])) == {"options only"}
 
 
 def test_a_judge_who_cannot_tell_guesses_and_one_who_was_not_asked_has_no_line() -> None:
-    episodes = lives(3)
+    episodes = random_users(3)
     lines = wall(episodes, audits(episodes, "question_only", lambda _: None))
     assert lines["question only"].accuracy.value == pytest.approx(1 / OPTIONS)
     assert "options only" not in lines
 
 
 def test_a_judge_asked_twice_spreads_the_choice() -> None:
-    episodes = lives(2)
+    episodes = random_users(2)
     first, second = (
         audits(episodes, "options_only", lambda one, place=place: one.answer_choices[place].choice_id) for place in (0, 1)
     )
@@ -105,9 +115,9 @@ def test_a_place_is_measured_over_the_questions_that_have_it() -> None:
 
 
 def test_equal_lengths_are_a_guess() -> None:
-    same = lives(
+    same = random_users(
         2,
-        plant=lambda one: varied(
+        change=lambda one: varied(
             one, answer_choices=tuple(varied(c, answer=f"same {i}") for i, c in enumerate(one.answer_choices))
         ),
     )
@@ -115,7 +125,7 @@ def test_equal_lengths_are_a_guess() -> None:
 
 
 def test_what_one_user_shows_blocks_nothing() -> None:
-    line = wall(lives(1, plant=moved))["place 2"]
+    line = wall(random_users(1, change=moved))["place 2"]
     assert (line.accuracy.low, line.verdict) == (None, "holds")
 
 
@@ -124,22 +134,22 @@ def test_nobody_has_no_wall() -> None:
 
 
 def test_the_stale_line_may_reach_more_where_there_are_fewer_periods() -> None:
-    limits = [wall(lives(2), recipe=scenario.recipe(num_periods=periods))["stale"].limit for periods in (2, 4, 10)]
+    limits = [wall(random_users(2), recipe=scenario.recipe(num_periods=periods))["stale"].limit for periods in (2, 4, 10)]
     assert limits == sorted(limits, reverse=True)
 
 
 def test_what_no_assistant_sees_is_told_and_never_crossed() -> None:
-    lines = wall(lives(20, plant=moved))
+    lines = wall(random_users(20, change=moved))
     assert {name for name, line in lines.items() if line.verdict == "told"} == {"random", "lived through", "best fixed choice"}
 
 
 def test_the_recipe_sets_the_margins() -> None:
-    wide = scenario.recipe(num_periods=PERIODS - 1, wall=WallPolicy(margin=0.9, least_change=0.01))
-    assert crossed(wall(lives(20, plant=moved), recipe=wide)) == set()
+    wide = scenario.recipe(num_periods=PERIODS - 1, wall=ShortcutPolicy(margin=0.9, least_change=0.01))
+    assert crossed(wall(random_users(20, change=moved), recipe=wide)) == set()
 
 
 def test_margins_make_no_user_anew() -> None:
-    other = varied(RECIPE, wall=WallPolicy(margin=0.2))
+    other = varied(RECIPE, wall=ShortcutPolicy(margin=0.2))
     assert (other.user_fingerprint == RECIPE.user_fingerprint, other.fingerprint == RECIPE.fingerprint) == (True, False)
 
 
@@ -150,13 +160,13 @@ def test_texts_without_spaces_are_compared_by_character() -> None:
         changed = tuple(varied(choice, answer=texts[choice.choice_id]) for choice in one.answer_choices)
         return varied(one, query="我应该早上几点出门", answer_choices=changed)
 
-    assert "like the question" in crossed(wall(lives(20, plant=asked_in_chinese)))
+    assert "like the question" in crossed(wall(random_users(20, change=asked_in_chinese)))
 
 
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10_000))
 def test_the_places_share_all_right_answers_and_no_cue_beats_the_best_fixed_choice(seed: int) -> None:
-    lines = wall(lives(2, seed=seed))
+    lines = wall(random_users(2, seed=seed))
     assert sum(lines[f"place {place + 1}"].accuracy.value or 0.0 for place in range(OPTIONS)) == pytest.approx(1, abs=1e-5)
     best = lines["best fixed choice"].accuracy.value or 0.0
     assert all((line.accuracy.value or 0.0) <= best + 1e-6 for line in lines.values())

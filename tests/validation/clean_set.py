@@ -40,7 +40,7 @@ class EmbeddedModel:
 
 
 @dataclass(frozen=True)
-class World:
+class CleanSet:
     """All records of the finished users, by stage and user, and the snapshots they come from."""
 
     recipe: Recipe
@@ -67,16 +67,16 @@ class World:
         return {**released_rows(self.rows("episodes"), self.failures), "gate_records": [*votes]}
 
 
-def small_world_recipe() -> Recipe:
+def clean_set_recipe() -> Recipe:
     """The demo's recipe with fewer questions; every variable has room to change."""
     shared = load_recipe("demo").model_dump(mode="json")
     return Recipe.model_validate({**shared, "num_questions": 3, "num_periods": 4, "exclude_ids": ["excluded"]})
 
 
 @cache
-def world() -> World:
+def clean_set() -> CleanSet:
     """The clean set."""
-    recipe = small_world_recipe()
+    recipe = clean_set_recipe()
     (unit,) = units(recipe)
     with TemporaryDirectory() as folder:
         shop = RunContext(model=EmbeddedModel(), snapshots=ParquetSnapshots(Path(folder)), work=MemoryWork())
@@ -89,4 +89,4 @@ def world() -> World:
         failures = shop.snapshots.failures(refs["episodes"])
     users = list(found["episodes"])
     records: dict[str, dict[str, UserRecord]] = {name: {user: rows[user] for user in users} for name, rows in found.items()}
-    return World(recipe, records, refs, failures)
+    return CleanSet(recipe, records, refs, failures)

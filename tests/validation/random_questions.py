@@ -1,4 +1,4 @@
-"""Sets of users whose questions are dealt by seed, in which a test can plant what gives an answer away."""
+"""Sets of users with questions at random by seed, in which a test can change something that gives answers away."""
 
 from collections.abc import Callable, Sequence
 
@@ -32,18 +32,18 @@ WORDS = [
     "before",
     "noon",
 ]
-Plant = Callable[[EpisodeQuestion], EpisodeQuestion]
+Change = Callable[[EpisodeQuestion], EpisodeQuestion]
 
 
-def lives(users: int, *, seed: int = 1, plant: Plant | None = None, share: float = 1.0) -> list[Episode]:
-    """Users with ten questions of four options; `plant` changes that share of the questions."""
+def random_users(users: int, *, seed: int = 1, change: Change | None = None, share: float = 1.0) -> list[Episode]:
+    """Users with ten questions of four options; `change` alters that share of the questions."""
     rng = SeededRandom(seed, "plant")
     found: list[Episode] = []
     for number in range(users):
         user_id = f"user-{number:02d}"
         dealt = [question(SeededRandom(seed, user_id, place), place) for place in range(QUESTIONS)]
-        questions = tuple(plant(one) if plant and rng.bernoulli(share) else one for one in dealt)
-        # The wall reads questions and profile only, and an episode around made-up questions would need a whole life.
+        questions = tuple(change(one) if change and rng.bernoulli(share) else one for one in dealt)
+        # Shortcut baselines read questions and profile only, and an episode around made-up questions would need a whole life.
         found.append(
             Episode.model_construct(user_id=user_id, user_profile=scenario.profile(user_id=user_id), questions=questions)
         )
@@ -81,7 +81,7 @@ def favourite(one: EpisodeQuestion) -> str:
     return max(one.golden, key=one.golden.count)
 
 
-def adding(text: str) -> Plant:
+def adding(text: str) -> Change:
     """Adds the text to the option that is right most often."""
     return lambda one: with_choices(one, lambda choice, best: varied(choice, answer=choice.answer + text) if best else choice)
 

@@ -1,0 +1,211 @@
+"""The quality report of a finished variant of AMemGym, as a record. The page of the report is drawn from nothing else.
+
+Field names and the words of a verdict are the JSON of reports that are out, so they stay where a class has a newer name:
+`wall` holds the shortcut baselines, `cue` names a way to answer, `motion` is the movement of states, `places` are
+positions among the options, `twins` are similar questions.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from assets.amemgym.audits.rates import GateErrorRate
+from assets.records.base import Record
+from assets.records.estimate import Estimate, percent, percents
+from assets.records.report import ColumnLine, GateLine, RuleLine
+
+# Below its limit; beyond it, which blocks a release; without a limit, given for information.
+Verdict = Literal["holds", "crossed", "told"]
+
+
+class Spread(Record):
+    """Smallest, mean and greatest value of something counted; `unit` says of what."""
+
+    unit: str
+    least: float
+    mean: float
+    most: float
+
+
+class ParityLine(Record):
+    """One figure beside the paper's Table 4 or App. C.1, as text."""
+
+    what: str
+    here: str
+    base: str
+    extra: str
+
+
+class WorstItem(Record):
+    """A question and what was made of it, with its text. `share` is how often the periods' answer was met or missed."""
+
+    user_id: str
+    question_id: str
+    query: str
+    text: str
+    share: float
+
+
+class ShortcutLine(Record):
+    """One shortcut baseline: a way to answer without memory, and how far it gets.
+
+    `accuracy` is over all (question, period) pairs, its interval over users. `random` is what a uniform guess reaches on
+    the same pairs, `luck` what it exceeds once in ten thousand sets. The limit is crossed when the interval lies above
+    `limit` and the accuracy above `luck`; a `limit` of 1 is never crossed. `worst`: the questions that give the right
+    option away most, with the option that this shortcut takes.
+    """
+
+    cue: str
+    meaning: str
+    items: int
+    accuracy: Estimate
+    random: float
+    luck: float
+    limit: float
+    verdict: Verdict
+    worst: tuple[WorstItem, ...] = ()
+
+
+class RecoveryLine(Record):
+    """How often judges recovered what was meant, in one direction. `cannot_tell` is the share that would not say."""
+
+    direction: Literal["state_from_answer", "answer_from_state"]
+    items: int
+    recovered: Estimate
+    cannot_tell: float
+    worst: tuple[WorstItem, ...] = ()
+
+
+class StateMovement(Record):
+    """How the states move. All shares lie between 0 and 1.
+
+    `choice_shares[t][k]`: the share of variables that hold the k-th of their listed choices at the end of period t.
+    `evenness`: entropy of a variable's time over its choices, 1 where each has the same; mean over all variables.
+    `changes`: by number of changes, how many variables. `returns`: updates back to a value left in the period before.
+    """
+
+    choice_shares: tuple[tuple[float, ...], ...]
+    choices_reached: float
+    evenness: float
+    changes: dict[str, int]
+    returns: float
+    golden_changes: tuple[float, ...]
+
+
+class OptionPosition(Record):
+    """The options shown at one position: how often they are right, and mean lengths in characters, of right ones and others."""
+
+    place: int
+    options: int
+    right: float
+    right_length: float | None
+    other_length: float | None
+
+
+class SimilarQuestions(Record):
+    """Two questions that ask nearly the same; `likeness` is the greater of words' and meaning's, from 0 to 1."""
+
+    first_user: str
+    first: str
+    second_user: str
+    second: str
+    likeness: float
+
+
+class Diversity(Record):
+    """Near-duplicate questions. `near_within` and `near_across` are shares of questions that have a near twin.
+
+    `meaning`: the embedding model that compared meanings, or why none did. `likeness`: how many questions have their
+    nearest twin at a likeness of up to 0.1, 0.2, ... 1.
+    """
+
+    questions: int
+    threshold: float
+    meaning: str
+    near_within: float
+    near_across: float
+    likeness: tuple[int, ...]
+    twins: tuple[SimilarQuestions, ...] = ()
+
+
+class GroupShare(Record):
+    """A group's share of the users and of the pool."""
+
+    group: str
+    users: float
+    pool: float
+
+
+class CoverageLine(Record):
+    """A demographic column: `distance` is the share of users who would have to be of another group to match the pool.
+
+    `by_chance`: the distance that a uniform sample of as many users stays below in 19 of 20 draws.
+    """
+
+    column: str
+    distance: float
+    by_chance: float
+    groups: tuple[GroupShare, ...]
+
+
+class QualityReport(Record):
+    """Counts beside the paper's Table 4 and App. C.1, gates, rules, and who had to be replaced.
+
+    `golden_changes` is the share of (question, period) pairs whose golden answer differs from the period before.
+    `writer` and `judges` name models; of a model that is a local file, only its file's name.
+    `ceiling` is what an assistant with perfect memory scores, by the judges of the audit; None: no audit was made.
+    """
+
+    variant: str = Field(description="the benchmark variant")
+    users_wanted: int = Field(description="as many as the recipe says")
+    counts: dict[str, int] = Field(description="what the finished set holds")
+    lengths: dict[str, Spread] = Field(description="of texts, in tokens")
+    turns_per_user: float = Field(description="messages that a user and the assistant exchange")
+    golden_changes: float = Field(description="share of periods in which a right option is another than before")
+    replaced: dict[str, int] = Field(description="users who could not be finished, by stage and reason")
+    gates: tuple[GateLine, ...]
+    rules: tuple[RuleLine, ...]
+    writer: str = Field(default="", description="the model that wrote")
+    judges: tuple[str, ...] = Field(default=(), description="the models that judged")
+    parity: tuple[ParityLine, ...] = Field(default=(), description="figures beside those of the paper's tables")
+    columns: tuple[ColumnLine, ...] = Field(default=(), description="expectations about columns of the released tables")
+    gate_errors: tuple[GateErrorRate, ...] = ()
+    calls_per_item: dict[str, float] = Field(
+        default_factory=dict[str, float], description="readings and rewritings per accepted item, by gate"
+    )
+    wall: tuple[ShortcutLine, ...] = ()
+    recovery: tuple[RecoveryLine, ...] = ()
+    ceiling: Estimate | None = Field(default=None, description="what perfect memory scores, by the judges of the audit")
+    motion: StateMovement | None = None
+    places: tuple[OptionPosition, ...] = ()
+    diversity: Diversity | None = None
+    coverage: tuple[CoverageLine, ...] = ()
+
+    @property
+    def noun(self) -> str:
+        return "user"
+
+    @property
+    def users(self) -> int:
+        """Users finished."""
+        return self.counts["users"]
+
+    @property
+    def finished(self) -> int:
+        return self.users
+
+    @property
+    def wanted(self) -> int:
+        return self.users_wanted
+
+    @property
+    def crossed(self) -> tuple[ShortcutLine, ...]:
+        """The shortcut baselines beyond their limit, which block a release."""
+        return tuple(line for line in self.wall if line.verdict == "crossed")
+
+    @property
+    def exceeded_limits(self) -> tuple[str, ...]:
+        return tuple(
+            f"Without memory, {line.cue!r} is right {percents(line.accuracy)} of the time; its limit is {percent(line.limit)}."
+            for line in self.crossed
+        )
