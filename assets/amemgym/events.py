@@ -13,8 +13,8 @@ from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.item_tasks import together
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
-from assets.llm.reply_schema import TEXT, Shape, among, keyed, many
-from assets.llm.structured_output import Ask, ask
+from assets.llm.reply_schema import TEXT, ReplySchema, enum_of, list_of, object_of
+from assets.llm.structured_output import ask_structured
 from assets.recipe.recipe import Recipe
 from assets.records.base import duplicates
 from assets.reporting.asset_description import AssetDescription
@@ -48,19 +48,19 @@ async def _period_events(
         language=recipe.language_name,
     )
 
-    def read(reply: dict[str, list[dict[str, Any]]]) -> PeriodEvents:
+    def convert(reply: dict[str, list[dict[str, Any]]]) -> PeriodEvents:
         # To name a change twice within one event says nothing new.
         events = tuple(Event(states=tuple(dict.fromkeys(one["states"])), text=one["event"]) for one in reply["events"])
         check_causes([name for event in events for name in event.states], changed)
         return PeriodEvents(index=period.index, events=events)
 
-    return await ask(model, Ask(prompt, _shape(changed), read), recipe=recipe)
+    return await ask_structured(model, prompt=prompt, reply=_reply_schema(changed), convert=convert, recipe=recipe)
 
 
-def _shape(changed: set[str]) -> Shape[dict[str, list[dict[str, Any]]]]:
+def _reply_schema(changed: set[str]) -> ReplySchema[dict[str, list[dict[str, Any]]]]:
     """The paper's keys: events, each with the changes that it explains."""
-    event = keyed({"states": many(among(sorted(changed))), "event": TEXT})
-    return Shape(keyed({"events": many(event, most=len(changed))}))
+    event = object_of({"states": list_of(enum_of(sorted(changed))), "event": TEXT})
+    return ReplySchema(object_of({"events": list_of(event, max_items=len(changed))}))
 
 
 def check_causes(caused: list[str], changed: set[str]) -> None:

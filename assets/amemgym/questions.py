@@ -9,8 +9,8 @@ from assets.amemgym.records.question import Question, QuestionSet, RequiredInfo
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
-from assets.llm.reply_schema import NAME, TEXT, Shape, keyed, many
-from assets.llm.structured_output import Ask, ask
+from assets.llm.reply_schema import NAME, TEXT, ReplySchema, list_of, object_of
+from assets.llm.structured_output import ask_structured
 from assets.recipe.recipe import Recipe
 from assets.reporting.asset_description import AssetDescription
 from assets.reporting.markdown import Row
@@ -29,18 +29,18 @@ async def draft_questions(profile: UserProfile, *, recipe: Recipe, model: Langua
         language=recipe.language_name,
     )
 
-    def read(reply: dict[str, list[dict[str, Any]]]) -> QuestionSet:
+    def convert(reply: dict[str, list[dict[str, Any]]]) -> QuestionSet:
         return QuestionSet(user_id=profile.user_id, questions=tuple(map(_question, itertools.count(1), reply["questions"])))
 
-    return await ask(model, Ask(prompt, _shape(recipe), read), recipe=recipe)
+    return await ask_structured(model, prompt=prompt, reply=_reply_schema(recipe), convert=convert, recipe=recipe)
 
 
-def _shape(recipe: Recipe) -> Shape[dict[str, list[dict[str, Any]]]]:
+def _reply_schema(recipe: Recipe) -> ReplySchema[dict[str, list[dict[str, Any]]]]:
     """The paper's keys, with the recipe's numbers of everything."""
     choices, infos, wanted = recipe.num_choices_per_state, recipe.num_states_per_question, recipe.num_questions
-    info = keyed({"info_type": NAME, "info_choices": many(NAME, least=choices, most=choices)})
-    question = keyed({"question": TEXT, "required_info": many(info, least=infos, most=infos)})
-    return Shape(keyed({"questions": many(question, least=wanted, most=wanted)}))
+    info = object_of({"info_type": NAME, "info_choices": list_of(NAME, min_items=choices, max_items=choices)})
+    question = object_of({"question": TEXT, "required_info": list_of(info, min_items=infos, max_items=infos)})
+    return ReplySchema(object_of({"questions": list_of(question, min_items=wanted, max_items=wanted)}))
 
 
 def _question(number: int, reply: dict[str, Any]) -> Question:

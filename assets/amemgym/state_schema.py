@@ -12,8 +12,8 @@ from assets.amemgym.records.schema import SchemaQuestion, StateSchema, StateVari
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
-from assets.llm.reply_schema import NAME, Shape, keyed, many
-from assets.llm.structured_output import Ask, ask
+from assets.llm.reply_schema import NAME, ReplySchema, list_of, object_of
+from assets.llm.structured_output import ask_structured
 from assets.llm.text_matching import folded
 from assets.recipe.recipe import Recipe
 from assets.records.base import duplicates
@@ -68,7 +68,7 @@ async def _merge(profile: UserProfile, questions: QuestionSet, *, recipe: Recipe
 
     tries = itertools.count()
 
-    def read(reply: dict[str, str]) -> dict[str, list[str]]:
+    def convert(reply: dict[str, str]) -> dict[str, list[str]]:
         last = next(tries) >= recipe.gates.max_reasks
         merged: dict[str, list[str]] = {}
         for key, name in (_mended(reply, originals) if last else reply).items():
@@ -78,8 +78,8 @@ async def _merge(profile: UserProfile, questions: QuestionSet, *, recipe: Recipe
         return merged
 
     # Types to names, not the other way round as in the paper: every type has its place then, and a reply has an end.
-    shape: Shape[dict[str, str]] = Shape(keyed(dict.fromkeys(originals, NAME)))
-    return await ask(model, Ask(prompt, shape, read), recipe=recipe)
+    reply_schema: ReplySchema[dict[str, str]] = ReplySchema(object_of(dict.fromkeys(originals, NAME)))
+    return await ask_structured(model, prompt=prompt, reply=reply_schema, convert=convert, recipe=recipe)
 
 
 def _shown(questions: QuestionSet, originals: Mapping[str, Original]) -> list[dict[str, object]]:
@@ -140,16 +140,16 @@ async def _unify(
         language=recipe.language_name,
     )
 
-    def read(reply: dict[str, list[str]]) -> dict[str, tuple[str, ...]]:
+    def convert(reply: dict[str, list[str]]) -> dict[str, tuple[str, ...]]:
         choices = {name: tuple(values) for name, values in reply.items()}
         for name, values in choices.items():
             if duplicates([value.casefold() for value in values]):
                 raise ValueError(f"The choices of {name!r} must differ: {list(values)}.")
         return choices
 
-    values = many(NAME, least=recipe.num_choices_per_state, most=recipe.num_choices_per_state)
-    shape: Shape[dict[str, list[str]]] = Shape(keyed(dict.fromkeys(conflicts, values)))
-    return await ask(model, Ask(prompt, shape, read), recipe=recipe)
+    values = list_of(NAME, min_items=recipe.num_choices_per_state, max_items=recipe.num_choices_per_state)
+    reply_schema: ReplySchema[dict[str, list[str]]] = ReplySchema(object_of(dict.fromkeys(conflicts, values)))
+    return await ask_structured(model, prompt=prompt, reply=reply_schema, convert=convert, recipe=recipe)
 
 
 def _conflicts_shown(questions: QuestionSet, conflicts: Mapping[str, list[str]]) -> dict[str, list[dict[str, object]]]:

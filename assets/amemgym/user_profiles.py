@@ -10,7 +10,7 @@ from assets.amemgym.records.persona import Persona
 from assets.amemgym.records.profile import UserProfile
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
-from assets.llm.structured_output import Ask, ask
+from assets.llm.structured_output import ask_structured
 from assets.recipe.recipe import Recipe
 from assets.records.base import Text
 from assets.reporting.asset_description import AssetDescription
@@ -58,7 +58,7 @@ async def complete_profile(persona: Persona, *, recipe: Recipe, model: LanguageM
     fields = basic_fields(persona)
     info = complementary_info(persona)
 
-    def read(reply: ProfileReply) -> UserProfile:
+    def convert(reply: ProfileReply) -> UserProfile:
         if not occurs(reply.name, info):
             raise ValueError(f"The name {reply.name!r} does not occur in the complementary information.")
         if len(reply.profile.split()) >= PROFILE_WORD_LIMIT:
@@ -68,7 +68,7 @@ async def complete_profile(persona: Persona, *, recipe: Recipe, model: LanguageM
     prompt = load_prompt("user_profiles/complete").render(
         basic_profile=formatted(fields), complementary_info=info, language=recipe.language_name
     )
-    return await ask(model, Ask(prompt, ProfileReply, read), recipe=recipe)
+    return await ask_structured(model, prompt=prompt, reply=ProfileReply, convert=convert, recipe=recipe)
 
 
 def basic_fields(persona: Persona) -> dict[str, str]:

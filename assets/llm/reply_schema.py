@@ -1,8 +1,8 @@
-"""Shapes of replies: what a model is told of the form, and what is let through.
+"""JSON schemas of replies: what a model is asked to send, and the validator that lets the same through and nothing else.
 
-A shape that is made for one call has its names, values and counts in it, so that an illegal one cannot be answered where
-the endpoint enforces schemas, and is named in the objection where it does not. Such shapes are put together from parts:
-a class for every call, or a JSON schema derived from one, would cost milliseconds, and memory that stays.
+A schema that is made for one call has its names, values and counts in it. Where the endpoint enforces schemas an illegal
+reply cannot be sent; where it does not, the objection names what is wrong. Such schemas are put together from parts: a
+pydantic class for every call, or a JSON schema derived from one, would cost milliseconds, and memory that is never freed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,52 +20,51 @@ T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
 
 
-class _Bare(GenerateJsonSchema):
-    """JSON schemas without titles and our docstrings, which are no concern of the model's and cost tokens."""
+class _PlainJsonSchema(GenerateJsonSchema):
+    """JSON schemas without titles and our docstrings, which cost tokens and tell the model nothing."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
 
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
-        found = super().model_schema(schema)
-        return {key: value for key, value in found.items() if key not in ("title", "description")}
+        json_schema = super().model_schema(schema)
+        return {key: value for key, value in json_schema.items() if key not in ("title", "description")}
 
 
-def told_of(core: CoreSchema) -> dict[str, Any]:
-    """The JSON schema of a core schema."""
-    return _Bare(by_alias=True).generate(core)
+def json_schema_of(core: CoreSchema) -> dict[str, Any]:
+    return _PlainJsonSchema(by_alias=True).generate(core)
 
 
 @dataclass(frozen=True)
-class Part:
-    """A piece of a shape: what is let through, and the JSON schema that says the same."""
+class SchemaPart:
+    """A piece of a reply's schema: pydantic's core schema, which validates, and the JSON schema that says the same."""
 
     core: CoreSchema
-    told: dict[str, Any]
+    json_schema: dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Shape(Generic[T]):
-    """The form of one reply, whose content reads as T."""
+class ReplySchema(Generic[T]):
+    """The schema of one reply, whose content validates as T."""
 
-    whole: Part
+    root: SchemaPart
 
     @property
     def json_schema(self) -> dict[str, Any]:
-        """What an endpoint is told."""
-        return self.whole.told
+        """What the endpoint receives; part of the request's identity."""
+        return self.root.json_schema
 
     @cached_property
     def _validator(self) -> SchemaValidator:
-        return SchemaValidator(self.whole.core)
+        return SchemaValidator(self.root.core)
 
-    def read(self, content: object) -> T:
-        """The reply's content. Raises pydantic's ValidationError where it has another form."""
+    def validate(self, content: object) -> T:
+        """The reply's content as T. Raises pydantic's ValidationError where it does not match."""
         return cast(T, self._validator.validate_python(content))
 
 
-def _part(core: CoreSchema) -> Part:
-    return Part(core, told_of(core))
+def _part(core: CoreSchema) -> SchemaPart:
+    return SchemaPart(core, json_schema_of(core))
 
 
 TEXT = _part(TypeAdapter(Text).core_schema)
@@ -73,36 +72,38 @@ NAME = _part(TypeAdapter(Name).core_schema)
 
 
 @cache
-def shape_of(model: type[M]) -> Shape[M]:
-    """The shape of a fixed model."""
-    return Shape(_part(model.__pydantic_core_schema__))
+def schema_of_model(model: type[M]) -> ReplySchema[M]:
+    """The schema of a fixed pydantic model."""
+    return ReplySchema(_part(model.__pydantic_core_schema__))
 
 
-def among(values: Sequence[str]) -> Part:
-    """One of these values, to the letter."""
+def enum_of(values: Sequence[str]) -> SchemaPart:
+    """Exactly one of these strings."""
     legal: dict[str, Any] = {"const": values[0]} if len(values) == 1 else {"enum": list(values)}
-    return Part(core_schema.literal_schema(list(values)), {**legal, "type": "string"})
+    return SchemaPart(core_schema.literal_schema(list(values)), {**legal, "type": "string"})
 
 
-def number(least: int, most: int) -> Part:
-    """A whole number; digits in quotes will do."""
-    return Part(core_schema.int_schema(ge=least, le=most), {"maximum": most, "minimum": least, "type": "integer"})
+def integer_between(minimum: int, maximum: int) -> SchemaPart:
+    """An integer from `minimum` to `maximum`; digits in quotes are accepted."""
+    json_schema = {"maximum": maximum, "minimum": minimum, "type": "integer"}
+    return SchemaPart(core_schema.int_schema(ge=minimum, le=maximum), json_schema)
 
 
-def many(item: Part, *, least: int = 1, most: int | None = None) -> Part:
-    """A list of so many items; of exactly `least` where `most` is the same."""
-    told = {"items": item.told, "minItems": least, "type": "array", **({} if most is None else {"maxItems": most})}
-    return Part(core_schema.list_schema(item.core, min_length=least, max_length=most), told)
+def list_of(item: SchemaPart, *, min_items: int = 1, max_items: int | None = None) -> SchemaPart:
+    json_schema = {"items": item.json_schema, "minItems": min_items, "type": "array"}
+    json_schema |= {} if max_items is None else {"maxItems": max_items}
+    return SchemaPart(core_schema.list_schema(item.core, min_length=min_items, max_length=max_items), json_schema)
 
 
-def keyed(fields: Mapping[str, Part], *, required: bool = True) -> Part:
-    """An object with these keys and no others, which may have any name; some may be missing unless `required`."""
+def object_of(fields: Mapping[str, SchemaPart], *, required: bool = True) -> SchemaPart:
+    """An object with these keys and no others. Keys may have any name; some may be missing unless `required`."""
     parts = {name: core_schema.typed_dict_field(part.core, required=required) for name, part in fields.items()}
-    told: dict[str, Any] = {"additionalProperties": False, "properties": {name: part.told for name, part in fields.items()}}
-    told |= {"type": "object", **({"required": list(fields)} if required else {})}
-    return Part(core_schema.typed_dict_schema(parts, extra_behavior="forbid"), told)
+    properties = {name: part.json_schema for name, part in fields.items()}
+    json_schema: dict[str, Any] = {"additionalProperties": False, "properties": properties}
+    json_schema |= {"type": "object", **({"required": list(fields)} if required else {})}
+    return SchemaPart(core_schema.typed_dict_schema(parts, extra_behavior="forbid"), json_schema)
 
 
-def one_of_each(choices: Mapping[str, Sequence[str]], *, required: bool = True) -> Part:
+def object_of_enums(choices: Mapping[str, Sequence[str]], *, required: bool = True) -> SchemaPart:
     """An object that maps every name to one of its choices."""
-    return keyed({name: among(values) for name, values in choices.items()}, required=required)
+    return object_of({name: enum_of(values) for name, values in choices.items()}, required=required)

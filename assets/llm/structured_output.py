@@ -3,13 +3,13 @@
 import json
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Generic, TypeVar, cast
+from dataclasses import replace
+from typing import TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
 from assets.llm.ports import CallLabels, LanguageModel, ModelReply, ModelRequest
-from assets.llm.reply_schema import Shape, shape_of
+from assets.llm.reply_schema import ReplySchema, schema_of_model
 from assets.llm.usage_meter import MeteredModel
 from assets.recipe.recipe import Recipe
 from assets.records.failure import FailureReason, UserFailed
@@ -20,100 +20,98 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-@dataclass(frozen=True)
-class Ask(Generic[T, R]):
-    """One thing to ask: the prompt, the reply's shape, and how a well-shaped reply is read.
-
-    `read` turns the reply into what the stage needs and raises ValueError with a sentence for the model when the
-    reply breaks a rule. `sample` tells equal requests apart; `model` is another model than the role's first.
-    """
-
-    prompt: RenderedPrompt
-    reply: type[T] | Shape[T]
-    read: Callable[[T], R]
-    sample: int = 0
-    model: str | None = None
-
-    @property
-    def shape(self) -> Shape[T]:
-        """The form of the reply, as a fixed model or made for this call."""
-        if isinstance(self.reply, Shape):
-            return self.reply
-        return cast(Shape[T], shape_of(cast(type[BaseModel], self.reply)))
-
-
-class Unusable(ValueError):
-    """A reply that cannot be used, with the reason that a failure would carry."""
+class UnusableReply(ValueError):
+    """A reply that cannot be used. The message is a sentence for the model, `reason` what a failure would carry."""
 
     def __init__(self, reason: FailureReason, message: str) -> None:
         super().__init__(message)
         self.reason: FailureReason = reason
 
 
-async def ask(model: LanguageModel, asked: Ask[T, R], *, recipe: Recipe) -> R:
-    """Ask until a reply passes. Raises UserFailed after `gates.max_reasks` further tries, the last of which starts afresh."""
-    messages, made, reasks = asked.prompt.messages, set[tuple[Message, ...]](), recipe.gates.max_reasks
+async def ask_structured(
+    model: LanguageModel,
+    *,
+    prompt: RenderedPrompt,
+    reply: type[T] | ReplySchema[T],
+    convert: Callable[[T], R],
+    recipe: Recipe,
+    sample: int = 0,
+    model_name: str | None = None,
+) -> R:
+    """Ask until a reply passes. Raises UserFailed after `gates.max_reasks` further tries, the last of which starts afresh.
+
+    `reply` is the schema: a fixed pydantic model, or one made for this call. `convert` turns a valid reply into what the
+    stage needs and raises ValueError, with a sentence for the model, when the reply breaks a rule. `sample` tells equal
+    requests apart; `model_name` is another model than the first of the prompt's role.
+    """
+    schema = reply if isinstance(reply, ReplySchema) else cast(ReplySchema[T], schema_of_model(cast(type[BaseModel], reply)))
+    request = _first_request(prompt, schema, recipe=recipe, sample=sample, model_name=model_name)
+    reasks = recipe.gates.max_reasks
+    sent: set[tuple[Message, ...]] = set()
+    messages = prompt.messages
     for attempt in range(reasks + 1):
-        reply = await model.complete(_request(asked, messages=messages, attempt=attempt, recipe=recipe))
+        labels = replace(request.labels, attempt=attempt)
+        answer = await model.complete(replace(request, messages=messages, labels=labels))
         try:
-            return _read(asked, reply)
-        except Unusable as problem:
+            return _converted(answer, schema, convert)
+        except UnusableReply as problem:
             if attempt == reasks:
-                message = f"{asked.prompt.name}: {problem}"
-                raise UserFailed(problem.reason, message, last_reply=reply.text) from problem
-            told = _objection(reply, str(problem))
+                raise UserFailed(problem.reason, f"{prompt.name}: {problem}", last_reply=answer.text) from problem
+            objection = _objection(answer, str(problem))
             last = attempt + 1 == reasks > 1
-            messages = _afresh(asked.prompt.messages, str(problem)) if last else (*asked.prompt.messages, *told)
-            # Who repeats a mistake hears of it once more: an equal request would get the equal reply from the call cache.
-            while messages in made:
-                messages = (*messages, *told)
-            made.add(messages)
+            messages = _starting_afresh(prompt.messages, str(problem)) if last else (*prompt.messages, *objection)
+            # A repeated mistake gets the objection once more: an equal request would get the equal reply from the reply cache.
+            while messages in sent:
+                messages = (*messages, *objection)
+            sent.add(messages)
             if isinstance(model, MeteredModel):
                 model.meter.add(Usage(reasks=1))
     raise AssertionError("unreachable: the loop returns or raises")
 
 
-def _request(asked: Ask[T, R], *, messages: tuple[Message, ...], attempt: int, recipe: Recipe) -> ModelRequest:
-    spec, prompt = recipe.models.for_role(asked.prompt.role), asked.prompt
+def _first_request(
+    prompt: RenderedPrompt, schema: ReplySchema[T], *, recipe: Recipe, sample: int, model_name: str | None
+) -> ModelRequest:
+    spec = recipe.models.for_role(prompt.role)
     return ModelRequest(
-        model=asked.model or spec.model,
-        messages=messages,
+        model=model_name or spec.model,
+        messages=prompt.messages,
         temperature=spec.temperature_for(prompt.warmth),
         max_output_tokens=spec.max_output_tokens,
         schema_name=prompt.name.replace("/", "_"),
-        json_schema=asked.shape.json_schema,
+        json_schema=schema.json_schema,
         seed=recipe.seed,
-        sample=recipe.sample * 1000 + asked.sample,
-        labels=CallLabels(prompt=prompt.name, fingerprint=prompt.fingerprint, attempt=attempt, transport=spec.transport),
+        sample=recipe.sample * 1000 + sample,
+        labels=CallLabels(prompt=prompt.name, fingerprint=prompt.fingerprint, transport=spec.transport),
     )
 
 
-def _read(asked: Ask[T, R], reply: ModelReply) -> R:
+def _converted(reply: ModelReply, schema: ReplySchema[T], convert: Callable[[T], R]) -> R:
     if reply.finish == "refusal":
-        raise Unusable("refused", "The request was refused; it asks for harmless fiction, so please answer it.")
+        raise UnusableReply("refused", "The request was refused; it asks for harmless fiction, so please answer it.")
     if reply.finish == "length":
-        raise Unusable("cut_off", "The answer was cut off; answer again, shorter.")
+        raise UnusableReply("cut_off", "The answer was cut off; answer again, shorter.")
     content = extract_json(reply.text)
     try:
-        return asked.read(asked.shape.read(content))
+        return convert(schema.validate(content))
     except ValidationError as error:
-        raise Unusable("rule_violated", _explain(error)) from error
+        raise UnusableReply("rule_violated", _problems(error)) from error
     except ValueError as error:
-        raise Unusable("rule_violated", str(error)) from error
+        raise UnusableReply("rule_violated", str(error)) from error
 
 
 def extract_json(text: str) -> object:
-    """The JSON value in a reply, also when prose or a code fence surrounds it. Raises Unusable."""
+    """The JSON value in a reply, also when prose or a code fence surrounds it. Raises UnusableReply."""
     for part in (text, text[text.find("{") : text.rfind("}") + 1]):
-        # A ValueError too: a number of thousands of digits, and half of a surrogate pair, which no file could keep.
+        # A ValueError too: a number of thousands of digits, and half of a surrogate pair, which no file could hold.
         with suppress(ValueError, RecursionError):
             value: object = json.loads(part)
             json.dumps(value, ensure_ascii=False).encode()
             return value
-    raise Unusable("unparsable", "The answer is not a JSON object; answer with one JSON object alone.")
+    raise UnusableReply("unparsable", "The answer is not a JSON object; answer with one JSON object alone.")
 
 
-def _explain(error: ValidationError) -> str:
+def _problems(error: ValidationError) -> str:
     problems = [
         f"{'.'.join(str(part) for part in problem['loc']) or 'the object'}: {problem['msg'].removeprefix('Value error, ')}"
         for problem in error.errors()[:5]
@@ -121,9 +119,9 @@ def _explain(error: ValidationError) -> str:
     return "; ".join(problems)
 
 
-def _afresh(prompt: tuple[Message, ...], problem: str) -> tuple[Message, ...]:
+def _starting_afresh(messages: tuple[Message, ...], problem: str) -> tuple[Message, ...]:
     """The prompt as at first, with the problem beneath: a model that sees its own words again tends to say them again."""
-    *before, last = prompt
+    *before, last = messages
     return (*before, Message(last.role, f"{last.content}\nAn earlier answer could not be used. {problem}"))
 
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from assets.amemgym.records.answer import AnswerChoice
 from assets.amemgym.records.episode import EpisodeQuestion
 from assets.engine.seeded_random import SeededRandom
-from assets.llm.reply_schema import Shape, one_of_each
+from assets.llm.reply_schema import ReplySchema, object_of_enums
 from assets.llm.structured_output import extract_json
 from pipelines.evaluation.assistant import Question
 from pipelines.evaluation.dataset import UNKNOWN
@@ -110,13 +110,13 @@ def states_ask(choices: Mapping[str, Sequence[str]], *, may_not_know: bool) -> A
     """Tell the value of every variable, or, where that is allowed, that it is unknown."""
     offered = {name: [*values, *([UNKNOWN] if may_not_know else [])] for name, values in choices.items()}
     prompt = load_prompt("evaluation/tell_states").render(state_schema=offered, unknown=UNKNOWN if may_not_know else "")
-    shape: Shape[dict[str, str]] = Shape(one_of_each(offered))
-    question = _question(prompt, about="; ".join(name.replace("_", " ") for name in choices), schema=shape.json_schema)
+    reply_schema: ReplySchema[dict[str, str]] = ReplySchema(object_of_enums(offered))
+    question = _question(prompt, about="; ".join(name.replace("_", " ") for name in choices), schema=reply_schema.json_schema)
 
     def salvage(first: str, second: str) -> dict[str, str]:
         return {**_legal(first, offered), **_legal(second, offered)}
 
-    return Ask(question, lambda reply: _states(reply, shape), salvage)
+    return Ask(question, lambda reply: _states(reply, reply_schema), salvage)
 
 
 def _question(prompt: RenderedPrompt, *, about: str, schema: dict[str, object]) -> Question:
@@ -135,9 +135,9 @@ def _choice(reply: str, options: Sequence[AnswerChoice]) -> str:
     return options[number - 1].choice_id
 
 
-def _states(reply: str, shape: Shape[dict[str, str]]) -> dict[str, str]:
+def _states(reply: str, reply_schema: ReplySchema[dict[str, str]]) -> dict[str, str]:
     try:
-        return shape.read(extract_json(reply))
+        return reply_schema.validate(extract_json(reply))
     except ValidationError as error:
         wrong = ", ".join(sorted({str(problem["loc"][0]) for problem in error.errors() if problem["loc"]}))
         raise ValueError(f"Give every kind exactly one of its values; see {wrong or 'the whole object'}.") from error

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.session import Session
 from assets.llm.ports import CallLabels, LanguageModel, ModelRequest
-from assets.llm.structured_output import Ask, ask
+from assets.llm.structured_output import ask_structured
 from assets.recipe.recipe import Recipe
 from assets.records.failure import UserFailed
 from prompts.catalogue import load_prompt
@@ -111,13 +111,13 @@ async def _told(scene: Scene, text: str, *, said: Sequence[Message]) -> list[tup
     choices = scene.episode.state_schema.choices
     prompt = load_prompt("evaluation/check_turn").render(state_choices=choices, said_before=transcript(said[-1:]), message=text)
 
-    def read(reply: ToldReply) -> list[tuple[str, str]]:
+    def convert(reply: ToldReply) -> list[tuple[str, str]]:
         for one in reply.told:
             if one.value not in choices.get(one.variable, []):
                 raise ValueError(f"{one.variable!r} with the value {one.value!r} is not in the lists.")
         return [(one.variable, one.value) for one in reply.told]
 
-    return await ask(scene.model, Ask(prompt, ToldReply, read), recipe=scene.recipe)
+    return await ask_structured(scene.model, prompt=prompt, reply=ToldReply, convert=convert, recipe=scene.recipe)
 
 
 def breach(episode: Episode, session: Session, name: str, value: str, *, period: int) -> str:

@@ -1,4 +1,4 @@
-"""A language model that replies as a script says and is honest otherwise, and something to ask it."""
+"""A language model that replies as a script says and is honest otherwise, and a prompt to ask it."""
 
 import asyncio
 import json
@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from assets.llm.ports import FinishReason, ModelReply, ModelRequest
-from assets.llm.structured_output import Ask
+from assets.llm.ports import FinishReason, LanguageModel, ModelReply, ModelRequest
+from assets.llm.structured_output import ask_structured
+from assets.recipe.recipe import Recipe
 from prompts.template import Message, RenderedPrompt
 from tests.support.honest_replies import Answer, honest
 
@@ -55,7 +56,10 @@ class ScriptedModel:
         return [request.messages[-1].content for request in self.asked(prompt) if request.labels.attempt]
 
 
-def asking(read: Callable[[B], T], *, shape: type[B], sample: int = 0) -> Ask[B, T]:
-    """Something to ask whose prompt does not matter."""
+async def ask_test_prompt(
+    model: LanguageModel, convert: Callable[[B], T], *, reply: type[B], recipe: Recipe, sample: int = 0
+) -> T:
+    """Ask with a prompt that does not matter, `test/ask`."""
     messages = (Message("system", "Answer."), Message("user", "What?"))
-    return Ask(RenderedPrompt("test/ask", "writer", "steady", "f" * 12, messages), shape, read, sample)
+    prompt = RenderedPrompt("test/ask", "writer", "steady", "f" * 12, messages)
+    return await ask_structured(model, prompt=prompt, reply=reply, convert=convert, recipe=recipe, sample=sample)

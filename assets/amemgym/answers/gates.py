@@ -10,8 +10,8 @@ from assets.amemgym.records.schema import SchemaQuestion, StateSchema
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.gate import Gate, Trial
 from assets.llm.ports import LanguageModel
-from assets.llm.reply_schema import TEXT, Shape, keyed, number
-from assets.llm.structured_output import Ask, ask
+from assets.llm.reply_schema import TEXT, ReplySchema, integer_between, object_of
+from assets.llm.structured_output import ask_structured
 from assets.recipe.recipe import Recipe
 from assets.records.base import Text, duplicates
 from prompts.catalogue import load_prompt
@@ -99,17 +99,25 @@ async def choose_answer(sheet: Sheet, variant: Variant, answers: Sequence[str], 
 
 
 async def _choose(sheet: Sheet, prompt: RenderedPrompt, order: Sequence[Variant], *, trial: Trial) -> dict[str, str]:
-    shape = choice_shape(0 if sheet.recipe.gates.cannot_tell else 1, len(order))
+    reply_schema = choice_schema(0 if sheet.recipe.gates.cannot_tell else 1, len(order))
 
-    def read(reply: dict[str, int]) -> dict[str, str]:
+    def convert(reply: dict[str, int]) -> dict[str, str]:
         return order[reply["choice"] - 1].assignment if reply["choice"] else {}
 
-    return await ask(sheet.model, Ask(prompt, shape, read, trial.number, trial.judge), recipe=sheet.recipe)
+    return await ask_structured(
+        sheet.model,
+        prompt=prompt,
+        reply=reply_schema,
+        convert=convert,
+        sample=trial.number,
+        model_name=trial.judge,
+        recipe=sheet.recipe,
+    )
 
 
-def choice_shape(lowest: int, highest: int) -> Shape[dict[str, int]]:
+def choice_schema(lowest: int, highest: int) -> ReplySchema[dict[str, int]]:
     """The number of what is chosen."""
-    return Shape(keyed({"choice": number(lowest, highest)}))
+    return ReplySchema(object_of({"choice": integer_between(lowest, highest)}))
 
 
 async def _refine(
@@ -124,7 +132,9 @@ async def _refine(
         chosen=chosen,
         language=sheet.recipe.language_name,
     )
-    return await ask(sheet.model, Ask(prompt, AnswerReply, lambda reply: reply.answer, sample), recipe=sheet.recipe)
+    return await ask_structured(
+        sheet.model, prompt=prompt, reply=AnswerReply, convert=lambda reply: reply.answer, sample=sample, recipe=sheet.recipe
+    )
 
 
 async def _redraft(sheet: Sheet, variant: Variant, draft: int) -> str:
@@ -143,7 +153,7 @@ async def draft_answers(sheet: Sheet, variants: Sequence[Variant], *, sample: in
 
     patience = sheet.recipe.gates.max_reasks
 
-    def read(reply: dict[str, str]) -> list[str]:
+    def convert(reply: dict[str, str]) -> list[str]:
         nonlocal patience
         answers = [reply[key] for key in keys]
         # Answers that stay equal go on to the gates, where each is rewritten by itself.
@@ -152,8 +162,10 @@ async def draft_answers(sheet: Sheet, variants: Sequence[Variant], *, sample: in
             raise ValueError(f"Every variant needs an answer of its own; these are repeated: {repeated}.")
         return answers
 
-    shape: Shape[dict[str, str]] = Shape(keyed(dict.fromkeys(keys, TEXT)))
-    return await ask(sheet.model, Ask(prompt, shape, read, sample), recipe=sheet.recipe)
+    reply_schema: ReplySchema[dict[str, str]] = ReplySchema(object_of(dict.fromkeys(keys, TEXT)))
+    return await ask_structured(
+        sheet.model, prompt=prompt, reply=reply_schema, convert=convert, sample=sample, recipe=sheet.recipe
+    )
 
 
 def repeated_answers(answers: Sequence[str]) -> list[str]:

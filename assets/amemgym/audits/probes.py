@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from assets.amemgym.answers.gates import choice_shape, choose_answer, recover_variant
+from assets.amemgym.answers.gates import choice_schema, choose_answer, recover_variant
 from assets.amemgym.audits.case import Asked, Case
 from assets.amemgym.audits.rates import DIRECTIONS
 from assets.amemgym.records.answer import AnswerChoice
 from assets.amemgym.records.audit import Guess, Judgement, Recovery
 from assets.engine.item_tasks import together
-from assets.llm.structured_output import Ask, ask
+from assets.llm.structured_output import ask_structured
 from assets.records.failure import UserFailed
 from prompts.catalogue import load_prompt
 from prompts.template import RenderedPrompt
@@ -96,12 +96,20 @@ async def _guess(case: Case, asked: Asked, *, probe: Guess, sample: int) -> list
     question_id = asked.answers.question_id
     order = case.rng(probe, question_id, sample).shuffled(asked.answers.choices)
 
-    def read(reply: dict[str, int]) -> str:
+    def convert(reply: dict[str, int]) -> str:
         return order[reply["choice"] - 1].choice_id
 
     prompt = _prompt(case, asked, probe, options={str(place): one.answer for place, one in enumerate(order, start=1)})
-    shape = choice_shape(1, len(order))
-    chosen = await ask(case.model, Ask(prompt, shape, read, sample, case.judge(sample)), recipe=case.recipe)
+    reply_schema = choice_schema(1, len(order))
+    chosen = await ask_structured(
+        case.model,
+        prompt=prompt,
+        reply=reply_schema,
+        convert=convert,
+        sample=sample,
+        model_name=case.judge(sample),
+        recipe=case.recipe,
+    )
     return [
         Judgement(probe=probe, question_id=question_id, period=period, expected=golden, chosen=chosen, sample=sample)
         for period, golden in enumerate(asked.answers.golden)

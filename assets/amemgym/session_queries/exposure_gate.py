@@ -12,8 +12,8 @@ from assets.amemgym.session_queries.style import Voice
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.gate import Gate, Trial
 from assets.llm.ports import LanguageModel
-from assets.llm.reply_schema import Shape, one_of_each
-from assets.llm.structured_output import Ask, ask
+from assets.llm.reply_schema import ReplySchema, object_of_enums
+from assets.llm.structured_output import ask_structured
 from assets.recipe.recipe import Recipe
 from assets.records.base import Text
 from prompts.catalogue import load_prompt
@@ -86,11 +86,13 @@ def exposure_gate(scene: Scene, draft: Draft, redraft: Redraft) -> Gate:
         )
         voice = scene.voice()
 
-        def read(reply: QueryReply) -> str:
+        def convert(reply: QueryReply) -> str:
             voice.check([reply.query])
             return reply.query
 
-        return await ask(scene.model, Ask(prompt, QueryReply, read, sample), recipe=scene.recipe)
+        return await ask_structured(
+            scene.model, prompt=prompt, reply=QueryReply, convert=convert, sample=sample, recipe=scene.recipe
+        )
 
     target = {**draft.exposed, **dict.fromkeys(others, "")}
     return Gate("exposure", target, judge, refine, lambda number: redraft(draft, number))
@@ -116,12 +118,19 @@ async def read_exposure(
         query=text, state_choices=options, cannot_tell=label if extra else ""
     )
 
-    def read(reply: dict[str, str]) -> dict[str, str]:
+    def convert(reply: dict[str, str]) -> dict[str, str]:
         return {name: "" if reply[name] in extra else reply[name] for name in choices}
 
-    shape: Shape[dict[str, str]] = Shape(one_of_each(options))
-    asked = Ask(prompt, shape, read, number.number, number.judge)
-    return await ask(scene.model, asked, recipe=scene.recipe)
+    reply_schema: ReplySchema[dict[str, str]] = ReplySchema(object_of_enums(options))
+    return await ask_structured(
+        scene.model,
+        prompt=prompt,
+        reply=reply_schema,
+        convert=convert,
+        sample=number.number,
+        model_name=number.judge,
+        recipe=scene.recipe,
+    )
 
 
 def _label_beside(choices: Collection[str]) -> str:

@@ -6,8 +6,8 @@ from typing import Any
 
 from assets.amemgym.session_queries.exposure_gate import Scene
 from assets.engine.item_tasks import together
-from assets.llm.reply_schema import TEXT, Shape, keyed, many, one_of_each
-from assets.llm.structured_output import Ask, ask
+from assets.llm.reply_schema import TEXT, ReplySchema, list_of, object_of, object_of_enums
+from assets.llm.structured_output import ask_structured
 from assets.recipe.recipe import MAX_STATES_PER_QUERY
 from prompts.catalogue import load_prompt
 
@@ -45,20 +45,24 @@ async def draft_initial(scene: Scene, state: Mapping[str, str], *, sample: int, 
     )
     voice = scene.voice()
 
-    def read(reply: dict[str, list[dict[str, Any]]]) -> list[InitialQuery]:
+    def convert(reply: dict[str, list[dict[str, Any]]]) -> list[InitialQuery]:
         queries = list(_each_value_once(reply["queries"]))
         _check_coverage([query.exposed_states for query in queries], state)
         voice.check([query.query for query in queries])
         return queries
 
-    return await ask(scene.model, Ask(prompt, _shape(state, whole=whole), read, sample), recipe=scene.recipe)
+    return await ask_structured(
+        scene.model, prompt=prompt, reply=_reply_schema(state, whole=whole), convert=convert, sample=sample, recipe=scene.recipe
+    )
 
 
-def _shape(state: Mapping[str, str], *, whole: bool) -> Shape[dict[str, list[dict[str, Any]]]]:
+def _reply_schema(state: Mapping[str, str], *, whole: bool) -> ReplySchema[dict[str, list[dict[str, Any]]]]:
     """The paper's keys; a query tells current values only, a single query that is `whole` tells them all."""
-    exposed = one_of_each({name: [value] for name, value in state.items()}, required=whole)
-    query, least = keyed({"exposed_states": exposed, "query": TEXT}), -(-len(state) // MAX_STATES_PER_QUERY)
-    return Shape(keyed({"queries": many(query, most=1) if whole else many(query, least=least, most=len(state))}))
+    exposed = object_of_enums({name: [value] for name, value in state.items()}, required=whole)
+    query, least = object_of({"exposed_states": exposed, "query": TEXT}), -(-len(state) // MAX_STATES_PER_QUERY)
+    return ReplySchema(
+        object_of({"queries": list_of(query, max_items=1) if whole else list_of(query, min_items=least, max_items=len(state))})
+    )
 
 
 def _each_value_once(queries: Sequence[Mapping[str, Any]]) -> Iterator[InitialQuery]:

@@ -17,8 +17,8 @@ from assets.engine.item_tasks import together
 from assets.engine.stage import Stage
 from assets.llm.gate import Attempt, pass_gate
 from assets.llm.ports import LanguageModel
-from assets.llm.reply_schema import TEXT, Shape, keyed, many
-from assets.llm.structured_output import Ask, ask
+from assets.llm.reply_schema import TEXT, ReplySchema, list_of, object_of
+from assets.llm.structured_output import ask_structured
 from assets.recipe.recipe import Recipe
 from assets.records.gate import GateRecord
 from assets.reporting.asset_description import AssetDescription
@@ -89,12 +89,16 @@ async def _draft_updates(scene: Scene, period: TrajectoryPeriod, events: tuple[E
 
     voice = scene.voice()
 
-    def read(reply: dict[str, list[str]]) -> list[str]:
+    def convert(reply: dict[str, list[str]]) -> list[str]:
         voice.check(reply["queries"])
         return reply["queries"]
 
-    shape: Shape[dict[str, list[str]]] = Shape(keyed({"queries": many(TEXT, least=len(events), most=len(events))}))
-    return await ask(scene.model, Ask(prompt, shape, read, sample), recipe=scene.recipe)
+    reply_schema: ReplySchema[dict[str, list[str]]] = ReplySchema(
+        object_of({"queries": list_of(TEXT, min_items=len(events), max_items=len(events))})
+    )
+    return await ask_structured(
+        scene.model, prompt=prompt, reply=reply_schema, convert=convert, sample=sample, recipe=scene.recipe
+    )
 
 
 async def _through_gates(

@@ -16,8 +16,8 @@ from assets.amemgym.state_trajectory.constraints import Course
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
-from assets.llm.reply_schema import TEXT, Shape, keyed, one_of_each
-from assets.llm.structured_output import Ask, ask
+from assets.llm.reply_schema import TEXT, ReplySchema, object_of, object_of_enums
+from assets.llm.structured_output import ask_structured
 from assets.recipe.recipe import Recipe
 from assets.reporting.asset_description import AssetDescription
 from assets.reporting.markdown import Row
@@ -42,11 +42,11 @@ async def _initial_state(profile: UserProfile, schema: StateSchema, *, recipe: R
         num_total_months=recipe.num_total_months,
     )
 
-    def read(reply: dict[str, str]) -> dict[str, str]:
+    def convert(reply: dict[str, str]) -> dict[str, str]:
         return {name: reply[name] for name in schema.choices}
 
-    shape: Shape[dict[str, str]] = Shape(one_of_each(schema.choices))
-    return await ask(model, Ask(prompt, shape, read), recipe=recipe)
+    reply_schema: ReplySchema[dict[str, str]] = ReplySchema(object_of_enums(schema.choices))
+    return await ask_structured(model, prompt=prompt, reply=reply_schema, convert=convert, recipe=recipe)
 
 
 def period_dates(recipe: Recipe, index: int) -> tuple[date, date]:
@@ -79,9 +79,9 @@ async def _next_period(profile: UserProfile, course: Course, *, model: LanguageM
         questions=course.questions if plan.answers else None,
         answers={"at_least": plan.answers[0], "at_most": plan.answers[1]} if plan.answers else None,
     )
-    shape, tries = _update_shape(offered), itertools.count()
+    reply_schema, tries = _update_schema(offered), itertools.count()
 
-    def read(reply: dict[str, Any]) -> TrajectoryPeriod:
+    def convert(reply: dict[str, Any]) -> TrajectoryPeriod:
         new: dict[str, str] = reply["updated"]
         plan.check(new, last=next(tries) >= course.recipe.gates.max_reasks)
         updates = tuple(
@@ -92,11 +92,11 @@ async def _next_period(profile: UserProfile, course: Course, *, model: LanguageM
             index=index, start=start, end=end, summary=reply["period_summary"], updates=updates, state=state
         )
 
-    return await ask(model, Ask(prompt, shape, read), recipe=course.recipe)
+    return await ask_structured(model, prompt=prompt, reply=reply_schema, convert=convert, recipe=course.recipe)
 
 
-def _update_shape(offered: dict[str, list[str]]) -> Shape[dict[str, Any]]:
-    return Shape(keyed({"period_summary": TEXT, "updated": one_of_each(offered, required=False)}))
+def _update_schema(offered: dict[str, list[str]]) -> ReplySchema[dict[str, Any]]:
+    return ReplySchema(object_of({"period_summary": TEXT, "updated": object_of_enums(offered, required=False)}))
 
 
 def _rows(trajectory: StateTrajectory) -> list[Row]:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from assets.llm.ports import Vector
-from assets.llm.structured_output import Ask, ask
+from assets.llm.structured_output import ask_structured
 from assets.records.base import Text
 from assets.records.failure import UserFailed
 from pipelines.evaluation.assistant import Settings, Tools
@@ -95,8 +95,13 @@ class AweAssistant(RagAssistant):
     async def _facts(self, lines: list[Line]) -> list[str]:
         spoken = "\n".join(line.text for line in lines)
         prompt = load_prompt("evaluation/extract_facts").render(conversation=spoken)
-        asked = Ask(prompt, FactsReply, lambda reply: list(dict.fromkeys(reply.facts)))
-        return await ask(self._voice.model, asked, recipe=self._voice.recipe)
+        return await ask_structured(
+            self._voice.model,
+            prompt=prompt,
+            reply=FactsReply,
+            convert=lambda reply: list(dict.fromkeys(reply.facts)),
+            recipe=self._voice.recipe,
+        )
 
     async def _reconcile(self, facts: list[str], *, at: str) -> None:
         vectors = await self._vectors(facts)
@@ -109,7 +114,9 @@ class AweAssistant(RagAssistant):
     async def _changes(self, facts: list[str], *, near: Mapping[int, Memory]) -> list[Change]:
         known = [{"id": str(number), "at": near[number].at, "text": near[number].text} for number in sorted(near)]
         prompt = load_prompt("evaluation/reconcile_memories").render(memories=known, facts=facts)
-        return await ask(self._voice.model, Ask(prompt, ChangesReply, lambda reply: reply.memory), recipe=self._voice.recipe)
+        return await ask_structured(
+            self._voice.model, prompt=prompt, reply=ChangesReply, convert=lambda reply: reply.memory, recipe=self._voice.recipe
+        )
 
     async def _apply(self, changes: list[Change], *, near: Mapping[int, Memory], at: str) -> None:
         written = [change for change in changes if change.event in ("ADD", "UPDATE") and change.text.strip()]

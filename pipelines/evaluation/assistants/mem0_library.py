@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, Field
 
 from assets.llm.ports import Embedder, EndpointError, Vector
-from assets.llm.structured_output import Ask, ask
+from assets.llm.structured_output import ask_structured
 from assets.records.base import Text
 from assets.records.failure import UserFailed
 from pipelines.evaluation.assistants.chat import Voice, message_of
@@ -193,8 +193,14 @@ class Mem0Models:
         told = [message_of(message["role"], DATES.sub(self.today, message["content"])) for message in messages]
         fingerprint = hashlib.sha256(told[0].content.encode()).hexdigest()[:12]
         prompt = RenderedPrompt("mem0/extract", "writer", "steady", fingerprint, tuple(told))
-        asked = Ask(prompt, ExtractedReply, lambda reply: reply.model_dump_json())
-        return self._wait(ask(self._voice.model, asked, recipe=self._voice.recipe))
+        reply = ask_structured(
+            self._voice.model,
+            prompt=prompt,
+            reply=ExtractedReply,
+            convert=lambda reply: reply.model_dump_json(),
+            recipe=self._voice.recipe,
+        )
+        return self._wait(reply)
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
         """Called by Mem0: one vector."""

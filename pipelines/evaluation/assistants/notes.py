@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import Field, RootModel
 
-from assets.llm.structured_output import Ask, ask
+from assets.llm.structured_output import ask_structured
 from assets.records.failure import UserFailed
 from pipelines.evaluation.assistant import Settings, Tools
 from pipelines.evaluation.assistants.buffered import BufferedAssistant, BufferSettings, Line
@@ -51,7 +51,9 @@ class AwiAssistant(BufferedAssistant):
             kinds=self._own.policy, current_memories=self._notes, conversation=spoken
         )
         try:
-            found = await ask(self._voice.model, Ask(prompt, NotesReply, lambda reply: reply.root), recipe=self._voice.recipe)
+            found = await ask_structured(
+                self._voice.model, prompt=prompt, reply=NotesReply, convert=lambda reply: reply.root, recipe=self._voice.recipe
+            )
         except UserFailed:
             self.failed_writes += 1
             return

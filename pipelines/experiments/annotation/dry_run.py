@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from assets.llm.ports import CallLabels, LanguageModel
-from assets.llm.structured_output import Ask, ask
+from assets.llm.structured_output import ask_structured
 from assets.llm.usage_meter import Meter, MeteredModel
 from assets.recipe.recipe import Recipe
 from assets.records.failure import UserFailed
@@ -57,9 +57,23 @@ async def _answer(study: Study, task: Task, *, sample: int, recipe: Recipe, mode
     numbers = {0: NONE} | {place: label.value for place, label in enumerate(_options(task), start=1)}
     try:
         if study.kind == "truth":
-            return await ask(model, Ask(prompt, Choice, lambda reply: _one_of(reply.choice, numbers), sample), recipe=recipe)
+            return await ask_structured(
+                model,
+                prompt=prompt,
+                reply=Choice,
+                convert=lambda reply: _one_of(reply.choice, numbers),
+                sample=sample,
+                recipe=recipe,
+            )
         ratings = {int(label.value): label.value for label in task.labels}
-        return await ask(model, Ask(prompt, Rating, lambda reply: _one_of(reply.rating, ratings), sample), recipe=recipe)
+        return await ask_structured(
+            model,
+            prompt=prompt,
+            reply=Rating,
+            convert=lambda reply: _one_of(reply.rating, ratings),
+            sample=sample,
+            recipe=recipe,
+        )
     except UserFailed:
         return None
 

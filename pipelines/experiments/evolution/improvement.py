@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from assets.llm.ports import LanguageModel, ModelReply, ModelRequest
-from assets.llm.structured_output import Ask, ask
+from assets.llm.structured_output import ask_structured
 from assets.recipe.recipe import Recipe
 from assets.records.failure import UserFailed
 from pipelines.experiments.evolution.feedback import as_text
@@ -89,11 +89,11 @@ async def improved(turning: Turning, feedback: Sequence[Mapping[str, Any]], *, i
     )
     told = Recorder(improver.model)
 
-    def read(reply: ImprovedReply) -> tuple[str, tuple[str, ...]]:
+    def convert(reply: ImprovedReply) -> tuple[str, tuple[str, ...]]:
         return usable(reply.new_types, most_characters=improver.most_characters), tuple(reply.changes)
 
     try:
-        after, changes = await ask(told, Ask(prompt, ImprovedReply, read), recipe=improver.recipe)
+        after, changes = await ask_structured(told, prompt=prompt, reply=ImprovedReply, convert=convert, recipe=improver.recipe)
     except UserFailed as failed:
         return still.model_copy(update={"outcome": "kept", "problem": str(failed), **told.said()})
     outcome: Outcome = "unchanged" if after == turning.before else "improved"

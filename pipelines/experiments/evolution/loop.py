@@ -8,8 +8,8 @@ from functools import cached_property, partial
 
 from assets.amemgym.records.episode import Episode
 from assets.engine.seeded_random import SeededRandom
-from assets.llm.reply_schema import Shape, one_of_each
-from assets.llm.structured_output import Ask, ask
+from assets.llm.reply_schema import ReplySchema, object_of_enums
+from assets.llm.structured_output import ask_structured
 from assets.records.failure import UserFailed
 from pipelines.evaluation.interview import together
 from pipelines.evaluation.metrics.diagnosis import diagnosed
@@ -63,9 +63,11 @@ async def _verdicts(step: Step, memory: Sequence[str], told: Mapping[str, str]) 
         return dict.fromkeys(told, "no")
     claims = {str(number): f"{name}: {value}" for number, (name, value) in enumerate(told.items(), start=1)}
     prompt = load_prompt("evaluation/check_memory").render(memory="\n".join(memory), claims=claims)
-    shape: Shape[dict[str, Verdict]] = Shape(one_of_each(dict.fromkeys(claims, ("yes", "no"))))
+    reply_schema: ReplySchema[dict[str, Verdict]] = ReplySchema(object_of_enums(dict.fromkeys(claims, ("yes", "no"))))
     try:
-        found = await ask(step.model("recall"), Ask(prompt, shape, lambda reply: reply), recipe=step.run.recipe)
+        found = await ask_structured(
+            step.model("recall"), prompt=prompt, reply=reply_schema, convert=lambda reply: reply, recipe=step.run.recipe
+        )
     except UserFailed:
         return {}
     return {name: found[number] for number, name in zip(claims, told, strict=True)}

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
 from assets.llm.ports import CallLabels, ModelReply
-from assets.llm.reply_schema import shape_of
-from assets.llm.structured_output import Unusable, ask, extract_json
+from assets.llm.reply_schema import schema_of_model
+from assets.llm.structured_output import UnusableReplyReply, extract_json
 from assets.llm.usage_meter import Meter, MeteredModel
 from assets.recipe.recipe import GatePolicy
 from assets.records.base import Text
 from assets.records.failure import UserFailed
 from tests.support.coroutines import run
-from tests.support.scripted_model import Reply, ScriptedModel, asking, reply
+from tests.support.scripted_model import Reply, ScriptedModel, ask_test_prompt, reply
 from tests.support.small import small_recipe
 
 NAME = "test/ask"
@@ -36,7 +36,7 @@ def even(number: Number) -> int:
 def asked(*replies: Reply, max_reasks: int = 2) -> tuple[int, ScriptedModel]:
     model = ScriptedModel({NAME: replies})
     recipe = small_recipe(gates=GatePolicy(max_reasks=max_reasks))
-    return run(ask(model, asking(even, shape=Number), recipe=recipe)), model
+    return run(ask_test_prompt(model, even, reply=Number, recipe=recipe)), model
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_any_json_object_is_read_as_it_is(value: object) -> None:
     ids=["nothing", "prose", "half", "turned", "two", "deep", "long number", "half an emoji"],
 )
 def test_text_without_one_json_value_is_unusable(text: str) -> None:
-    with pytest.raises(Unusable, match="not a JSON object"):
+    with pytest.raises(UnusableReplyReply, match="not a JSON object"):
         extract_json(text)
 
 
@@ -115,7 +115,7 @@ def test_the_last_try_starts_afresh_with_the_problem_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bad", "reason", "told"),
+    ("bad", "reason", "message"),
     [
         ("No.", "unparsable", "not a JSON object"),
         (reply('{"n": 2', finish="length"), "cut_off", "cut off"),
@@ -124,12 +124,12 @@ def test_the_last_try_starts_afresh_with_the_problem_alone() -> None:
         ('{"n": -2}', "rule_violated", "n: Input should be greater than or equal to 0"),
         ("[2]", "rule_violated", "the object: Input should be a valid dictionary"),
     ],
-    ids=["unparsable", "cut off", "refused", "rule", "shape", "no object"],
+    ids=["unparsable", "cut off", "refused", "rule", "schema", "no object"],
 )
-def test_a_user_is_given_up_with_the_reason_after_the_last_try(bad: str | ModelReply, reason: str, told: str) -> None:
+def test_a_user_is_given_up_with_the_reason_after_the_last_try(bad: str | ModelReply, reason: str, message: str) -> None:
     model = ScriptedModel({NAME: [bad]})
-    with pytest.raises(UserFailed, match=f"{NAME}: .*{told}") as failed:
-        run(ask(model, asking(even, shape=Number), recipe=small_recipe(gates=GatePolicy(max_reasks=2))))
+    with pytest.raises(UserFailed, match=f"{NAME}: .*{message}") as failed:
+        run(ask_test_prompt(model, even, reply=Number, recipe=small_recipe(gates=GatePolicy(max_reasks=2))))
     assert failed.value.reason == reason
     assert failed.value.last_reply == (bad.text if isinstance(bad, ModelReply) else bad)
     assert len(model.requests) == 3
@@ -140,26 +140,26 @@ def test_without_further_tries_one_bad_reply_is_the_last() -> None:
         asked('{"n": 3}', '{"n": 4}', max_reasks=0)
 
 
-def test_a_request_carries_the_roles_model_and_the_replys_shape() -> None:
+def test_a_request_carries_the_roles_model_and_the_replys_schema() -> None:
     recipe = small_recipe(seed=7, sample=2, models={"writer": {"model": "pen", "max_output_tokens": 99}})
     model = ScriptedModel({NAME: ['{"n": 2}']})
-    run(ask(model, asking(even, shape=Number, sample=5), recipe=recipe))
+    run(ask_test_prompt(model, even, reply=Number, sample=5, recipe=recipe))
     (request,) = model.requests
     assert (request.model, request.max_output_tokens, request.temperature, request.seed) == ("pen", 99, 0.2, 7)
-    assert (request.sample, request.schema_name, request.json_schema) == (2005, "test_ask", shape_of(Number).json_schema)
+    assert (request.sample, request.schema_name, request.json_schema) == (2005, "test_ask", schema_of_model(Number).json_schema)
 
 
 def test_calls_are_counted_under_their_stages_labels() -> None:
     meter = Meter(Meter())
     model = ScriptedModel({NAME: ["No.", replace(reply('{"n": 2}'), repeated=True)]})
     metered = MeteredModel(model, CallLabels(stage="answers", user_id="u"), meter)
-    run(ask(metered, asking(even, shape=Number), recipe=small_recipe()))
+    run(ask_test_prompt(metered, even, reply=Number, recipe=small_recipe()))
     assert (meter.usage.calls, meter.usage.reasks, meter.usage.input_tokens, meter.usage.output_tokens) == (2, 1, 20, 4)
     assert meter.repeated == 1
     assert meter.parent is not None
     assert meter.parent.usage == meter.usage
-    told = [(label.stage, label.user_id, label.prompt, label.attempt) for label in (one.labels for one in model.requests)]
-    assert told == [("answers", "u", NAME, 0), ("answers", "u", NAME, 1)]
+    labels = [(label.stage, label.user_id, label.prompt, label.attempt) for label in (one.labels for one in model.requests)]
+    assert labels == [("answers", "u", NAME, 0), ("answers", "u", NAME, 1)]
 
 
 def test_a_model_that_repeats_its_mistakes_is_never_sent_the_same_request_twice() -> None:

@@ -10,13 +10,12 @@ import pytest
 from pydantic import BaseModel
 
 from assets.llm.ports import CallLabels, ModelReply
-from assets.llm.structured_output import ask
 from assets.llm.usage_meter import Meter, MeteredModel
 from pipelines.resources.ledger.ledger import COLUMNS, Ledger
 from pipelines.resources.ledger.queries import Grouping, LedgerSums, dollars, export, summary
 from pipelines.resources.llm.client import read_reply
 from tests.pipelines.ledger.ledger_stores import ADDRESS, LedgerStores, UsingModel, call, open_stores
-from tests.support.scripted_model import ScriptedModel, asking
+from tests.support.scripted_model import ScriptedModel, ask_test_prompt
 from tests.support.small import small_recipe
 
 
@@ -120,7 +119,7 @@ def test_asking_again_counts_the_attempts(stores: LedgerStores) -> None:
     class Reply(BaseModel):
         name: str
 
-    def read(reply: Reply) -> str:
+    def convert(reply: Reply) -> str:
         if reply.name != "Ada":
             raise ValueError("The name is Ada.")
         return reply.name
@@ -130,8 +129,8 @@ def test_asking_again_counts_the_attempts(stores: LedgerStores) -> None:
         model_stack = stores.stack(ScriptedModel({"test/ask": answers}))
         model = MeteredModel(model_stack, CallLabels("questions", "u-1"), Meter())
         recipe = small_recipe(gates={"max_reasks": 3})
-        await ask(model, asking(read, shape=Reply), recipe=recipe)
-        await ask(model, asking(read, shape=Reply, sample=1), recipe=recipe)
+        await ask_test_prompt(model, convert, reply=Reply, recipe=recipe)
+        await ask_test_prompt(model, convert, reply=Reply, recipe=recipe, sample=1)
 
     asyncio.run(use())
     assert [(row["sample"], row["attempt"]) for row in rows(stores)] == [(0, 0), (0, 1), (0, 2), (1, 0)]
