@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from assets.llm.ports import CallLabels, ModelReply
 from assets.llm.reply_schema import schema_of_model
-from assets.llm.structured_output import UnusableReplyReply, extract_json
+from assets.llm.structured_output import UnusableReply, extract_json
 from assets.llm.usage_meter import Meter, MeteredModel
 from assets.recipe.recipe import GatePolicy
 from assets.records.base import Text
@@ -78,7 +78,7 @@ def test_any_json_object_is_read_as_it_is(value: object) -> None:
     ids=["nothing", "prose", "half", "turned", "two", "deep", "long number", "half an emoji"],
 )
 def test_text_without_one_json_value_is_unusable(text: str) -> None:
-    with pytest.raises(UnusableReplyReply, match="not a JSON object"):
+    with pytest.raises(UnusableReply, match="not a JSON object"):
         extract_json(text)
 
 
