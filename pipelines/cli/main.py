@@ -21,8 +21,6 @@ from pipelines.cli.publish import fetch, publish
 from pipelines.cli.quality import quality
 from pipelines.cli.release import release
 from pipelines.cli.verify import verify
-from pipelines.cli.weather_options import with_weather
-from pipelines.embedded.simulated_provider.fault_profile import Weather
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -121,23 +119,21 @@ def ui(
 
 
 @model_app.command("serve")
-@with_weather
 def serve(
     port: Annotated[int, typer.Option(help="Port of the API.")] = 8321,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     api_key: Annotated[str, typer.Option(envvar="AMEMGYM_SERVE_KEY", help="Ask clients for this key.")] = "",
     gguf: Annotated[Optional[Path], typer.Option(help="Serve these weights instead (needs the extra `local`).")] = None,
-    *,
-    weather: Weather,
+    latency: Annotated[float, typer.Option(min=0, help="Seconds before each answer of the embedded model.")] = 0.0,
 ) -> None:
-    """Serve the embedded model with the OpenAI API on a port, in fair weather or as a slow, metered, unreliable provider."""
+    """Serve the embedded model, or the weights of a real one, with the OpenAI API on a port."""
     if gguf is not None:
         from pipelines.cli.serve_gguf import LocalModel, serve_gguf
 
-        return serve_gguf(LocalModel(gguf), host=host, port=port, api_key=api_key, weather=weather)
+        return serve_gguf(LocalModel(gguf), host=host, port=port, api_key=api_key, latency=latency)
     from pipelines.cli.serve import serve_model
 
-    return serve_model(host, port=port, api_key=api_key, weather=weather)
+    return serve_model(host, port=port, api_key=api_key, latency=latency)
 
 
 @recipe_app.command("list")

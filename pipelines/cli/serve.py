@@ -1,4 +1,4 @@
-"""Serve the embedded model, in any weather."""
+"""Serve the embedded model."""
 
 import contextlib
 
@@ -7,21 +7,17 @@ import uvicorn
 from pipelines.cli.listening import listening_at
 from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name
-from pipelines.embedded.simulated_provider.fault_profile import Weather
-from pipelines.embedded.simulated_provider.provider import simulate
 
-SECONDS_TO_FINISH = 2  # for requests under way when the server is stopped; those that hang would never be
+SECONDS_TO_FINISH = 2  # for requests under way when the server is stopped
 
 
-def serve_model(host: str, *, port: int, api_key: str, weather: Weather) -> None:
-    """Run until interrupted, then tell what the weather brought; port 0 takes a free one. Raises Problem for a taken port."""
+def serve_model(host: str, *, port: int, api_key: str, latency: float) -> None:
+    """Run until interrupted; port 0 takes a free one. Raises Problem for a taken port."""
     with listening_at(host, port) as listening:
         url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/v1"
         print(f"{model_name()} answers on {url} (Ctrl-C ends it). In another terminal:", flush=True)
         print(f"  AMEMGYM_BASE_URL={url} AMEMGYM_API_KEY=any amemgym generate demo --model {model_name()}", flush=True)
-        provider = simulate(create_app(api_key=api_key or None), weather)
-        quiet = uvicorn.Config(provider, log_level="warning", access_log=False, timeout_graceful_shutdown=SECONDS_TO_FINISH)
+        service = create_app(api_key=api_key or None, latency=latency)
+        quiet = uvicorn.Config(service, log_level="warning", access_log=False, timeout_graceful_shutdown=SECONDS_TO_FINISH)
         with contextlib.suppress(KeyboardInterrupt):
             uvicorn.Server(quiet).run(sockets=[listening])
-    told = [f"{count} {name.replace('_', ' ')}" for name, count in sorted(provider.log.counts.items())]
-    print(f"Served: {', '.join(told) or 'nothing'}.", flush=True)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.cli.problems import Problem
-from pipelines.embedded.simulated_provider.fault_profile import Weather
 
 MAGIC = b"GGUF"
 
@@ -30,10 +29,10 @@ class LocalModel:
         return f"{self.path.stem.lower()}@{digest[:8]}"
 
 
-def serve_gguf(local: LocalModel, *, host: str, port: int, api_key: str, weather: Weather) -> None:
+def serve_gguf(local: LocalModel, *, host: str, port: int, api_key: str, latency: float) -> None:
     """Run until interrupted. Raises Problem where the extra is missing, or the file or the port cannot be used."""
-    if weather != Weather():
-        raise Problem("Weather is for the embedded model only; give --gguf without latencies, limits and faults.")
+    if latency:
+        raise Problem("--latency is for the embedded model only; give --gguf without it.")
     _check(local.path)
     xllamacpp = _engine()
     params = xllamacpp.CommonParams()

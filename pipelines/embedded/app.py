@@ -1,5 +1,6 @@
 """The embedded model as an OpenAI-compatible service: chat completions, embeddings and the list of models."""
 
+import asyncio
 import secrets
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
@@ -30,13 +31,15 @@ class Refused(Exception):
         self.body = {"error": {"message": message, "type": "invalid_request_error", "param": param, "code": code}}
 
 
-def create_app(*, api_key: str | None = None) -> Starlette:
-    """The service. With an `api_key` every request needs it as its bearer token."""
+def create_app(*, api_key: str | None = None, latency: float = 0.0) -> Starlette:
+    """The service. With an `api_key` every request needs it as its bearer token. `latency`: seconds before each answer."""
 
     def guarded(handle: Handler) -> Handler:
         async def handled(request: Request) -> Response:
             try:
                 _check_key(request, api_key)
+                if latency:
+                    await asyncio.sleep(latency)
                 return await handle(request)
             except Refused as refused:
                 return JSONResponse(refused.body, status_code=refused.status)

@@ -1,4 +1,4 @@
-"""Make a variant at a served provider in fair and in foul weather, and compare the releases. By hand:
+"""Make a variant at a served provider without faults and with faults, and compare the releases. By hand:
 
 python -m tests.bench.faults base        (default: demo; makes the variant three times)
 """
@@ -19,19 +19,19 @@ import pyarrow.parquet as pq
 from dataset_card.release.manifest import Manifest, read_manifest
 from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name
-from pipelines.embedded.simulated_provider.fault_profile import Weather
-from pipelines.embedded.simulated_provider.provider import Provider, simulate
 from tests.pipelines.llm.scripted_server import on_a_port
 from tests.support.commands import amemgym
+from tests.support.simulated_provider.fault_profile import FaultProfile
+from tests.support.simulated_provider.provider import Provider
 
-FOUL = Weather(errors=0.02, hangs=0.01, cut_off=0.02, refusals=0.01, seed=7)
+FAULTY = FaultProfile(errors=0.02, hangs=0.01, cut_off=0.02, refusals=0.01, seed=7)
 LIMITS = {"demo": 120, "base": 1200}  # requests per minute, below what a run asks for
-TOLD = ("README.md", "manifest.json")  # these tell what the making took, and asking again takes more
+DESCRIBES_THE_RUN = ("README.md", "manifest.json")  # what the making took, which is more with faults
 
 
 @dataclass(frozen=True)
 class Made:
-    """A release made at a served provider, and what the weather brought meanwhile."""
+    """A release made at a served provider, and what struck meanwhile."""
 
     folder: Path
     seconds: float
@@ -44,7 +44,7 @@ class Made:
 
     def data(self) -> dict[str, str]:
         """sha256 of every file that holds rows or the recipe."""
-        return {file.path: file.sha256 for file in self.manifest.files if file.path not in TOLD}
+        return {file.path: file.sha256 for file in self.manifest.files if file.path not in DESCRIBES_THE_RUN}
 
     def users(self) -> dict[str, Any]:
         """Users by id, as the reference's JSON has them."""
@@ -66,9 +66,9 @@ class Made:
 
 
 @contextmanager
-def served(weather: Weather) -> Generator[tuple[str, Provider]]:
-    """The embedded model on a port, in this weather."""
-    provider = simulate(create_app(), weather)
+def served(profile: FaultProfile) -> Generator[tuple[str, Provider]]:
+    """The embedded model on a port, with these faults."""
+    provider = Provider(create_app(), profile)
     with on_a_port(provider) as url:
         yield url, provider
 
@@ -79,9 +79,9 @@ def command(home: Path, url: str, *words: str, timeout: float = 5.0) -> subproce
     return amemgym(home, "generate", *words, "--model", model_name(), **place)
 
 
-def make(home: Path, *words: str, weather: Weather, timeout: float = 5.0) -> Made:
-    """Make a variant in this weather; a run that does not end well is an AssertionError with its output."""
-    with served(weather) as (url, provider):
+def make(home: Path, *words: str, profile: FaultProfile, timeout: float = 5.0) -> Made:
+    """Make a variant with these faults; a run that does not end well is an AssertionError with its output."""
+    with served(profile) as (url, provider):
         began = time.monotonic()
         process = command(home, url, *words, timeout=timeout)
         output, _ = process.communicate(timeout=1800)
@@ -90,12 +90,12 @@ def make(home: Path, *words: str, weather: Weather, timeout: float = 5.0) -> Mad
         return Made(folder, time.monotonic() - began, dict(provider.log.counts))
 
 
-def spoilt(fair: Made, foul: Made) -> list[str]:
+def damaged(plain: Made, faulty: Made) -> list[str]:
     """Users of whom every judgement is the same in both, but not the rest. There should be none."""
-    there, here = fair.users(), foul.users()
-    told, heard = fair.judgements(), foul.judgements()
-    same = [user for user in there.keys() & here.keys() if told.get(user) == heard.get(user)]
-    return [user for user in same if there[user] != here[user]]
+    users, faulty_users = plain.users(), faulty.users()
+    judgements, faulty_judgements = plain.judgements(), faulty.judgements()
+    same = [user for user in users.keys() & faulty_users.keys() if judgements.get(user) == faulty_judgements.get(user)]
+    return [user for user in same if users[user] != faulty_users[user]]
 
 
 def main() -> None:
@@ -103,15 +103,17 @@ def main() -> None:
     words = sys.argv[1:] or ["demo"]
     with tempfile.TemporaryDirectory(prefix="amemgym-faults-") as folder:
         homes = Path(folder)
-        fair = make(homes / "fair", *words, weather=Weather())
-        print(f"fair: {fair.seconds:.0f} s, {len(fair.users())} users, {fair.counts}", flush=True)
-        limited = replace(FOUL, requests_per_minute=LIMITS.get(words[0], 1200))
-        for name, weather in (("foul", limited), ("foul and misjudged", replace(limited, wrong_judgements=0.15))):
-            foul = make(homes / name.replace(" ", "-"), *words, weather=weather)
-            told = "equal" if foul.data() == fair.data() else "different"
-            print(f"{name}: {foul.seconds:.0f} s, {len(foul.users())} users, {foul.counts}", flush=True)
-            wanted = "every user there" if foul.users().keys() == fair.users().keys() else f"{len(foul.failures())} replaced"
-            print(f"  {wanted}; data {told}; users equally judged but different: {len(spoilt(fair, foul))}", flush=True)
+        plain = make(homes / "plain", *words, profile=FaultProfile())
+        print(f"plain: {plain.seconds:.0f} s, {len(plain.users())} users, {plain.counts}", flush=True)
+        limited = replace(FAULTY, requests_per_minute=LIMITS.get(words[0], 1200))
+        for name, profile in (("faulty", limited), ("faulty and misjudged", replace(limited, wrong_judgements=0.15))):
+            faulty = make(homes / name.replace(" ", "-"), *words, profile=profile)
+            data = "equal" if faulty.data() == plain.data() else "different"
+            print(f"{name}: {faulty.seconds:.0f} s, {len(faulty.users())} users, {faulty.counts}", flush=True)
+            wanted = (
+                "every user there" if faulty.users().keys() == plain.users().keys() else f"{len(faulty.failures())} replaced"
+            )
+            print(f"  {wanted}; data {data}; users equally judged but different: {len(damaged(plain, faulty))}", flush=True)
 
 
 if __name__ == "__main__":

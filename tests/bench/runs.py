@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import subprocess
+import sys
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -48,11 +49,11 @@ class Run:
 
 
 @contextmanager
-def provider(*weather: str) -> Generator[str, None, None]:
+def provider(*options: str) -> Generator[str, None, None]:
     """The simulated provider in a process of its own; its base URL."""
     port = free_port()
-    line = [*AMEMGYM, "model", "serve", "--port", str(port), *weather]
-    process = subprocess.Popen(line, env=clean_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    command = [sys.executable, "-m", "tests.support.simulated_provider", "--port", str(port), *options]
+    process = subprocess.Popen(command, env=clean_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}/v1"
     try:
         while not answers(url):

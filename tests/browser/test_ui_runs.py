@@ -11,14 +11,14 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from assets.amemgym.personas.sampling import OWN_POOL
-from pipelines.embedded.simulated_provider.fault_profile import Weather
-from tests.browser.lab import FAIR, Lab
+from tests.browser.lab import Lab
 from tests.browser.pages import Visit, metadata, opened_markdown, outcome, start
 from tests.browser.ui_server import UiServer
 from tests.hub.state import FakeHub
+from tests.support.simulated_provider.fault_profile import FaultProfile
 
 pytestmark = pytest.mark.browser
-SLOW = Weather(latency=2.0)
+SLOW = FaultProfile(latency=2.0)
 SMALLER = "num_users: 4\nnum_questions: 6\nnum_periods: 4"
 PROGRESS = re.compile(r"^\w+ of base: \d+ of 4 users, \d+ calls")
 LOGGED = re.compile(r"(\d+:\d\d:\d\d\.\d{3} [AP]M)\s+\w+\s+INFO\s+(\w+ of base: .*)")
@@ -44,7 +44,7 @@ def test_a_slow_run_tells_how_it_gets_on_stops_when_cancelled_and_resumes_withou
     seconds, asked = _cancel(page), sum(lab.asked.values())
     user.shoot(page, "21_cancelled")
     assert seconds < 6, f"it took {seconds:.1f} s"
-    lab.turn(FAIR)
+    lab.turn(FaultProfile())
     page.wait_for_timeout(1000)
     assert sum(lab.asked.values()) == asked
     page.close()

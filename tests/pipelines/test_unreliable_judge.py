@@ -29,11 +29,11 @@ from assets.recipe.recipe import Recipe
 from assets.records.estimate import Estimate
 from assets.reporting.user_share import Outcome, share_by_user
 from pipelines.embedded.bank import model_name
-from pipelines.embedded.simulated_provider.fault_profile import Weather
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.pipelines.unreliable import Unreliable, accepted_by_votes
 from tests.support.coroutines import run
 from tests.support.run_contexts import MemoryWork, materialized
+from tests.support.simulated_provider.fault_profile import FaultProfile
 from tests.support.small import small_recipe
 
 POLICIES = {votes: {"votes": votes, "votes_needed": votes, "unexposed": 0} for votes in (1, 2)}
@@ -61,7 +61,7 @@ def recipe(*, sample: int = 0, gates: dict[str, int] | None = None, audit: dict[
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> Parts:
     """A user of the embedded model, made by judges that err as little as it does."""
-    shop = RunContext(Unreliable(Weather()), ParquetSnapshots(tmp_path_factory.mktemp("parts")), MemoryWork())
+    shop = RunContext(Unreliable(FaultProfile()), ParquetSnapshots(tmp_path_factory.mktemp("parts")), MemoryWork())
     stages = (USER_PROFILES, QUESTIONS, STATE_SCHEMA, STATE_TRAJECTORY, EVENTS, SESSION_QUERIES, ANSWERS)
     made = materialized(shop, recipe(), *stages)
     found = [next(iter(shop.snapshots.read(made[one.name].ref, one.name, record=one.record).values())) for one in AUDITS.needs]
@@ -70,7 +70,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Parts:
 
 def audited(parts: Parts, rate: float, gates: dict[str, int], *, repeats: int = REPEATS) -> list[UserAudit]:
     """The same decoys, read anew again and again, each time for a user of another name."""
-    model = Unreliable(Weather(wrong_judgements=rate))
+    model = Unreliable(FaultProfile(wrong_judgements=rate))
     made = [run(audit_user(*parts, recipe=recipe(sample=sample, gates=gates), model=model)) for sample in range(repeats)]
     return [audit.model_copy(update={"user_id": f"u{number}"}) for number, audit in enumerate(made)]
 
@@ -87,7 +87,7 @@ def reading(parts: Parts) -> Reading:
 
 
 @pytest.fixture(scope="module")
-def fair(parts: Parts) -> UserAudit:
+def reliable(parts: Parts) -> UserAudit:
     """What a reliable judge says of the decoys, in single readings."""
     return audited(parts, 0.0, POLICIES[1], repeats=1)[0]
 
@@ -105,12 +105,12 @@ def accepting(decoy: Decoy, rate: float, options: dict[str, int]) -> float:
     return rate / len(decoy.label) / CHOICES if differing == 1 else 0.0
 
 
-def truth(fair: UserAudit, parts: Parts, *, rate: float, gates: dict[str, int]) -> dict[tuple[str, str], float]:
+def truth(reliable: UserAudit, parts: Parts, *, rate: float, gates: dict[str, int]) -> dict[tuple[str, str], float]:
     """The error rates by gate and error that follow from the judge's faults."""
     options = {one.question_id: len(one.choices) for one in parts[-1].questions}
     policy = GatePolicy.model_validate(gates)
     wrong: dict[tuple[str, str], list[float]] = {}
-    for decoy in fair.decoys:
+    for decoy in reliable.decoys:
         passes = accepted_by_votes(accepting(decoy, rate, options), policy)
         error = (decoy.gate, "false_reject" if decoy.right else "false_accept")
         wrong.setdefault(error, []).append(1 - passes if decoy.right else passes)
@@ -121,19 +121,19 @@ def rates(audits: Sequence[UserAudit]) -> dict[tuple[str, str], GateErrorRate]:
     return {(line.gate, line.error): line for line in gate_error_rates(audits) if not line.kind}
 
 
-def by_chance(audits: Sequence[UserAudit], fair: UserAudit) -> list[UserAudit]:
+def by_chance(audits: Sequence[UserAudit], reliable: UserAudit) -> list[UserAudit]:
     """Without the decoys that even a reliable judge gets wrong: no vote of its own mends those."""
-    right = [one.accepted == one.right for one in fair.decoys]
+    right = [one.accepted == one.right for one in reliable.decoys]
     return [audit.model_copy(update={"decoys": tuple(compress(audit.decoys, right))}) for audit in audits]
 
 
 @pytest.mark.parametrize("rate", [0.15, 0.3])
 def test_measured_error_rates_have_the_truth_in_their_intervals(
-    parts: Parts, fair: UserAudit, reading: Reading, rate: float
+    parts: Parts, reliable: UserAudit, reading: Reading, rate: float
 ) -> None:
     missed: list[str] = []
     for votes, gates in POLICIES.items():
-        expected = truth(fair, parts, rate=rate, gates=gates)
+        expected = truth(reliable, parts, rate=rate, gates=gates)
         for error, line in rates(reading(rate, votes)).items():
             assert line.share.low is not None
             assert line.share.high is not None
@@ -143,13 +143,13 @@ def test_measured_error_rates_have_the_truth_in_their_intervals(
 
 @pytest.mark.parametrize("rate", [0.15, 0.3])
 def test_two_votes_of_two_let_far_fewer_wrong_labels_pass_and_refuse_more_right_ones(
-    fair: UserAudit, reading: Reading, rate: float
+    reliable: UserAudit, reading: Reading, rate: float
 ) -> None:
-    one, two = (wrong_share(by_chance(reading(rate, votes), fair), right=False) for votes in (1, 2))
+    one, two = (wrong_share(by_chance(reading(rate, votes), reliable), right=False) for votes in (1, 2))
     assert one.low is not None
     assert two.high is not None
     assert two.high < one.low
-    one, two = (wrong_share(by_chance(reading(rate, votes), fair), right=True) for votes in (1, 2))
+    one, two = (wrong_share(by_chance(reading(rate, votes), reliable), right=True) for votes in (1, 2))
     assert one.value is not None
     assert two.value is not None
     assert two.value > 1.4 * one.value
@@ -162,16 +162,20 @@ def wrong_share(audits: Sequence[UserAudit], *, right: bool) -> Estimate:
     )
 
 
-def test_a_reliable_judge_hardly_errs(fair: UserAudit) -> None:
-    assert len(fair.decoys) == 3 * (12 + 6)
-    assert sum(decoy.accepted != decoy.right for decoy in fair.decoys) <= 1
+def test_a_reliable_judge_hardly_errs(reliable: UserAudit) -> None:
+    assert len(reliable.decoys) == 3 * (12 + 6)
+    assert sum(decoy.accepted != decoy.right for decoy in reliable.decoys) <= 1
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.15])
 def test_a_pair_is_lost_by_chance_seldom_and_found_again_when_read_again(parts: Parts, rate: float) -> None:
     policy = {"decoys": 0, "pairs": 8, "guesses": 0, "min_recovery": 0}
     made = [
-        run(audit_user(*parts, recipe=recipe(sample=sample, audit=policy), model=Unreliable(Weather(wrong_judgements=rate))))
+        run(
+            audit_user(
+                *parts, recipe=recipe(sample=sample, audit=policy), model=Unreliable(FaultProfile(wrong_judgements=rate))
+            )
+        )
         for sample in range(20)
     ]
     for line in recovery_rates([audit.model_copy(update={"user_id": str(n)}) for n, audit in enumerate(made)]):

@@ -1,4 +1,4 @@
-"""A judge that is wrong as often as the weather says, and how often its votes then accept."""
+"""A judge that is wrong as often as a fault profile says, and how often its votes then accept."""
 
 from dataclasses import dataclass
 
@@ -7,24 +7,23 @@ from scipy import special  # pyright: ignore[reportMissingTypeStubs]
 from assets.llm.ports import ModelReply, ModelRequest
 from assets.recipe.gate_policy import GatePolicy
 from pipelines.embedded.program import answer
-from pipelines.embedded.simulated_provider.damage import Damage, task_of
-from pipelines.embedded.simulated_provider.fault_profile import Log, Weather
 from pipelines.resources.llm.compatibility import ApiCompatibility
+from tests.support.simulated_provider.fault_profile import FaultLog, FaultProfile, ReplyFaults, task_of
 
 
 @dataclass
 class Unreliable:
-    """The LanguageModel port: the embedded model, with judgements as wrong as the weather brings them."""
+    """The LanguageModel port: the embedded model, with judgements as wrong as the profile makes them."""
 
-    weather: Weather
+    profile: FaultProfile
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         chat = ApiCompatibility().body(request)
         text = answer(task_of(chat))
         choice = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
         completion = {"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
-        spoilt = Damage(self.weather, log=Log()).spoil(chat, completion, meant=chat, path=("", 0))
-        return ModelReply(spoilt["choices"][0]["message"]["content"], "stop", 1, 1)
+        damaged = ReplyFaults(self.profile, log=FaultLog()).apply(chat, completion, meant=chat, path=("", 0))
+        return ModelReply(damaged["choices"][0]["message"]["content"], "stop", 1, 1)
 
 
 def accepted_by_votes(per_reading: float, policy: GatePolicy) -> float:

@@ -7,12 +7,11 @@ import pytest
 
 from pipelines.cli.problems import Problem
 from pipelines.cli.serve_gguf import LocalModel, serve_gguf
-from pipelines.embedded.simulated_provider.fault_profile import Weather
 
 
-def refused(path: Path, *, weather: Weather | None = None) -> str:
+def refused(path: Path, *, latency: float = 0.0) -> str:
     with pytest.raises(Problem) as problem:
-        serve_gguf(LocalModel(path), host="127.0.0.1", port=0, api_key="", weather=weather or Weather())
+        serve_gguf(LocalModel(path), host="127.0.0.1", port=0, api_key="", latency=latency)
     return str(problem.value)
 
 
@@ -34,8 +33,8 @@ def test_without_the_engine_the_extra_to_install_is_named(tmp_path: Path) -> Non
     assert "pip install -e '.[local]'" in refused(weights(tmp_path))
 
 
-def test_weather_does_not_go_with_real_weights(tmp_path: Path) -> None:
-    assert "Weather is for the embedded model only" in refused(weights(tmp_path), weather=Weather(latency=1.0))
+def test_latency_does_not_go_with_real_weights(tmp_path: Path) -> None:
+    assert "--latency is for the embedded model only" in refused(weights(tmp_path), latency=1.0)
 
 
 def test_other_weights_are_another_model(tmp_path: Path) -> None:

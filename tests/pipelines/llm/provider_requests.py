@@ -6,7 +6,7 @@ from typing import Any
 import httpx2
 
 from pipelines.embedded.bank import model_name
-from pipelines.embedded.simulated_provider.provider import Provider
+from tests.support.simulated_provider.provider import Provider
 
 TEXTS = [f"What about {number}?" for number in range(40)]
 

@@ -16,9 +16,6 @@ from assets.llm.ports import EndpointError, ModelReply
 from assets.recipe.model_policy import Models, ModelSpec
 from assets.recipe.recipe import Recipe
 from pipelines.embedded.app import create_app
-from pipelines.embedded.simulated_provider.exchange import ask, drop, error_answer, read, tell
-from pipelines.embedded.simulated_provider.fault_profile import Weather
-from pipelines.embedded.simulated_provider.provider import simulate
 from pipelines.resources.cache.reply_cache import CachedModel, request_key
 from pipelines.resources.llm.batch.client import JOB_KEY, URL, input_line
 from pipelines.resources.llm.batch.settings import BatchProgress
@@ -27,6 +24,9 @@ from pipelines.resources.llm.compatibility import ApiCompatibility
 from tests.pipelines.llm.batched import a_line, batched, chain, jobs_at, lines_at
 from tests.pipelines.llm.scripted_server import KEY as API_KEY
 from tests.pipelines.llm.scripted_server import on_a_port, settings_for
+from tests.support.simulated_provider.exchange import drop, error_response, forward, read, send_response
+from tests.support.simulated_provider.fault_profile import FaultProfile
+from tests.support.simulated_provider.provider import Provider
 
 TEXTS = [f"Question {number}?" for number in range(12)]
 
@@ -40,7 +40,7 @@ def ask_all(model: CachedModel, texts: list[str] = TEXTS) -> list[ModelReply]:
 
 def test_calls_that_come_together_go_in_one_job_and_their_replies_are_kept(tmp_path: Path) -> None:
     seen: list[BatchProgress] = []
-    with on_a_port(simulate(create_app(), Weather(batch_delay=0.3))) as url:
+    with on_a_port(Provider(create_app(), FaultProfile(batch_delay=0.3))) as url:
         first = ask_all(batched(tmp_path, settings_for(url), seen=seen))
         again = ask_all(batched(tmp_path, settings_for(url)))
         assert [job["request_counts"]["total"] for job in jobs_at(url)] == [len(TEXTS) - 1], "all but the first, sent ahead"
@@ -52,24 +52,24 @@ def test_calls_that_come_together_go_in_one_job_and_their_replies_are_kept(tmp_p
 
 
 def test_live_calls_pass_by(tmp_path: Path) -> None:
-    with on_a_port(simulate(create_app(), Weather())) as url:
+    with on_a_port(Provider(create_app(), FaultProfile())) as url:
         live = replace(a_line("Now?"), labels=replace(a_line("Now?").labels, transport="live"))
         reply = asyncio.run(batched(tmp_path, settings_for(url)).complete(live))
         assert (reply.price_share, jobs_at(url)) == (1.0, [])
 
 
 @pytest.mark.parametrize(
-    "weather",
+    "profile",
     [
-        Weather(errors=0.4, seed=5),
-        Weather(expired=0.4),
-        Weather(drops=0.3),
-        Weather(hangs=0.1),
-        Weather(requests_per_minute=240),
+        FaultProfile(errors=0.4, seed=5),
+        FaultProfile(expired=0.4),
+        FaultProfile(drops=0.3),
+        FaultProfile(hangs=0.1),
+        FaultProfile(requests_per_minute=240),
     ],
 )
-def test_what_may_pass_is_asked_again_in_the_next_job(tmp_path: Path, weather: Weather) -> None:
-    with on_a_port(simulate(create_app(), weather)) as url:
+def test_what_may_pass_is_asked_again_in_the_next_job(tmp_path: Path, profile: FaultProfile) -> None:
+    with on_a_port(Provider(create_app(), profile)) as url:
         replies = ask_all(batched(tmp_path, settings_for(url, timeout_seconds=0.25)))
         assert len(replies) == len(TEXTS)
         answered = [job["request_counts"]["completed"] for job in jobs_at(url)]
@@ -86,10 +86,10 @@ class Twisted:
         asked = await read(scope, receive)
         status = self.twist(asked.path, asked.body)
         if status is None or status == 0:
-            answer = await ask(self.app, asked)
-            await (drop(receive, send) if status == 0 else tell(answer, send))
+            answer = await forward(self.app, asked)
+            await (drop(receive, send) if status == 0 else send_response(answer, send))
         else:
-            await tell(error_answer(status, f"The maximum context length is 8 tokens, {API_KEY}."), send)
+            await send_response(error_response(status, f"The maximum context length is 8 tokens, {API_KEY}."), send)
 
 
 def test_a_job_whose_submission_lost_its_answer_is_not_sent_again(tmp_path: Path) -> None:
@@ -101,13 +101,13 @@ def test_a_job_whose_submission_lost_its_answer_is_not_sent_again(tmp_path: Path
             return 0  # done, but nobody hears of it
         return None
 
-    with on_a_port(Twisted(simulate(create_app(), Weather()), twist)) as url:
+    with on_a_port(Twisted(Provider(create_app(), FaultProfile()), twist)) as url:
         assert len(ask_all(batched(tmp_path, settings_for(url)))) == len(TEXTS)
         assert (len(lost), len(jobs_at(url))) == (1, 1)
 
 
 def test_a_job_that_was_sent_but_not_noted_is_found_again(tmp_path: Path) -> None:
-    with on_a_port(simulate(create_app(), Weather())) as url:
+    with on_a_port(Provider(create_app(), FaultProfile())) as url:
         lines: dict[str, str] = {}
         for text in TEXTS:
             key = request_key(a_line(text))
@@ -127,7 +127,7 @@ def test_two_processes_share_one_job(tmp_path: Path) -> None:
         models = [batched(tmp_path, settings_for(url)) for _ in range(2)]
         return list(await asyncio.gather(*(model.complete(a_line(text)) for text in TEXTS for model in models)))
 
-    with on_a_port(simulate(create_app(), Weather(batch_delay=0.5))) as url:
+    with on_a_port(Provider(create_app(), FaultProfile(batch_delay=0.5))) as url:
         assert len({reply.text for reply in asyncio.run(both(url))}) >= 1
         assert len(lines_at(url)) == len(set(lines_at(url))), "no line is in two jobs"
 
@@ -137,7 +137,7 @@ def test_a_line_that_cannot_pass_ends_the_run_and_the_others_are_not_paid_again(
         def twist(path: str, body: bytes) -> int | None:
             return 400 if path == URL and b"Question 7?" in body and url_of else None
 
-        return simulate(Twisted(create_app(), twist), Weather())
+        return Provider(Twisted(create_app(), twist), FaultProfile())
 
     broken = [""]
     with on_a_port(app(broken)) as url:
@@ -151,7 +151,7 @@ def test_a_line_that_cannot_pass_ends_the_run_and_the_others_are_not_paid_again(
 
 
 def test_a_model_that_does_not_exist_is_told_before_any_job(tmp_path: Path) -> None:
-    with on_a_port(simulate(create_app(), Weather())) as url:
+    with on_a_port(Provider(create_app(), FaultProfile())) as url:
         with pytest.raises(EndpointError, match="does not know the model"):
             asyncio.run(batched(tmp_path, settings_for(url)).complete(replace(a_line("Who?"), model="m-1")))
         assert jobs_at(url) == []
@@ -163,7 +163,7 @@ def test_an_endpoint_without_a_batch_api_is_told(tmp_path: Path) -> None:
 
 
 def test_a_job_that_the_provider_forgot_is_sent_anew(tmp_path: Path) -> None:
-    with on_a_port(simulate(create_app(), Weather(batch_delay=60))) as url:
+    with on_a_port(Provider(create_app(), FaultProfile(batch_delay=60))) as url:
         settings, line = (
             settings_for(url),
             input_line(a_line("Who?"), custom_id=request_key(a_line("Who?")), compatibility=ApiCompatibility()),
@@ -176,7 +176,7 @@ def test_a_job_that_the_provider_forgot_is_sent_anew(tmp_path: Path) -> None:
 
 
 def test_the_chain_killed_after_submission_and_run_again_sends_nothing_twice(tmp_path: Path) -> None:
-    with on_a_port(simulate(create_app(), Weather(batch_delay=0.3))) as url:
+    with on_a_port(Provider(create_app(), FaultProfile(batch_delay=0.3))) as url:
         live = chain(url, tmp_path / "live", transport="live")
         home = tmp_path / "batch"
         line = [sys.executable, "-m", "tests.pipelines.llm.batched", url, str(home)]

@@ -1,4 +1,4 @@
-"""The simulated provider: as slow and unreliable as it is told, and the same for the same requests."""
+"""The simulated provider: as slow and unreliable as its fault profile, and the same for the same requests."""
 
 import asyncio
 import json
@@ -11,13 +11,12 @@ import httpx2
 import pytest
 
 from pipelines.embedded.app import create_app
-from pipelines.embedded.simulated_provider.damage import REFUSAL
-from pipelines.embedded.simulated_provider.fault_profile import Weather
-from pipelines.embedded.simulated_provider.provider import Provider, simulate
 from pipelines.embedded.task import OBJECTION
 from tests.pipelines.llm.provider_requests import TEXTS, chat, post
+from tests.support.simulated_provider.fault_profile import REFUSAL, FaultProfile
+from tests.support.simulated_provider.provider import Provider
 
-STORMY = Weather(errors=0.3, drops=0.2, cut_off=0.2, refusals=0.2, seed=1)
+STORMY = FaultProfile(errors=0.3, drops=0.2, cut_off=0.2, refusals=0.2, seed=1)
 SCHEMA_NAME = "session_queries_check_exposure"
 OPTIONS = {"diet": ["vegan", "omnivore", "cannot_tell"], "sleep": ["early", "late", "cannot_tell"]}
 
@@ -29,7 +28,7 @@ def fate(provider: Provider, text: str) -> list[object]:
 
 
 def test_faults_are_the_same_whatever_the_order_of_requests() -> None:
-    one, other = simulate(create_app(), STORMY), simulate(create_app(), STORMY)
+    one, other = Provider(create_app(), STORMY), Provider(create_app(), STORMY)
     shuffled = random.Random(0).sample(TEXTS, len(TEXTS))
     there = {text: fate(other, text) for text in shuffled}
     assert {text: fate(one, text) for text in TEXTS} == there
@@ -38,15 +37,15 @@ def test_faults_are_the_same_whatever_the_order_of_requests() -> None:
 
 
 def test_another_seed_is_another_weather() -> None:
-    others = simulate(create_app(), replace(STORMY, seed=2))
-    assert [fate(others, text) for text in TEXTS] != [fate(simulate(create_app(), STORMY), text) for text in TEXTS]
+    others = Provider(create_app(), replace(STORMY, seed=2))
+    assert [fate(others, text) for text in TEXTS] != [fate(Provider(create_app(), STORMY), text) for text in TEXTS]
 
 
-def test_fair_weather_changes_nothing() -> None:
+def test_without_faults_nothing_changes() -> None:
     plain = asyncio.run(_direct(chat("Hello?")))
-    fair = post(simulate(create_app(), Weather()), chat("Hello?"))
-    assert fair is not None
-    assert fair.content == plain.content
+    undisturbed = post(Provider(create_app(), FaultProfile()), chat("Hello?"))
+    assert undisturbed is not None
+    assert undisturbed.content == plain.content
 
 
 async def _direct(body: dict[str, Any]) -> httpx2.Response:
@@ -55,18 +54,18 @@ async def _direct(body: dict[str, Any]) -> httpx2.Response:
         return await client.post("/v1/chat/completions", json=body)
 
 
-@pytest.mark.parametrize("fault", [Weather(cut_off=1.0), Weather(refusals=1.0)])
-def test_who_asks_again_after_a_spoilt_reply_hears_what_was_meant(fault: Weather) -> None:
+@pytest.mark.parametrize("fault", [FaultProfile(cut_off=1.0), FaultProfile(refusals=1.0)])
+def test_who_asks_again_after_a_damaged_reply_hears_what_was_meant(fault: FaultProfile) -> None:
     whole = asyncio.run(_direct(chat("Hello?"))).json()["choices"][0]["message"]["content"]
-    spoilt_reply = post(simulate(create_app(), fault), chat("Hello?"))
-    assert spoilt_reply is not None
-    choice = spoilt_reply.json()["choices"][0]
+    damaged_reply = post(Provider(create_app(), fault), chat("Hello?"))
+    assert damaged_reply is not None
+    choice = damaged_reply.json()["choices"][0]
     said = choice["message"]["content"] or choice["message"]["refusal"]
     assert (said == REFUSAL) or (choice["finish_reason"] == "length" and whole.startswith(said) and said != whole)
     again = chat("Hello?")
     again["messages"] += [{"role": "assistant", "content": said}, {"role": "user", "content": f"{OBJECTION} Again."}]
-    # The app in fair weather would answer the longer conversation, with other chances; the provider knows what it did.
-    answer = post(simulate(create_app(), replace(fault, cut_off=0.0, refusals=0.0, latency=0.001)), again)
+    # The app without faults would answer the longer conversation, with other chances; the provider knows what it did.
+    answer = post(Provider(create_app(), replace(fault, cut_off=0.0, refusals=0.0, latency=0.001)), again)
     assert answer is not None
     assert answer.json()["choices"][0]["message"]["content"] == whole
 
@@ -84,7 +83,10 @@ def judged(provider: Provider, text: str) -> dict[str, str]:
 
 
 def test_a_wrong_judgement_is_a_legal_one_and_stays_the_same() -> None:
-    right, wrong = simulate(create_app(), Weather()), simulate(create_app(), Weather(wrong_judgements=1.0, errors=0.0001))
+    right, wrong = (
+        Provider(create_app(), FaultProfile()),
+        Provider(create_app(), FaultProfile(wrong_judgements=1.0, errors=0.0001)),
+    )
     for text in TEXTS[:10]:
         given = judged(wrong, text)
         assert sum(given[name] != value for name, value in judged(right, text).items()) == 1
@@ -94,33 +96,33 @@ def test_a_wrong_judgement_is_a_legal_one_and_stays_the_same() -> None:
 
 
 def test_a_chat_that_judges_nothing_is_left_alone() -> None:
-    provider = simulate(create_app(), Weather(wrong_judgements=1.0))
-    assert fate(provider, "Hello?") == fate(simulate(create_app(), Weather()), "Hello?")
+    provider = Provider(create_app(), FaultProfile(wrong_judgements=1.0))
+    assert fate(provider, "Hello?") == fate(Provider(create_app(), FaultProfile()), "Hello?")
 
 
 def test_a_reply_takes_its_time() -> None:
-    weather = Weather(latency=0.1, prefill=100, decode=1000)
+    profile = FaultProfile(latency=0.1, prefill=100, decode=1000)
     answer = asyncio.run(_direct(chat("x" * 40)))
     usage = answer.json()["usage"]
-    assert weather.seconds(10, output_tokens=500) == pytest.approx(0.7)
+    assert profile.seconds(10, output_tokens=500) == pytest.approx(0.7)
     began = time.monotonic()
-    post(simulate(create_app(), weather), chat("x" * 40))
+    post(Provider(create_app(), profile), chat("x" * 40))
     took = time.monotonic() - began
     assert took >= 0.1 + usage["prompt_tokens"] / 100 + usage["completion_tokens"] / 1000
 
 
 def test_the_weather_can_be_asked_for() -> None:
-    provider = simulate(create_app(api_key="k"), STORMY)
+    provider = Provider(create_app(api_key="k"), STORMY)
 
     async def report() -> dict[str, Any]:
         transport = httpx2.ASGITransport(app=provider)
         async with httpx2.AsyncClient(transport=transport, base_url="http://model") as client:
-            return (await client.get("/v1/weather")).json()
+            return (await client.get("/v1/faults")).json()
 
-    assert asyncio.run(report())["weather"]["errors"] == 0.3
+    assert asyncio.run(report())["profile"]["errors"] == 0.3
 
 
 @pytest.mark.parametrize("wrong", [{"errors": 1.5}, {"latency": -1.0}])
 def test_impossible_weather_is_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="it goes from 0 up"):
-        Weather(**wrong)  # pyright: ignore[reportArgumentType]
+        FaultProfile(**wrong)  # pyright: ignore[reportArgumentType]

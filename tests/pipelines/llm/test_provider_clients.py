@@ -1,7 +1,9 @@
-"""The simulated provider over a socket: the command serves it, and the client and the whole chain survive it."""
+"""The simulated provider over a socket: the client and the whole chain survive it; and what `model serve` serves."""
 
 import asyncio
 import signal
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -13,32 +15,32 @@ import pytest
 from assets.llm.ports import ModelReply, SnapshotRef
 from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name
-from pipelines.embedded.simulated_provider.fault_profile import Weather
-from pipelines.embedded.simulated_provider.provider import simulate
 from pipelines.resources.llm.client import ModelClient
 from tests.pipelines.llm.batched import chain
 from tests.pipelines.llm.provider_requests import TEXTS, chat
 from tests.pipelines.llm.scripted_server import a_request, on_a_port, settings_for
-from tests.support.commands import amemgym, free_port
+from tests.support.commands import amemgym, clean_environment, free_port
+from tests.support.simulated_provider.fault_profile import FaultProfile
+from tests.support.simulated_provider.provider import Provider
 
 
 @pytest.mark.parametrize(
-    "weather",
+    "profile",
     [
-        Weather(errors=0.3),
-        Weather(hangs=0.2),
-        Weather(drops=0.3),
-        Weather(requests_per_minute=300),
-        Weather(errors=0.1, hangs=0.1, drops=0.1, requests_per_minute=600),
+        FaultProfile(errors=0.3),
+        FaultProfile(hangs=0.2),
+        FaultProfile(drops=0.3),
+        FaultProfile(requests_per_minute=300),
+        FaultProfile(errors=0.1, hangs=0.1, drops=0.1, requests_per_minute=600),
     ],
 )
-def test_the_client_survives(weather: Weather) -> None:
-    provider = simulate(create_app(), weather)
+def test_the_client_survives(profile: FaultProfile) -> None:
+    provider = Provider(create_app(), profile)
     requests = [replace(a_request(text), model=model_name(), schema_name="chat") for text in TEXTS]
 
     async def all_of_them(url: str) -> list[ModelReply]:
-        endpoint = ModelClient(settings_for(url, timeout_seconds=0.5, backoff_seconds=0.02))
-        return list(await asyncio.gather(*map(endpoint.complete, requests)))
+        client = ModelClient(settings_for(url, timeout_seconds=0.5, backoff_seconds=0.02))
+        return list(await asyncio.gather(*map(client.complete, requests)))
 
     with on_a_port(provider) as url:
         replies = asyncio.run(all_of_them(url))
@@ -50,24 +52,41 @@ def test_cut_off_and_refused_replies_arrive_as_such() -> None:
     async def both(url: str) -> ModelReply:
         return await ModelClient(settings_for(url)).complete(replace(a_request(), model=model_name(), schema_name="chat"))
 
-    for weather, finish in ((Weather(cut_off=1.0), "length"), (Weather(refusals=1.0), "refusal")):
-        with on_a_port(simulate(create_app(), weather)) as url:
+    for profile, finish in ((FaultProfile(cut_off=1.0), "length"), (FaultProfile(refusals=1.0), "refusal")):
+        with on_a_port(Provider(create_app(), profile)) as url:
             assert asyncio.run(both(url)).finish == finish
 
 
-def test_the_command_serves_the_weather_and_tells_what_it_brought(tmp_path: Path) -> None:
+def test_the_module_serves_the_fault_profile_and_says_what_struck() -> None:
     port = free_port()
-    process = amemgym(tmp_path, "model", "serve", "--port", str(port), "--errors", "1", "--decode", "80", "--seed", "4")
+    words = ["--port", str(port), "--errors", "1", "--decode", "80", "--seed", "4"]
+    command = [sys.executable, "-m", "tests.support.simulated_provider", *words]
+    process = subprocess.Popen(command, env=clean_environment(), stdout=subprocess.PIPE, text=True)
     url = f"http://127.0.0.1:{port}/v1"
     try:
-        weather = _when_up(f"{url}/weather").json()["weather"]
-        assert (weather["errors"], weather["decode"], weather["seed"]) == (1.0, 80.0, 4)
-        assert weather.keys() == get_type_hints(Weather).keys()
+        profile = _when_up(f"{url}/faults").json()["profile"]
+        assert (profile["errors"], profile["decode"], profile["seed"]) == (1.0, 80.0, 4)
+        assert profile.keys() == get_type_hints(FaultProfile).keys()
         assert httpx2.post(f"{url}/chat/completions", json=chat("Hello?")).status_code == 500
     finally:
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=30)
     assert "1 errors" in output.splitlines()[-1]
+
+
+def test_the_command_serves_the_embedded_model_with_the_latency_asked_for(tmp_path: Path) -> None:
+    port, latency = free_port(), 0.3
+    process = amemgym(tmp_path, "model", "serve", "--port", str(port), "--latency", str(latency))
+    url = f"http://127.0.0.1:{port}/v1"
+    try:
+        assert _when_up(f"{url}/models").json()["data"][0]["id"] == model_name()
+        began = time.monotonic()
+        assert httpx2.post(f"{url}/chat/completions", json=chat("Hello?")).status_code == 200
+        assert time.monotonic() - began >= latency
+    finally:
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=30)
+    assert (process.returncode, url in output) == (0, True)
 
 
 def _when_up(url: str) -> httpx2.Response:
@@ -80,31 +99,33 @@ def _when_up(url: str) -> httpx2.Response:
 
 
 @pytest.fixture(scope="module")
-def fair(tmp_path_factory: pytest.TempPathFactory) -> dict[str, SnapshotRef]:
-    with on_a_port(simulate(create_app(), Weather())) as url:
-        return chain(url, tmp_path_factory.mktemp("fair"), transport="live")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, SnapshotRef]:
+    with on_a_port(Provider(create_app(), FaultProfile())) as url:
+        return chain(url, tmp_path_factory.mktemp("undisturbed"), transport="live")
 
 
-def made_in(weather: Weather, folder: Path) -> dict[str, SnapshotRef]:
-    provider = simulate(create_app(), weather)
+def made_in(profile: FaultProfile, folder: Path) -> dict[str, SnapshotRef]:
+    provider = Provider(create_app(), profile)
     with on_a_port(provider) as url:
         refs = chain(url, folder, transport="live", timeout_seconds=0.5)
-    brought = [fault for fault in ("errors", "drops", "cut_off", "refusals") if getattr(weather, fault)]
-    assert all(provider.log.counts[fault] for fault in brought), provider.log.counts
+    struck = [fault for fault in ("errors", "drops", "cut_off", "refusals") if getattr(profile, fault)]
+    assert all(provider.log.counts[fault] for fault in struck), provider.log.counts
     return refs
 
 
-def test_what_is_made_behind_lost_answers_is_the_same_to_the_token(fair: dict[str, SnapshotRef], tmp_path: Path) -> None:
-    assert made_in(Weather(errors=0.1, hangs=0.02, drops=0.05, requests_per_minute=60), tmp_path) == fair
+def test_what_is_made_behind_lost_answers_is_the_same_to_the_token(undisturbed: dict[str, SnapshotRef], tmp_path: Path) -> None:
+    assert made_in(FaultProfile(errors=0.1, hangs=0.02, drops=0.05, requests_per_minute=60), tmp_path) == undisturbed
 
 
-def test_what_is_made_of_spoilt_replies_is_the_same_for_more_tokens(fair: dict[str, SnapshotRef], tmp_path: Path) -> None:
-    foul = made_in(Weather(errors=0.05, cut_off=0.12, refusals=0.08, seed=3), tmp_path)
-    assert {stage: ref.digest for stage, ref in foul.items()} == {stage: ref.digest for stage, ref in fair.items()}
-    used, asked = foul["episodes"].usage, fair["episodes"].usage
+def test_what_is_made_of_damaged_replies_is_the_same_for_more_tokens(
+    undisturbed: dict[str, SnapshotRef], tmp_path: Path
+) -> None:
+    disturbed = made_in(FaultProfile(errors=0.05, cut_off=0.12, refusals=0.08, seed=3), tmp_path)
+    assert {stage: ref.digest for stage, ref in disturbed.items()} == {stage: ref.digest for stage, ref in undisturbed.items()}
+    used, asked = disturbed["episodes"].usage, undisturbed["episodes"].usage
     assert sum(use.calls for use in used.values()) > sum(use.calls for use in asked.values())
 
 
 def test_wrong_judgements_cost_refinements_but_no_user(tmp_path: Path) -> None:
-    refs = made_in(Weather(wrong_judgements=0.15), tmp_path)
+    refs = made_in(FaultProfile(wrong_judgements=0.15), tmp_path)
     assert (refs["episodes"].users, refs["episodes"].failures.users) == (2, 0)

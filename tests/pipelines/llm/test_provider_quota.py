@@ -3,14 +3,13 @@
 import pytest
 
 from pipelines.embedded.app import create_app
-from pipelines.embedded.simulated_provider.fault_profile import Weather
-from pipelines.embedded.simulated_provider.provider import simulate
-from pipelines.embedded.simulated_provider.quota import Needs, Quota, duration
 from tests.pipelines.llm.provider_requests import TEXTS, chat, post
+from tests.support.simulated_provider.fault_profile import FaultProfile
+from tests.support.simulated_provider.provider import Needs, Provider, Quota, duration
 
 
 def test_too_many_requests_get_what_a_provider_says() -> None:
-    provider = simulate(create_app(), Weather(requests_per_minute=2))
+    provider = Provider(create_app(), FaultProfile(requests_per_minute=2))
     answers = [post(provider, chat(text)) for text in TEXTS[:3]]
     assert [answer and answer.status_code for answer in answers] == [200, 200, 429]
     first, last = answers[0], answers[2]
@@ -28,7 +27,7 @@ def test_too_many_requests_get_what_a_provider_says() -> None:
 
 def test_a_quota_fills_up_again_and_a_guess_is_corrected() -> None:
     now = [0.0]
-    quota = Quota(Weather(requests_per_minute=60, tokens_per_minute=600), clock=lambda: now[0])
+    quota = Quota(FaultProfile(requests_per_minute=60, tokens_per_minute=600), clock=lambda: now[0])
     needs = Needs(tokens=500)
     assert quota.admit(needs) is None
     short = quota.admit(needs)

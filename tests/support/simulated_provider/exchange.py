@@ -1,4 +1,4 @@
-"""One request and its answer, as whole values: read, passed to the app behind, answered, or left without an answer."""
+"""One request and its response, as whole values: read, passed to the app behind, answered, or left without a response."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ CHAT = "/v1/chat/completions"
 
 
 @dataclass(frozen=True)
-class Asked:
+class CapturedRequest:
     """A request with its whole body."""
 
     scope: Scope
@@ -28,24 +28,24 @@ class Asked:
     def content(self) -> dict[str, Any] | None:
         """The body, where it is a JSON object."""
         try:
-            found: object = json.loads(self.body)
+            content: object = json.loads(self.body)
         except ValueError:
             return None
-        return cast(dict[str, Any], found) if isinstance(found, dict) else None
+        return cast(dict[str, Any], content) if isinstance(content, dict) else None
 
     @cached_property
     def identity(self) -> str:
         """What makes it this very request. An upload's body is left out: its boundary is drawn anew each time."""
         return identity(self.scope["method"], self.path, self.content)
 
-    def saying(self, content: Mapping[str, Any]) -> "Asked":
+    def with_content(self, content: Mapping[str, Any]) -> "CapturedRequest":
         """The same request with another body."""
-        return Asked(self.scope, json.dumps(content, ensure_ascii=False).encode())
+        return CapturedRequest(self.scope, json.dumps(content, ensure_ascii=False).encode())
 
 
 @dataclass(frozen=True)
-class Answer:
-    """An answer with its whole body."""
+class CapturedResponse:
+    """A response with its whole body."""
 
     status: int
     body: bytes
@@ -53,15 +53,15 @@ class Answer:
 
     @cached_property
     def content(self) -> dict[str, Any]:
-        """The body of an answer of ours."""
+        """The body of a response of ours."""
         return json.loads(self.body)
 
-    def saying(self, content: Mapping[str, Any]) -> "Answer":
-        """The same answer with another body."""
+    def with_content(self, content: Mapping[str, Any]) -> "CapturedResponse":
+        """The same response with another body."""
         return replace(self, body=json.dumps(content, ensure_ascii=False).encode())
 
-    def with_headers(self, headers: Mapping[str, str]) -> "Answer":
-        """The answer with these headers too."""
+    def with_headers(self, headers: Mapping[str, str]) -> "CapturedResponse":
+        """The response with these headers too."""
         added = ((name.encode(), value.encode()) for name, value in headers.items())
         return replace(self, headers=(*self.headers, *added))
 
@@ -71,25 +71,27 @@ def identity(*parts: object) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def error_answer(status: int, message: str, *, kind: str = "invalid_request_error", code: str | None = None) -> Answer:
+def error_response(
+    status: int, message: str, *, kind: str = "invalid_request_error", code: str | None = None
+) -> CapturedResponse:
     """An error in the form of the OpenAI API."""
     error = {"message": message, "type": kind, "param": None, "code": code}
-    return Answer(status, json.dumps({"error": error}).encode())
+    return CapturedResponse(status, json.dumps({"error": error}).encode())
 
 
-async def read(scope: Scope, receive: Receive) -> Asked:
+async def read(scope: Scope, receive: Receive) -> CapturedRequest:
     """Take in a request."""
     body = bytearray()
     while True:
         message = await receive()
         body += message.get("body", b"")
         if not message.get("more_body"):
-            return Asked(scope, bytes(body))
+            return CapturedRequest(scope, bytes(body))
 
 
-async def ask(app: ASGIApp, asked: Asked) -> Answer:
+async def forward(app: ASGIApp, request: CapturedRequest) -> CapturedResponse:
     """Pass a request to an app in process."""
-    inbox: list[Message] = [{"type": "http.request", "body": asked.body, "more_body": False}]
+    inbox: list[Message] = [{"type": "http.request", "body": request.body, "more_body": False}]
     outbox: list[Message] = []
 
     async def receive() -> Message:
@@ -98,27 +100,27 @@ async def ask(app: ASGIApp, asked: Asked) -> Answer:
     async def send(message: Message) -> None:
         outbox.append(message)
 
-    await app(asked.scope, receive, send)
+    await app(request.scope, receive, send)
     body = b"".join(message.get("body", b"") for message in outbox[1:])
     headers = tuple(header for header in outbox[0].get("headers", ()) if header[0] != b"content-length")
-    return Answer(outbox[0]["status"], body, headers)
+    return CapturedResponse(outbox[0]["status"], body, headers)
 
 
-async def tell(answer: Answer, send: Send) -> None:
-    """Send an answer."""
-    length = (b"content-length", str(len(answer.body)).encode())
-    await send({"type": "http.response.start", "status": answer.status, "headers": [*answer.headers, length]})
-    await send({"type": "http.response.body", "body": answer.body})
+async def send_response(response: CapturedResponse, send: Send) -> None:
+    """Send a response."""
+    length = (b"content-length", str(len(response.body)).encode())
+    await send({"type": "http.response.start", "status": response.status, "headers": [*response.headers, length]})
+    await send({"type": "http.response.body", "body": response.body})
 
 
 async def hang(receive: Receive) -> None:
-    """Say nothing until the client goes away."""
+    """Send nothing until the client goes away."""
     while (await receive())["type"] != "http.disconnect":
         continue
 
 
 async def drop(receive: Receive, send: Send) -> None:
-    """Close the connection without an answer. Raises ConnectionResetError where there is no connection to close."""
+    """Close the connection without a response. Raises ConnectionResetError where there is no connection to close."""
     # ASGI has no message for this. Uvicorn's `send` is a method of the exchange, which knows its transport.
     transport = getattr(getattr(send, "__self__", None), "transport", None)
     if transport is None:

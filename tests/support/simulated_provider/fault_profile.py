@@ -1,0 +1,175 @@
+"""How a simulated provider behaves: how slow it is, how much it lets through, how often it fails, and what failing does."""
+
+import json
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, cast
+
+from assets.engine.seeded_random import SeededRandom
+from pipelines.embedded.task import OBJECTION, Task, recognise
+from tests.support.simulated_provider.exchange import identity
+
+Fault = Literal["errors", "hangs", "drops", "cut_off", "refusals", "wrong_judgements", "expired"]
+
+
+def _number(about: str) -> Any:
+    return field(default=0.0, metadata={"about": about})
+
+
+def _count(about: str) -> Any:
+    return field(default=0, metadata={"about": about})
+
+
+def _rate(about: str) -> Any:
+    return field(default=0.0, metadata={"about": f"Share of {about}, from 0 to 1.", "most": 1.0})
+
+
+@dataclass(frozen=True, kw_only=True)
+class FaultProfile:
+    """No faults by default. Where 0 would mean nothing gets through, it means no limit.
+
+    A fault is a matter of the seed, of what a request says and of how often it was made before; never of the clock or of
+    other requests. Raises ValueError when a number is negative or a rate above 1.
+    """
+
+    latency: float = _number("Seconds before a reply begins.")
+    prefill: float = _number("Input tokens read per second; 0: at once.")
+    decode: float = _number("Output tokens written per second; 0: at once.")
+    requests_per_minute: int = _count("Requests let through per minute; 0: no limit.")
+    tokens_per_minute: int = _count("Tokens let through per minute; 0: no limit.")
+    errors: float = _rate("requests answered with status 500")
+    hangs: float = _rate("requests never answered")
+    drops: float = _rate("requests whose connection closes without a response, after the work was done")
+    cut_off: float = _rate("replies cut off in the middle")
+    refusals: float = _rate("replies that refuse")
+    wrong_judgements: float = _rate("judgements replaced by another legal one")
+    batch_delay: float = _number("Seconds that a batch job takes.")
+    expired: float = _rate("lines of a batch that are not done in time")
+    seed: int = _count("Seed of the faults.")
+
+    def __post_init__(self) -> None:
+        for option in fields(self):
+            value, most = getattr(self, option.name), option.metadata.get("most")
+            if value < 0 or (most is not None and value > most):
+                raise ValueError(f"{option.name} is {value}; it goes from 0 up{f' to {most:g}' if most else ''}.")
+
+    def strikes(self, fault: Fault, *path: object) -> bool:
+        """Whether the fault strikes the request with this path."""
+        return SeededRandom(self.seed, fault, *path).bernoulli(getattr(self, fault))
+
+    def seconds(self, input_tokens: int, *, output_tokens: int) -> float:
+        """How long a reply takes."""
+        reading = input_tokens / self.prefill if self.prefill else 0.0
+        return self.latency + reading + (output_tokens / self.decode if self.decode else 0.0)
+
+
+@dataclass
+class FaultLog:
+    """What happened so far. `tries` counts how often each request was made, refusals for lack of quota left out."""
+
+    counts: Counter[str] = field(default_factory=Counter[str])
+    tries: Counter[str] = field(default_factory=Counter[str])
+
+    def tried(self, identity: str) -> int:
+        """Count a try; how many there were before it."""
+        self.tries[identity] += 1
+        return self.tries[identity] - 1
+
+
+Chat = dict[str, Any]
+REFUSAL = "I'm sorry, but I can't help with that."
+
+
+def _wrong_values(task: Task, *, given: dict[str, Any], rng: SeededRandom) -> dict[str, Any] | None:
+    options = cast(Mapping[str, list[str]], task.data("state_choices"))
+    name = rng.choice(sorted(options))
+    others = [option for option in options[name] if option != given[name]]
+    return {**given, name: rng.choice(others)} if others else None
+
+
+def _wrong_number(task: Task, *, given: dict[str, Any], rng: SeededRandom) -> dict[str, Any] | None:
+    numbers = [int(key) for key in task.data("choices")] + ([0] if "choose 0" in task.system else [])
+    others = [number for number in numbers if number != given["choice"]]
+    return {"choice": rng.choice(others)} if others else None
+
+
+WRONG = {
+    "session_queries/check_exposure": _wrong_values,
+    "answers/check": _wrong_number,
+    "answers/choose": _wrong_number,
+}
+
+
+class ReplyFaults:
+    """Cuts off, refuses or misjudges replies as the profile says."""
+
+    def __init__(self, profile: FaultProfile, *, log: FaultLog) -> None:
+        self._profile, self._log = profile, log
+
+    def apply(self, chat: Chat, completion: Chat, *, meant: Chat, path: tuple[str, int]) -> Chat:
+        """The completion as it goes out. `path` names this try of `chat`, which asks what `meant` does."""
+        choice: dict[str, Any] = completion["choices"][0]
+        text: str = choice["message"]["content"] or ""
+        if self._profile.strikes("refusals", *path):
+            self._log.counts["refusals"] += 1
+            return _with(completion, {"message": {"role": "assistant", "content": None, "refusal": REFUSAL}}, text=REFUSAL)
+        if len(text) > 1 and self._profile.strikes("cut_off", *path):
+            self._log.counts["cut_off"] += 1
+            half = text[: len(text) // 2]
+            return _with(completion, {"message": {**choice["message"], "content": half}, "finish_reason": "length"}, text=half)
+        wrong = self._misjudged(meant, text)
+        if wrong is None:
+            return completion
+        self._log.counts["wrong_judgements"] += 1
+        return _with(completion, {"message": {**choice["message"], "content": wrong}}, text=wrong)
+
+    def _misjudged(self, meant: Chat, text: str) -> str | None:
+        # By content alone: who asks for the same judgement again hears the same.
+        same = identity(meant)
+        if not self._profile.strikes("wrong_judgements", same):
+            return None
+        task = task_of(meant)
+        if task.name not in WRONG:
+            return None
+        wrong = WRONG[task.name](task, given=json.loads(text), rng=SeededRandom(self._profile.seed, "wrong", same))
+        return None if wrong is None else json.dumps(wrong, ensure_ascii=False)
+
+
+async def meant_by(chat: Chat, whole: Callable[[Chat], Awaitable[str]]) -> Chat:
+    """The chat without the exchanges in which a reply was damaged and complained about.
+
+    So a request that has to be made again gets what it would have got at once, as from a model whose words were
+    garbled on the way. `whole` gives the undamaged reply to a chat.
+    """
+    messages: list[dict[str, Any]] = chat["messages"]
+    if len(messages) < 3 or not str(messages[-1].get("content")).startswith(OBJECTION):
+        return chat
+    before = await meant_by({**chat, "messages": messages[:-2]}, whole)
+    text, reply = str(messages[-2].get("content")), await whole(before)
+    if text == REFUSAL or (text != reply and reply.startswith(text)):
+        return before
+    return {**chat, "messages": [*before["messages"], *messages[-2:]]}
+
+
+def task_of(chat: Chat) -> Task:
+    """What a chat asks for."""
+    wanted = cast(dict[str, Any], chat.get("response_format") or {})
+    named = cast(dict[str, Any], wanted.get("json_schema") or {})
+    messages = [{"role": message["role"], "content": _plain(message.get("content"))} for message in chat["messages"]]
+    return recognise(messages, schema_name=named.get("name"), seed=chat.get("seed") or 0)
+
+
+def _plain(content: object) -> str:
+    if isinstance(content, list):
+        return "".join(str(part.get("text", "")) for part in cast(list[dict[str, Any]], content))
+    return str(content or "")
+
+
+def _with(completion: Chat, changes: Mapping[str, Any], *, text: str) -> Chat:
+    """The completion with another first choice, its usage set right by the length of the text."""
+    choice, usage = completion["choices"][0], completion["usage"]
+    length = max(1, len(choice["message"]["content"] or ""))
+    tokens = -(-usage["completion_tokens"] * len(text) // length)
+    usage = {**usage, "completion_tokens": tokens, "total_tokens": usage["prompt_tokens"] + tokens}
+    return {**completion, "choices": [{**choice, **changes}], "usage": usage}
