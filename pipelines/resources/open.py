@@ -154,10 +154,10 @@ def open_models(
         closing(Ledger(ledger_file(home))) as ledger,
         closing(BatchStore(batch_file(home), address=settings.address)) as batches,
     ):
-        resources = BatchResources(
-            client=open_client(settings, kind=ModelClient), settings=settings, store=batches, on_progress=on_batch_progress
-        )
-        chat = BatchedModel(resources, cache=replies)
+        client = open_client(settings, kind=ModelClient)
+        resources = BatchResources(client, settings, batches, on_progress=on_batch_progress)
+        # The embedded model has no Batch API and answers at once.
+        chat = BatchedModel(resources, cache=replies) if configured else client
         embeddings = open_client(settings, kind=EmbeddingClient)
         yield OpenModels(
             chat=ModelStack(chat, settings, replies, ledger, prices, mode),

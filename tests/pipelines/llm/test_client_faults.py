@@ -150,30 +150,30 @@ def test_an_address_that_is_no_chat_api_is_told_after_three_tries(server: Script
 
 def test_after_the_end_every_call_fails_at_once_and_the_next_run_asks_anew(server: ScriptedServer) -> None:
     server.always = Answer(401, {"error": {"message": "no"}}, hang=0.02)
-    endpoint = ModelClient(in_process(server))
+    client = ModelClient(in_process(server))
 
     async def a_run() -> set[str]:
-        together = (endpoint.complete(a_request(str(number))) for number in range(200))
+        together = (client.complete(a_request(str(number))) for number in range(200))
         ends = await asyncio.gather(*together, return_exceptions=True)
         with pytest.raises(EndpointError):
-            await endpoint.complete(a_request("later"))
+            await client.complete(a_request("later"))
         return {str(end) for end in ends}
 
     assert len(asyncio.run(a_run())) == 1
     assert len(server.asked) == 16, "only those in flight when the first answer came"
     server.always = completion()
-    assert asyncio.run(endpoint.complete(a_request())).finish == "stop"
+    assert asyncio.run(client.complete(a_request())).finish == "stop"
 
 
 def test_a_waiting_call_wakes_when_the_run_ends(server: ScriptedServer) -> None:
     server.says(fault(429, headers={"Retry-After": "60"}))
     server.always = fault(401)
-    endpoint = ModelClient(in_process(server))
+    client = ModelClient(in_process(server))
 
     async def a_run() -> None:
-        waiting = asyncio.create_task(endpoint.complete(a_request("waits")))
+        waiting = asyncio.create_task(client.complete(a_request("waits")))
         await asyncio.sleep(0.05)
-        ends = await asyncio.gather(waiting, endpoint.complete(a_request("ends")), return_exceptions=True)
+        ends = await asyncio.gather(waiting, client.complete(a_request("ends")), return_exceptions=True)
         assert [type(end) for end in ends] == [EndpointError, EndpointError]
 
     began = time.monotonic()
@@ -185,10 +185,10 @@ def test_a_probe_that_finds_the_end_is_the_last_request(server: ScriptedServer) 
     server.says(*(fault(500) for _ in range(20)))
     server.always = fault(401)
     # One at a time: with more, those in flight beside the twentieth failure would be asked too.
-    endpoint = ModelClient(in_process(server, max_in_flight=1))
+    client = ModelClient(in_process(server, max_in_flight=1))
 
     async def a_run() -> None:
-        together = (endpoint.complete(a_request(str(number))) for number in range(20))
+        together = (client.complete(a_request(str(number))) for number in range(20))
         ends = await asyncio.gather(*together, return_exceptions=True)
         assert {type(end) for end in ends} == {EndpointError}
 
