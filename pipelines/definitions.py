@@ -14,7 +14,8 @@ from pipelines.home import home
 from pipelines.jobs import JOBS
 from pipelines.resources.dagster_resources import ReleaseStoreResource, ReportFolder, RunContextResource
 from pipelines.resources.hub.resource import PublisherResource
-from pipelines.resources.storage.io_manager import RecordValues
+from pipelines.resources.storage.io_manager import RecordIOManager
+from pipelines.resources.storage.open_stores import value_files
 from validation.amemgym.personas import pool_is_unchanged
 from validation.checks import stage_checks
 from validation.expectations.checks import column_checks
@@ -46,7 +47,7 @@ defs = dg.Definitions(
         "releases": ReleaseStoreResource(),
         "reports": ReportFolder(),
         "publisher": PublisherResource(),
-        "io_manager": RecordValues(home().values),
+        "io_manager": RecordIOManager(value_files(home())),
     },
     # No interpreter is started per step; the stages of a run share one event loop.
     executor=dg.in_process_executor,

@@ -1,4 +1,4 @@
-"""Where a project keeps what it makes."""
+"""The files of an installation."""
 
 import os
 from dataclasses import dataclass
@@ -6,49 +6,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dataset_card.release.store import ReleaseStore
-    from pipelines.resources.storage.filesystem import Place
+    pass
 
 
 @dataclass(frozen=True)
 class Home:
     """The folder of one installation's data; everything below can be moved or backed up as a whole.
 
-    `store`: the URL of an object store, or a shared folder, for snapshots, values and releases instead.
+    `store`: the URL of an object store, or a shared folder, for snapshots, values and releases instead
+    (pipelines/resources/storage/open_stores.py opens them).
     """
 
     root: Path
     store: str = ""
 
     @property
-    def snapshots(self) -> "Place":
-        """Parquet snapshots of every stage, by content."""
-        from pipelines.resources.storage.open_stores import place_in
-
-        return place_in(self, "snapshots")
-
-    @property
-    def values(self) -> "Place":
-        """The latest value of every asset partition."""
-        from pipelines.resources.storage.open_stores import place_in
-
-        return place_in(self, "values")
-
-    @property
-    def release_store(self) -> "ReleaseStore":
-        """Releases, wherever they lie."""
-        from pipelines.resources.storage.open_stores import open_release_store
-
-        return open_release_store(self)
-
-    @property
     def calls(self) -> Path:
-        """The call cache: every reply ever paid for."""
+        """The reply cache: every reply ever paid for."""
         return self.root / "calls.sqlite"
 
     @property
     def work(self) -> Path:
-        """Finished users of stages under way."""
+        """The record cache: finished users of stages under way."""
         return self.root / "work.sqlite"
 
     @property

@@ -66,7 +66,7 @@ def stage_asset(stage: Stage[UserRecord], benchmark: Benchmark) -> dg.AssetsDefi
         return dg.MaterializeResult(
             value=result.ref,
             data_version=dg.DataVersion(result.ref.digest[:16]),
-            metadata=stage_metadata(result, description=description, records=records, stored_at=snapshots.place.address),
+            metadata=stage_metadata(result, description=description, records=records, stored_at=snapshots.address),
         )
 
     return materialize
@@ -108,9 +108,7 @@ def _source_asset(stage: Stage[UserRecord], benchmark: Benchmark) -> dg.AssetsDe
         return dg.MaterializeResult(
             value=ref,
             data_version=dg.DataVersion(ref.digest[:16]),
-            metadata=stage_metadata(
-                result, description=description, records=records, stored_at=run_context.snapshots.place.address
-            ),
+            metadata=stage_metadata(result, description=description, records=records, stored_at=run_context.snapshots.address),
         )
 
     return materialize

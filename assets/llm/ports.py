@@ -134,18 +134,11 @@ class SnapshotWriter(Protocol):
     def finish(self, failures: Sequence[Failure]) -> SnapshotRef: ...
 
 
-class Located(Protocol):
-    """A place with an address that people can look up: a folder's path, or a URL."""
+class SnapshotStore(Protocol):
+    """Stores snapshots. Their files are below `address`, a folder's path or a URL."""
 
     @property
     def address(self) -> str: ...
-
-
-class SnapshotStore(Protocol):
-    """Where snapshots lie: parts of a snapshot below the address of its place."""
-
-    @property
-    def place(self) -> Located: ...
 
     def writer(self, stage: str, *, unit: str) -> SnapshotWriter: ...
 

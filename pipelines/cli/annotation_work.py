@@ -24,6 +24,7 @@ from pipelines.experiments.annotation.results import Collected, collected, resul
 from pipelines.experiments.annotation.settle import adjudicator_sheet, settle
 from pipelines.experiments.annotation.study import NAME
 from pipelines.home import home
+from pipelines.resources.storage.open_stores import open_release_store
 
 
 @contextmanager
@@ -149,7 +150,7 @@ def hand_over(name: str, adjudicator: str) -> None:
 
 def notes_folder() -> Path:
     """Where the next release looks for errata and results: beside the versions, or on this machine for an object store."""
-    release_store = home().release_store
+    release_store = open_release_store(home())
     return release_store.root if isinstance(release_store, FolderReleaseStore) else home().releases
 
 

@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from pipelines.resources.cache.export import ModelShare
     from pipelines.resources.storage.database import Database
-    from pipelines.resources.storage.key_value import KeyedStore
+    from pipelines.resources.storage.key_value import KeyValueStore
 
 MEGABYTE = 1_000_000
 
@@ -129,7 +129,7 @@ def _day(moment: float | None) -> str:
 
 
 @contextmanager
-def _cache(*, new: bool = False) -> "Generator[KeyedStore]":
+def _cache(*, new: bool = False) -> "Generator[KeyValueStore]":
     from pipelines.cli.problems import Problem
     from pipelines.home import home
     from pipelines.resources.cache.reply_cache import open_replies

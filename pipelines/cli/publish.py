@@ -90,7 +90,7 @@ def hub_problems() -> Generator[None, None, None]:
     from dataset_card.hub.port import HubError
     from dataset_card.release.errors import ReleaseError
     from dataset_card.release.manifest import ManifestError
-    from pipelines.resources.storage.database import StoreError
+    from pipelines.resources.storage.errors import StoreError
 
     try:
         yield
@@ -113,7 +113,7 @@ def release_folder(source: str, *, version: str, fresh: bool = False) -> Path:
     from dataset_card.release.manifest import MANIFEST
     from dataset_card.release.store import find_release
     from pipelines.home import home
-    from pipelines.resources.storage.open_stores import release_at
+    from pipelines.resources.storage.open_stores import open_release_store, release_at
 
     if "://" in source:
         return release_at(source, home=home(), fresh=fresh)
@@ -121,7 +121,7 @@ def release_folder(source: str, *, version: str, fresh: bool = False) -> Path:
         if version:
             raise Problem(f"{source} is a release already; give --version with a variant's name only.")
         return Path(source)
-    release_store = home().release_store
+    release_store = open_release_store(home())
     found = find_release(release_store, source, version=version, fresh=fresh)
     if found is None:
         raise Problem(f"{source!r} is neither a release folder nor a variant with a release in {release_store.address}.")

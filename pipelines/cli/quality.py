@@ -31,9 +31,10 @@ def latest_report(variant: str) -> "QualityReport":
     from assets.amemgym.records.report import QualityReport
     from pipelines.cli.problems import Problem
     from pipelines.home import home
-    from pipelines.resources.storage.io_manager import RecordValues
+    from pipelines.resources.storage.io_manager import RecordIOManager
+    from pipelines.resources.storage.open_stores import value_files
 
-    found = RecordValues(home().values).find("quality_report", variant)
+    found = RecordIOManager(value_files(home())).find("quality_report", variant)
     if not isinstance(found, QualityReport):
         raise Problem(f"There is no quality report of {variant!r} yet; make one with: amemgym generate {variant}")
     return found

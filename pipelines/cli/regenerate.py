@@ -12,7 +12,8 @@ from pipelines.cli.generate import Manner, dagster_instance, generate_variant
 from pipelines.cli.problems import Problem
 from pipelines.cli.show import choose, finished_episodes
 from pipelines.home import home
-from pipelines.resources.storage.io_manager import RecordValues
+from pipelines.resources.storage.io_manager import RecordIOManager
+from pipelines.resources.storage.open_stores import value_files
 
 # Dagster's tag with the number of the event by which the recipe was made that a materialization was given.
 RECIPE_EVENT = "dagster/input_event_pointer/recipe"
@@ -56,7 +57,7 @@ def _stage(name: str) -> AskingStage:
 
 def _last_recipe(variant: str) -> Recipe:
     """The recipe that the finished users follow, with all that was overridden then."""
-    recipe = RecordValues(home().values).find("recipe", variant)
+    recipe = RecordIOManager(value_files(home())).find("recipe", variant)
     if not isinstance(recipe, Recipe):
         raise Problem(f"The recipe of {variant!r} has not been materialized yet; make it with: amemgym generate {variant}")
     return recipe

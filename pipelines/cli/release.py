@@ -20,8 +20,9 @@ def release(
     """
     from pipelines.cli.generate import freeze_variant
     from pipelines.home import home
-    from pipelines.resources.storage.io_manager import RecordValues
+    from pipelines.resources.storage.io_manager import RecordIOManager
+    from pipelines.resources.storage.open_stores import value_files
 
-    if RecordValues(home().values).find("recipe", variant) is None:
+    if RecordIOManager(value_files(home())).find("recipe", variant) is None:
         raise Problem(f"Nothing of {variant!r} is made yet; make it with: amemgym generate {variant}")
     print(freeze_variant(variant, version=version))

@@ -12,7 +12,8 @@ from assets.llm.ports import SnapshotRef
 from assets.recipe.loading import variants
 from pipelines.cli.problems import Problem
 from pipelines.home import home
-from pipelines.resources.storage.io_manager import RecordValues
+from pipelines.resources.storage.io_manager import RecordIOManager
+from pipelines.resources.storage.open_stores import snapshot_files, value_files
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 
 
@@ -22,7 +23,7 @@ def finished_episodes(variant: str) -> list[Episode]:
 
     if variant not in UNITS:
         raise Problem(f"There is no variant {variant!r}; there are {', '.join(variants())}.")
-    values, snapshots = RecordValues(home().values), ParquetSnapshots(home().snapshots)
+    values, snapshots = RecordIOManager(value_files(home())), ParquetSnapshots(snapshot_files(home()))
     found: list[Episode] = []
     for unit in UNITS[variant]:
         ref = values.find("episodes", unit)
@@ -59,8 +60,8 @@ def write_explorer_file() -> None:
     from pipelines.resources.storage.explorer import write_explorer
 
     place = home()
-    if not write_explorer(place.snapshots, place.explorer):
-        raise Problem(f"There are no snapshots in {place.snapshots.address} yet; make some with: amemgym generate demo")
+    if not write_explorer(snapshot_files(place), place.explorer):
+        raise Problem(f"There are no snapshots in {snapshot_files(place).address} yet; make some with: amemgym generate demo")
     print(f"Wrote {place.explorer}; open it with: duckdb {place.explorer}")
 
 

@@ -8,7 +8,7 @@ from assets.llm.ports import ModelReply, ModelRequest
 from pipelines.resources.llm.rate_limit import TokenBucket, likely_tokens
 from pipelines.resources.llm.settings import EndpointSettings
 from pipelines.resources.storage.database import Connection, database_of
-from pipelines.resources.storage.key_value import KeyedStore
+from pipelines.resources.storage.key_value import KeyValueStore
 
 LIMITS = Path("limits")  # names the schema
 NOW = "SELECT EXTRACT(EPOCH FROM clock_timestamp())"  # the database's clock: workers' may differ
@@ -21,7 +21,7 @@ class SharedRateLimiter:
     def __init__(self, settings: EndpointSettings) -> None:
         limits = {"requests": settings.requests_per_minute, "tokens": settings.tokens_per_minute}
         self._limits = {f"{kind} {settings.address}": limit for kind, limit in limits.items() if limit}
-        self._store = KeyedStore(database_of(LIMITS), table="paces", columns=COLUMNS)
+        self._store = KeyValueStore(database_of(LIMITS), table="paces", columns=COLUMNS)
         weakref.finalize(self, self._store.close)  # an endpoint has no end of its own
 
     async def reserve(self, request: ModelRequest) -> float:

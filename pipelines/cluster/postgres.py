@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from pipelines.resources.storage.database import VARIABLE, Cursor, StoreError, Table
+from pipelines.resources.storage.database import VARIABLE, Cursor, Table
+from pipelines.resources.storage.errors import StoreError
 
 try:
     import psycopg2

@@ -9,7 +9,7 @@ from functools import partial
 from pipelines.resources.ledger.budget import MayBegin
 from pipelines.resources.ledger.ledger import Ledger, Spent, spent_so_far
 from pipelines.resources.storage.database import Connection
-from pipelines.resources.storage.key_value import KeyedStore
+from pipelines.resources.storage.key_value import KeyValueStore
 
 COLUMNS = {"variant": "TEXT", "holder": "INTEGER", "calls": "INTEGER"}
 LOCKS = 4202  # the class of advisory locks that stand for living sessions
@@ -31,7 +31,7 @@ class SharedBudgetCounter:
     def __init__(self, ledger: Ledger, *, variant: str) -> None:
         self.under_way = 0  # changed in the store's thread alone
         self._ledger, self._variant, self._name = ledger, variant, uuid.uuid4().hex
-        self._store = KeyedStore(ledger.calls.database, table="under_way", columns=COLUMNS)
+        self._store = KeyValueStore(ledger.calls.database, table="under_way", columns=COLUMNS)
         self._spent = Spent()
         self._call_ended = asyncio.Event()
         weakref.finalize(self, self._store.close)

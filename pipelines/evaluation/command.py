@@ -19,6 +19,7 @@ from pipelines.evaluation.run import Run, evaluate
 from pipelines.home import Home
 from pipelines.resources.cache.reply_cache import CacheMode
 from pipelines.resources.open import OpenModels, open_models
+from pipelines.resources.storage.open_stores import open_release_store
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ async def carry_out(order: Order, *, place: Home, watch: Watch | None = None) ->
     Raises EvaluationError or EndpointError with one sentence; what was done is kept, and the same order goes on with it.
     """
     watch = watch or Watch()
-    dataset = load_dataset(order.dataset, release_store=place.release_store).first(order.users)
+    dataset = load_dataset(order.dataset, release_store=open_release_store(place)).first(order.users)
     recorded = read_run(order.replayed, runs=runs_folder(place)) if order.replayed else None
     options = replace(order.options, replayed_run=recorded.manifest.run_id if recorded else "")
     with open_models(place, mode=order.cache) as models:

@@ -19,7 +19,7 @@ from dataset_card.release.store import ReleaseStore, find_release
 from dataset_card.release.verify import verify_release
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.home import home
-from pipelines.resources.storage.database import StoreError
+from pipelines.resources.storage.errors import StoreError
 
 UNKNOWN = "cannot_tell"
 

@@ -13,7 +13,7 @@ from dataset_card.release.writers import ParquetSink, sync, write_durably
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.metrics.results import Latency, Results
 from pipelines.evaluation.records import Answer, RunManifest, Turn
-from pipelines.resources.storage.key_value import KeyedStore
+from pipelines.resources.storage.key_value import KeyValueStore
 
 R = TypeVar("R", bound=Record)
 MANIFEST, RESULTS, LATENCY, REPORT, PAGE = "manifest.json", "results.json", "latency.json", "report.md", "report.html"
@@ -24,7 +24,7 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._steps = KeyedStore(path / "steps.sqlite", table="steps")
+        self._steps = KeyValueStore(path / "steps.sqlite", table="steps")
 
     @property
     def finished(self) -> bool:

@@ -43,6 +43,7 @@ from pipelines.home import home
 from pipelines.resources.llm.embeddings import EmbeddingClient, ModelEmbedder
 from pipelines.resources.llm.settings import EndpointSettings
 from pipelines.resources.open import embedded_settings
+from pipelines.resources.storage.open_stores import open_release_store
 from prompts.template import Message
 
 EVALUATED = "evaluated"
@@ -208,7 +209,7 @@ def amemgym(
 ) -> Task:
     """`release`, `assistant` and `embedding_model` as in `amemgym evaluate`; `users`: only the first so many."""
     try:
-        dataset = load_dataset(release, release_store=home().release_store).first(users)
+        dataset = load_dataset(release, release_store=open_release_store(home())).first(users)
         plan = Plan.of(dataset, find_spec(assistant), seed=seed, roles=roles(embedding_model))
         plan.assistant()  # so that a missing package shows before the first call
     except EvaluationError as error:

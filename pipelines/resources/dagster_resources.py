@@ -9,6 +9,7 @@ import dagster as dg
 from assets.engine.run_context import RunContext
 from dataset_card.release.store import ReleaseStore
 from pipelines.home import home
+from pipelines.resources.storage.open_stores import open_release_store
 
 
 class RunContextResource(dg.ConfigurableResource[RunContext]):
@@ -36,7 +37,7 @@ class ReleaseStoreResource(dg.ConfigurableResource[ReleaseStore]):
 
     def create_resource(self, context: dg.InitResourceContext) -> ReleaseStore:
         """The release store of this installation."""
-        return home().release_store
+        return open_release_store(home())
 
 
 class ReportFolder(dg.ConfigurableResource[Path]):

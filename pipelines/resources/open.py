@@ -34,7 +34,8 @@ from pipelines.resources.llm.client import ModelClient
 from pipelines.resources.llm.embeddings import EmbeddingClient, ModelEmbedder
 from pipelines.resources.llm.settings import EndpointSettings
 from pipelines.resources.storage.database import shared_database
-from pipelines.resources.storage.key_value import KeyedStore
+from pipelines.resources.storage.key_value import KeyValueStore
+from pipelines.resources.storage.open_stores import snapshot_files
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from pipelines.resources.storage.sqlite import SqliteFile
 
@@ -79,7 +80,7 @@ class ModelStack:
 
     client: LanguageModel
     settings: EndpointSettings
-    replies: KeyedStore
+    replies: KeyValueStore
     ledger: Ledger
     prices: Prices
     mode: CacheMode = "use"
@@ -183,7 +184,7 @@ def open_run_context(
         chat, embeddings = models.chat, models.embeddings
         yield RunContext(
             model=CachedModel(chat.client, store=chat.replies, mode=mode),
-            snapshots=ParquetSnapshots(home.snapshots),
+            snapshots=ParquetSnapshots(snapshot_files(home)),
             work=work,
             users_at_once=users_at_once,
             report=report,

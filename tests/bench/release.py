@@ -25,10 +25,10 @@ from dataset_card.release.folder import write_release
 from dataset_card.release.rows import FinishedRows
 from pipelines.home import Home
 from pipelines.resources.open import open_run_context
-from pipelines.resources.storage.filesystem import Folder
-from pipelines.resources.storage.io_manager import RecordValues
-from pipelines.resources.storage.snapshot_writer import load_ref
-from pipelines.resources.storage.snapshots import ParquetSnapshots
+from pipelines.resources.storage.file_store import LocalFiles
+from pipelines.resources.storage.io_manager import RecordIOManager
+from pipelines.resources.storage.open_stores import value_files
+from pipelines.resources.storage.snapshots import ParquetSnapshots, load_ref
 from tests.bench.runs import generate
 from tests.support.commands import clean_environment
 
@@ -43,7 +43,7 @@ def refs(root: Path, unit: str) -> dict[str, dict[str, SnapshotRef]]:
     for stage in STAGES:
         home = root / stage.name / unit
         if stage.name in FINISHED and home.is_dir():
-            ref = load_ref(Folder(home), (home / "LATEST").read_text().strip()[:16])
+            ref = load_ref(LocalFiles(home), (home / "LATEST").read_text().strip()[:16])
             assert ref is not None
             found[stage.name] = {unit: ref}
     return found
@@ -84,7 +84,7 @@ def release(place: Home) -> None:
     with open_run_context(place) as run_context:
         there = refs(place.root / "snapshots", MANY)
         finished = FinishedRows(run_context.snapshots, there)
-        report = cast(QualityReport, RecordValues(place.values).find("quality_report", VARIANT))
+        report = cast(QualityReport, RecordIOManager(value_files(place)).find("quality_report", VARIANT))
         written = write_release(release_content(recipe, report, finished), root=place.releases)
     size = sum(file.bytes for file in written.manifest.files) / 1e6
     users, took = written.manifest.counts["users"], time.monotonic() - began

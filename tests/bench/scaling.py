@@ -35,7 +35,8 @@ from assets.recipe.loading import load_recipe, units
 from assets.records.base import UserRecord
 from pipelines.home import Home, home
 from pipelines.resources.open import open_run_context
-from pipelines.resources.storage.io_manager import RecordValues
+from pipelines.resources.storage.io_manager import RecordIOManager
+from pipelines.resources.storage.open_stores import snapshot_files, value_files
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.support.commands import clean_environment
 
@@ -72,7 +73,7 @@ def process(place: Home, recipes: Path, *line: str) -> tuple[float, float]:
 
 def originals(place: Home) -> Originals:
     """What every stage made of the finished lives, as JSON by stage and user."""
-    store, values = ParquetSnapshots(place.snapshots), RecordValues(place.values)
+    store, values = ParquetSnapshots(snapshot_files(place)), RecordIOManager(value_files(place))
     refs = [ref for stage in STAGES if isinstance(ref := values.find(stage.name, "lives"), SnapshotRef)]
     found: Originals = {}
     for stage in STAGES:

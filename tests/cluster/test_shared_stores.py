@@ -20,7 +20,8 @@ from pipelines.resources.cache.record_cache import SqlRecordCache
 from pipelines.resources.ledger.ledger import Spent
 from pipelines.resources.ledger.queries import Grouping, summary
 from pipelines.resources.llm.batch.store import BatchStore
-from pipelines.resources.storage.database import VARIABLE, StoreError
+from pipelines.resources.storage.database import VARIABLE
+from pipelines.resources.storage.errors import StoreError
 from tests.pipelines.ledger.ledger_stores import LedgerStores, UsingModel, call, open_stores
 
 

@@ -62,7 +62,7 @@ use = egg:swift#dlo
 
 
 @dataclass(frozen=True)
-class ObjectStore:
+class SwiftServer:
     """Where it listens, and how to be let in."""
 
     endpoint: str
@@ -80,14 +80,14 @@ class ObjectStore:
 
 
 @contextmanager
-def swift_server(folder: Path) -> Generator[ObjectStore, None, None]:
+def swift_server(folder: Path) -> Generator[SwiftServer, None, None]:
     """Four processes that keep their objects below `folder`, which has to allow extended attributes."""
     ports = _free_ports(len(KINDS) + 1)
     _write_settings(folder, ports)
     with ExitStack() as running:
         for kind in (*KINDS, "proxy"):
             running.enter_context(_process(folder, kind))
-        store = ObjectStore(f"http://127.0.0.1:{ports[-1]}")
+        store = SwiftServer(f"http://127.0.0.1:{ports[-1]}")
         _wait_for(f"{store.endpoint}/healthcheck")
         yield store
 

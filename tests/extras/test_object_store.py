@@ -1,4 +1,4 @@
-"""Snapshots, values and releases on OpenStack Swift through its S3 API: the promises of every place, and whole runs."""
+"""Snapshots, values and releases on OpenStack Swift through its S3 API: the promises of every files, and whole runs."""
 
 import secrets
 import signal
@@ -13,24 +13,25 @@ from typer.testing import CliRunner
 
 from pipelines.cli.main import app
 from pipelines.home import Home
-from pipelines.resources.storage.database import StoreError
-from pipelines.resources.storage.filesystem import Place
-from pipelines.resources.storage.object_store import Bucket
-from tests.extras.swift_server import SECRET, ObjectStore, swift_server
-from tests.pipelines.storage.place_contract import BucketContract, BucketShelfContract, draft_of
+from pipelines.resources.storage.errors import StoreError
+from pipelines.resources.storage.file_store import FileStore
+from pipelines.resources.storage.object_store import ObjectStore
+from pipelines.resources.storage.open_stores import value_files
+from tests.extras.swift_server import SECRET, SwiftServer, swift_server
+from tests.pipelines.storage.file_store_contract import ObjectReleaseStoreContract, ObjectStoreContract, draft_of
 from tests.support.commands import amemgym
 
 SMALL = ("--set", "num_users=2", "--set", "num_questions=3", "--set", "num_periods=2")
-USES: tuple[Callable[[Place], object], ...] = (
-    lambda place: place.names(),
-    lambda place: place.read("a"),
-    lambda place: place.write("a", b"1"),
+USES: tuple[Callable[[FileStore], object], ...] = (
+    lambda files: files.names(),
+    lambda files: files.read("a"),
+    lambda files: files.write("a", b"1"),
 )
 RELEASE = "releases/demo/0.1.0/manifest.json"
 
 
 @pytest.fixture(scope="module")
-def swift(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore]:
+def swift(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SwiftServer]:
     with swift_server(tmp_path_factory.mktemp("swift") / "here") as store, pytest.MonkeyPatch.context() as patch:
         for name, value in store.environment.items():
             patch.setenv(name, value)
@@ -40,7 +41,7 @@ def swift(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore]:
 
 
 @pytest.fixture
-def url(swift: ObjectStore) -> str:
+def url(swift: SwiftServer) -> str:
     return f"s3://lab/{secrets.token_hex(6)}"
 
 
@@ -49,24 +50,24 @@ def notes(tmp_path: Path) -> Path:
     return tmp_path / "releases"
 
 
-class TestAnS3Bucket(BucketContract):
+class TestAnS3Bucket(ObjectStoreContract):
     pass
 
 
-class TestAShelfInAnS3Bucket(BucketShelfContract):
+class TestAReleaseStoreInAnS3Bucket(ObjectReleaseStoreContract):
     pass
 
 
-def test_what_was_given_up_is_cleared_and_what_is_whole_or_young_stays(url: str, tmp_path: Path) -> None:
-    young = Bucket(url, "", aside=tmp_path)
-    for name in ("box/dead/part", "box/whole/part", "box/whole/sign"):
+def test_abandoned_files_are_deleted_and_what_is_whole_or_young_stays(url: str, tmp_path: Path) -> None:
+    young = ObjectStore(url, "", cache=tmp_path)
+    for name in ("folder/dead/part", "folder/whole/part", "folder/whole/complete"):
         young.write(name, b"1")
-    assert young.settle(draft_of(young, sign="1"), "box/7", last="sign")
-    assert "box/dead/part" in young.names()
+    assert young.commit(draft_of(young, complete="1"), "folder/7", last="complete")
+    assert "folder/dead/part" in young.names()
     # The server rounds times up to whole seconds, so what was written just now may be of the future.
-    old = Bucket(url, "", aside=tmp_path, patience=timedelta(seconds=-2))
-    assert old.settle(draft_of(old, sign="1"), "box/8", last="sign")
-    assert old.names() == ["box/7/sign", "box/8/sign", "box/whole/part", "box/whole/sign"]
+    old = ObjectStore(url, "", cache=tmp_path, abandoned_after=timedelta(seconds=-2))
+    assert old.commit(draft_of(old, complete="1"), "folder/8", last="complete")
+    assert old.names() == ["folder/7/complete", "folder/8/complete", "folder/whole/part", "folder/whole/complete"]
 
 
 @pytest.mark.parametrize(
@@ -79,17 +80,17 @@ def test_what_was_given_up_is_cleared_and_what_is_whole_or_young_stays(url: str,
     ],
 )
 def test_a_store_that_cannot_be_used_is_one_sentence_without_a_secret(
-    swift: ObjectStore, tmp_path: Path, store: str, variables: dict[str, str], sentence: str
+    swift: SwiftServer, tmp_path: Path, store: str, variables: dict[str, str], sentence: str
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in variables.items():
             patch.setenv(name, value)
         # The client tries an address that nobody answers at for some seconds.
         for use in USES[:1] if "AWS_ENDPOINT_URL" in variables else USES:
-            with pytest.raises(StoreError, match=sentence) as told:
-                use(Home(tmp_path, store).values)
-            assert SECRET not in str(told.value)
-            assert "wrong-secret" not in str(told.value)
+            with pytest.raises(StoreError, match=sentence) as caught:
+                use(value_files(Home(tmp_path, store)))
+            assert SECRET not in str(caught.value)
+            assert "wrong-secret" not in str(caught.value)
 
 
 def generate(home: Path, *, store: str) -> None:
@@ -110,15 +111,15 @@ def test_a_killed_run_goes_on_to_the_release_of_a_local_disk_and_every_command_r
     alone, machine = tmp_path / "alone", tmp_path / "machine"
     generate(alone, store="")
     killed = amemgym(machine, "generate", "demo", *SMALL, AMEMGYM_STORE=url)
-    bucket = Bucket(url, "", aside=tmp_path / "aside")
-    while not any(name.startswith("snapshots/questions/") for name in bucket.names()):
+    store = ObjectStore(url, "", cache=tmp_path / "cache")
+    while not any(name.startswith("snapshots/questions/") for name in store.names()):
         assert killed.poll() is None
         time.sleep(0.05)
     killed.send_signal(signal.SIGKILL)
     killed.wait()
-    assert RELEASE not in bucket.names()
+    assert RELEASE not in store.names()
     generate(machine, store=url)
-    assert bucket.read(RELEASE) == (alone / RELEASE).read_bytes()
+    assert store.read(RELEASE) == (alone / RELEASE).read_bytes()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AMEMGYM_HOME", str(tmp_path / "another"))
         assert "every file is as released" in read("verify", f"{url}/releases/demo/0.1.0")

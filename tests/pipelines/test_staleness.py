@@ -11,7 +11,7 @@ from dagster._core.loader import LoadingContextForTest
 from assets.amemgym.pipeline import AMEMGYM
 from assets.engine.stage_asset import stage_asset
 from assets.recipe.asset import recipe
-from pipelines.resources.storage.io_manager import RecordValues
+from pipelines.resources.storage.io_manager import RecordIOManager
 from tests.support.run_contexts import run_context
 from tests.support.scripted_model import ScriptedModel
 
@@ -22,7 +22,9 @@ SMALL = {"num_users": 2, "num_reserve": 1}
 @pytest.fixture
 def definitions(tmp_path: Path) -> dg.Definitions:
     shop = run_context(tmp_path / "snapshots", ScriptedModel())
-    return dg.Definitions([recipe, personas], resources={"run_context": shop, "io_manager": RecordValues(tmp_path / "values")})
+    return dg.Definitions(
+        [recipe, personas], resources={"run_context": shop, "io_manager": RecordIOManager(tmp_path / "values")}
+    )
 
 
 def storage() -> dg.DagsterInstance:

@@ -15,7 +15,7 @@ from assets.llm.ports import SnapshotRef
 from assets.recipe.partitions import UNIT_PARTITIONS, VARIANT_PARTITIONS
 from assets.recipe.recipe import Recipe
 from assets.records.report import ColumnLine
-from pipelines.resources.storage.io_manager import RecordValues
+from pipelines.resources.storage.io_manager import RecordIOManager
 from tests.support.run_contexts import run_context
 from tests.support.scripted_model import ScriptedModel
 from tests.support.small import persona, small_recipe
@@ -43,7 +43,7 @@ def run_with(personas: Sequence[Persona], folder: Path) -> dg.ExecuteInProcessRe
     return dg.materialize(
         [recipe, sampled, next_stage, stage_checks(PERSONAS)],
         partition_key="demo",
-        resources={"run_context": shop, "io_manager": RecordValues(folder / "values")},
+        resources={"run_context": shop, "io_manager": RecordIOManager(folder / "values")},
         raise_on_error=False,
     )
 

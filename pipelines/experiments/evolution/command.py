@@ -24,6 +24,7 @@ from pipelines.experiments.evolution.results import (
 )
 from pipelines.home import Home
 from pipelines.resources.open import OpenModels, open_models
+from pipelines.resources.storage.open_stores import open_release_store
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ async def carry_out_evolution(order: EvolutionOrder, *, place: Home, watch: Evol
     watch = watch or EvolutionWatch()
     # Diagnosis goes by the forced probes, so those that allow "don't know" are not asked.
     order = replace(order, life=replace(order.life, options=replace(order.life.options, unknown_probe=False)))
-    dataset = load_dataset(order.life.dataset, release_store=place.release_store).first(order.life.users)
+    dataset = load_dataset(order.life.dataset, release_store=open_release_store(place)).first(order.life.users)
     with open_models(place, mode=order.life.cache) as models:
         work = _prepare(order, dataset, models=models, place=place)
         one = forecast(dataset, work.run.manifest.assistant, order.life.options, roles=work.run.roles, prices=models.prices)

@@ -10,7 +10,8 @@ from assets.recipe.partitions import UNITS
 from assets.recipe.recipe import Recipe
 from assets.records.base import UserRecord
 from pipelines.home import Home
-from pipelines.resources.storage.io_manager import RecordValues
+from pipelines.resources.storage.io_manager import RecordIOManager
+from pipelines.resources.storage.open_stores import snapshot_files, value_files
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from prompts.template import Role
 
@@ -22,13 +23,13 @@ def stage_of_prompt(prompt: str) -> Stage[UserRecord] | None:
 
 def resolved_recipe(place: Home, variant: str) -> Recipe | None:
     """The recipe that the variant was last made with."""
-    found = RecordValues(place.values).find("recipe", variant)
+    found = RecordIOManager(value_files(place)).find("recipe", variant)
     return found if isinstance(found, Recipe) else None
 
 
 def finished_inputs(place: Home, variant: str, *, stage: Stage[UserRecord], users: int) -> list[Sequence[UserRecord]]:
     """What the stage needs of the variant's first users, in order; fewer where fewer are finished."""
-    values, snapshots = RecordValues(place.values), ParquetSnapshots(place.snapshots)
+    values, snapshots = RecordIOManager(value_files(place)), ParquetSnapshots(snapshot_files(place))
     found: list[Sequence[UserRecord]] = []
     for unit in UNITS.get(variant, ()):
         refs = [ref for need in stage.needs if isinstance(ref := values.find(need.name, unit), SnapshotRef)]

@@ -16,7 +16,7 @@ from typing_extensions import TypedDict
 from assets.llm.ports import ModelReply
 from pipelines.resources.cache.reply_cache import COLUMNS, NOT_STORED, REPLY, TABLE
 from pipelines.resources.storage.database import Connection, Table
-from pipelines.resources.storage.key_value import KeyedStore
+from pipelines.resources.storage.key_value import KeyValueStore
 from pipelines.resources.storage.sqlite import SqliteFile
 
 SECONDS_PER_DAY = 86_400
@@ -46,7 +46,7 @@ class ModelShare:
     newest: float | None
 
 
-async def shares(replies: KeyedStore) -> list[ModelShare]:
+async def shares(replies: KeyValueStore) -> list[ModelShare]:
     """The cache by model, the largest first; replies from before models were noted stand under one name."""
 
     def read(connection: Connection) -> list[ModelShare]:
@@ -59,7 +59,7 @@ async def shares(replies: KeyedStore) -> list[ModelShare]:
     return await replies.run(read)
 
 
-async def export(replies: KeyedStore, path: Path) -> int:
+async def export(replies: KeyValueStore, path: Path) -> int:
     """Copy the cache to a file that appears only when it is whole; the number of replies. Raises OSError.
 
     `.jsonl`: one object per reply with key, model, time and reply. Anything else: a SQLite file that can take the
@@ -90,7 +90,7 @@ class NotReplies(ValueError):
     """A file that is no export of a call cache; the message says where."""
 
 
-async def take_in(replies: KeyedStore, path: Path) -> int:
+async def take_in(replies: KeyValueStore, path: Path) -> int:
     """Keep the replies of an exported `.jsonl`; how many it holds. A reply that is there already stays as it is.
 
     Raises NotReplies, before anything is kept, or OSError.
@@ -115,7 +115,7 @@ def _row(line: str, *, place: str) -> tuple[str, bytes, str | None, float | None
         ) from error
 
 
-async def prune(replies: KeyedStore, *, model: str | None, older_than_days: float | None) -> int:
+async def prune(replies: KeyValueStore, *, model: str | None, older_than_days: float | None) -> int:
     """Take out the replies of a model, those older than so many days, or those that are both; their number.
 
     A reply whose time nobody noted counts as old. Raises StoreError when another process keeps the file busy.

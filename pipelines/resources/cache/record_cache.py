@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from pipelines.resources.storage.database import database_of
-from pipelines.resources.storage.key_value import KeyedStore
+from pipelines.resources.storage.key_value import KeyValueStore
 
 
 class SqlRecordCache:
     """The RecordCache port over the installation's database. Raises StoreError when it cannot be used."""
 
     def __init__(self, path: Path) -> None:
-        self._store = KeyedStore(database_of(path), table="work")
+        self._store = KeyValueStore(database_of(path), table="work")
 
     async def get(self, key: str) -> bytes | None:
         """The record stored under the key."""

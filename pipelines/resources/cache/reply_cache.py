@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from assets.engine.shielded_calls import landing
 from assets.llm.ports import CallLabels, EndpointError, LanguageModel, ModelReply, ModelRequest
 from pipelines.resources.storage.database import database_of
-from pipelines.resources.storage.key_value import KeyedStore, SqlValue
+from pipelines.resources.storage.key_value import KeyValueStore, SqlValue
 
 CacheMode = Literal["use", "replay", "off"]
 TABLE = "replies"
@@ -33,9 +33,9 @@ class ReplyStore(Protocol):
     async def put(self, key: str, value: bytes, *, extra: Mapping[str, SqlValue] | None = None) -> None: ...
 
 
-def open_replies(path: Path) -> KeyedStore:
+def open_replies(path: Path) -> KeyValueStore:
     """The store of replies in this file, or in the workers' database; one from before the columns existed gets them."""
-    return KeyedStore(database_of(path), table=TABLE, columns=COLUMNS)
+    return KeyValueStore(database_of(path), table=TABLE, columns=COLUMNS)
 
 
 class CachedModel:

@@ -13,7 +13,7 @@ from pipelines.home import Home
 from pipelines.resources.cache.reply_cache import request_key
 from pipelines.resources.ledger.prices import Price, Prices, Tokens
 from pipelines.resources.storage.database import Connection, database_of
-from pipelines.resources.storage.key_value import KeyedStore
+from pipelines.resources.storage.key_value import KeyValueStore
 
 Outcome = Literal["stop", "length", "refusal", "error"]
 TABLE, RECIPES = "calls", "recipes"
@@ -74,8 +74,8 @@ class Ledger:
     """Rows are on the disk when `add` returns, batched with those that wait at the same time. Raises StoreError."""
 
     def __init__(self, path: Path) -> None:
-        self.calls = KeyedStore(database_of(path), table=TABLE, columns=COLUMNS)
-        self.recipes = KeyedStore(database_of(path), table=RECIPES)
+        self.calls = KeyValueStore(database_of(path), table=TABLE, columns=COLUMNS)
+        self.recipes = KeyValueStore(database_of(path), table=RECIPES)
         self._noted: set[str] = set()
 
     async def add(self, row: LedgerRow) -> None:

@@ -8,22 +8,24 @@ from pathlib import Path
 import duckdb
 
 from assets.llm.ports import SnapshotRef
-from pipelines.resources.storage.filesystem import Place
-from pipelines.resources.storage.snapshot_writer import FAILURES, load_ref
+from pipelines.resources.storage.file_store import FileStore
+from pipelines.resources.storage.snapshots import FAILURES, load_ref
 
 
-def views(place: Place, *, connection: duckdb.DuckDBPyConnection) -> list[str]:
+def views(files: FileStore, *, connection: duckdb.DuckDBPyConnection) -> list[str]:
     """Register a view for each stage that has rows, and `failures`; return their names.
 
     A view unites all units, with the column `unit`, and the rows of replacement users that later stages carry. It reads
     files on this machine, and so copies of what lies in an object store; DuckDB itself would need an extension for that.
     """
     selects: dict[str, list[str]] = {}
-    for home, ref in _latest(place):
+    for folder, ref in _latest(files):
         for stage in dict.fromkeys(part.stage for part in ref.parts):
-            files = [place.local(part.path).resolve() for part in ref.parts if part.stage == stage]
-            selects.setdefault(stage, []).append(_select(ref, files, carried=stage != ref.stage))
-        selects.setdefault("failures", []).append(_select(ref, [place.local(f"{home}/{FAILURES}").resolve()], carried=False))
+            paths = [files.local_path(part.path).resolve() for part in ref.parts if part.stage == stage]
+            selects.setdefault(stage, []).append(_select(ref, paths, carried=stage != ref.stage))
+        selects.setdefault("failures", []).append(
+            _select(ref, [files.local_path(f"{folder}/{FAILURES}").resolve()], carried=False)
+        )
     for name, parts in selects.items():
         key = "unit, stage, position" if name == "failures" else "unit, position"
         rows = " UNION ALL BY NAME ".join(parts)
@@ -34,7 +36,7 @@ def views(place: Place, *, connection: duckdb.DuckDBPyConnection) -> list[str]:
     return sorted(selects)
 
 
-def write_explorer(place: Place, path: Path) -> list[str]:
+def write_explorer(files: FileStore, path: Path) -> list[str]:
     """Write a DuckDB file that holds the views, and return their names; no file where there are none.
 
     Views need absolute paths, so the file is a convenience for this machine and never part of a release.
@@ -43,7 +45,7 @@ def write_explorer(place: Place, path: Path) -> list[str]:
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.unlink(missing_ok=True)
     with duckdb.connect(str(draft)) as connection:
-        names = views(place, connection=connection)
+        names = views(files, connection=connection)
     if names:
         draft.replace(path)
     else:
@@ -51,14 +53,14 @@ def write_explorer(place: Place, path: Path) -> list[str]:
     return names
 
 
-def _latest(place: Place) -> Iterator[tuple[str, SnapshotRef]]:
-    for pointer in place.names():
+def _latest(files: FileStore) -> Iterator[tuple[str, SnapshotRef]]:
+    for pointer in files.names():
         unit, _, name = pointer.rpartition("/")
         if name == "LATEST":
-            home = f"{unit}/{place.read(pointer).decode().strip()[:16]}"
-            ref = load_ref(place, home)
+            folder = f"{unit}/{files.read(pointer).decode().strip()[:16]}"
+            ref = load_ref(files, folder)
             if ref is not None:
-                yield home, ref
+                yield folder, ref
 
 
 def _select(ref: SnapshotRef, files: Iterable[Path], *, carried: bool) -> str:

@@ -11,55 +11,55 @@ from assets.engine.stage_asset import disk_problem
 from assets.llm.ports import SnapshotRef
 from assets.recipe.recipe import Recipe
 from assets.records.base import Record
-from pipelines.resources.storage.database import StoreError
-from pipelines.resources.storage.filesystem import Place, placed
+from pipelines.resources.storage.errors import StoreError
+from pipelines.resources.storage.file_store import FileStore, as_file_store
 
-KINDS: dict[str, type[Record]] = {kind.__name__: kind for kind in (Recipe, SnapshotRef, QualityReport)}
+RECORD_TYPES: dict[str, type[Record]] = {kind.__name__: kind for kind in (Recipe, SnapshotRef, QualityReport)}
 
 
-class RecordValues(dg.IOManager):
+class RecordIOManager(dg.IOManager):
     """Keeps each asset's latest value per partition as `<asset>/<partition>.json`, replaced atomically."""
 
-    def __init__(self, place: Path | Place) -> None:
-        self._place = placed(place)
+    def __init__(self, files: Path | FileStore) -> None:
+        self._files = as_file_store(files)
 
     def handle_output(self, context: dg.OutputContext, obj: Record) -> None:
         """Write the record; a run killed midway leaves the value before it. Raises dg.Failure with one sentence."""
         name = _name("/".join(context.asset_key.path), context.asset_partition_key)
         try:
-            self._place.write(name, f"{type(obj).__name__}\n{obj.model_dump_json()}\n".encode())
+            self._files.write(name, f"{type(obj).__name__}\n{obj.model_dump_json()}\n".encode())
         except OSError as error:
             raise dg.Failure(description=disk_problem(error), allow_retries=False) from error
 
     def load_input(self, context: dg.InputContext) -> Any:
         """The record of the input's partition, or partition to record where the input is marked as many."""
         many = bool((context.definition_metadata or {}).get("many"))
-        found = {key: self._input(context.asset_key, key) for key in context.asset_partition_keys}
-        return found if many else found[context.asset_partition_key]
+        values = {key: self._input(context.asset_key, key) for key in context.asset_partition_keys}
+        return values if many else values[context.asset_partition_key]
 
     def find(self, asset: str, partition: str) -> Record | None:
         """The latest value outside a run; None when there is none. Raises StoreError."""
         try:
-            kind, _, content = self._place.read(_name(asset, partition)).partition(b"\n")
+            kind, _, content = self._files.read(_name(asset, partition)).partition(b"\n")
         except FileNotFoundError:
             return None
         try:
-            return KINDS[kind.decode()].model_validate_json(content)
+            return RECORD_TYPES[kind.decode()].model_validate_json(content)
         except (KeyError, ValidationError) as error:
-            where = f"{self._place.address}/{_name(asset, partition)}"
+            where = f"{self._files.address}/{_name(asset, partition)}"
             raise StoreError(f"{where} is of another version of this program; materialize {asset!r} again.") from error
 
     def _input(self, asset_key: dg.AssetKey, partition: str) -> Record:
         asset = "/".join(asset_key.path)
         try:
-            found = self.find(asset, partition)
+            value = self.find(asset, partition)
         except OSError as error:
             raise dg.Failure(description=str(error), allow_retries=False) from error
-        if found is None:
+        if value is None:
             raise dg.Failure(
                 description=f"Asset {asset!r} has no value for {partition!r} yet; materialize it first.", allow_retries=False
             )
-        return found
+        return value
 
 
 def _name(asset: str, partition: str) -> str:

@@ -14,7 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from pipelines.resources.storage.database import Connection, Database, StoreError, Table
+from pipelines.resources.storage.database import Connection, Database, Table
+from pipelines.resources.storage.errors import StoreError
 from pipelines.resources.storage.sqlite import SqliteFile
 
 T = TypeVar("T")
@@ -40,7 +41,7 @@ class _Batch:
                 waiter.set_exception(error)
 
 
-class KeyedStore:
+class KeyValueStore:
     """A table of values by key; the first value of a key stays.
 
     `place`: a SQLite file, or any database. `columns` adds columns: name to SQL type. `beside`: further tables of values

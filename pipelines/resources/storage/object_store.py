@@ -1,14 +1,16 @@
-"""The place that is an object store: S3 and what speaks its language, or another that pyarrow or fsspec can open.
+"""An object store as a file store: S3 and what speaks its protocol, or another that pyarrow or fsspec can open.
 
-Nothing there can be renamed, and a file is there whole or not at all. So a folder's files are sent first and the one that
-readers look for last; whoever is killed before leaves files that nobody reads, and the next writer of the same takes
-them over or, after a day, clears them away.
+Nothing there can be renamed, and an object is there whole or not at all. So a draft's files are uploaded first and the one
+that readers look for last; whoever is killed before leaves files that nobody reads, and the next writer of the same takes
+them over or, after a day, deletes them.
 """
 
+import os
+import re
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from hashlib import sha256
@@ -17,134 +19,218 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import fs
 
-from pipelines.resources.storage.filesystem import ABANDONED_SECONDS, draft_name, new_draft
-from pipelines.resources.storage.object_store_errors import opened, told
+from pipelines.resources.llm.redaction import Redactor
+from pipelines.resources.storage.errors import StoreError
+from pipelines.resources.storage.file_store import ABANDONED_SECONDS, draft_name, new_draft
 
-AT_ONCE = 8
+CONCURRENCY = 8
 CHUNK = 1 << 20
 ABANDONED = timedelta(seconds=ABANDONED_SECONDS)
+VARIABLE = "AMEMGYM_STORE"
+SECRETS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_STORAGE_KEY", "AZURE_STORAGE_SAS_TOKEN")
+WITH_BUCKETS = ("s3", "gcs", "abfs")
+WITH_ACCOUNTS = ("abfs", "abfss")  # their addresses are abfs://CONTAINER@ACCOUNT...
+FINISHED_STAYS = "what was finished before is kept"
+CODE = re.compile(r"AWS Error ([A-Z_]+)")
+DENIED_CODES = {
+    "ACCESS_DENIED",
+    "EXPIRED_TOKEN",
+    "INVALID_ACCESS_KEY_ID",
+    "INVALID_CLIENT_TOKEN_ID",
+    "MISSING_AUTHENTICATION_TOKEN",
+    "SIGNATURE_DOES_NOT_MATCH",
+    "UNRECOGNIZED_CLIENT",
+}
+CLIENT_ERROR = re.compile(r"AWS Error|google::cloud::Status|Azure Error|HTTP status")
+DENIED = re.compile(r"HTTP status (401|403|412)")
 
 
-class Bucket:
-    """A place below `<url>/<prefix>`.
+class ObjectStore:
+    """The objects below `<url>/<prefix>`.
 
-    `aside`: the folder on this machine for drafts, and for copies of what never changes. `patience`: after how long files
-    without their last one are given up.
+    `cache`: the folder on this machine for drafts, and for copies of what never changes; each URL has its own below it.
+    Files without their last one are deleted after `abandoned_after`.
     """
 
-    def __init__(self, url: str, prefix: str, *, aside: Path, patience: timedelta = ABANDONED) -> None:
+    def __init__(self, url: str, prefix: str, *, cache: Path, abandoned_after: timedelta = ABANDONED) -> None:
         self._url = url
         self._prefix = prefix
-        self._patience = patience
-        # What two URLs hold must not be mixed up, and one place must not be fetched twice.
-        self._aside = aside / sha256(f"{self.address}?{url.partition('?')[2]}".encode()).hexdigest()[:12]
+        self._abandoned_after = abandoned_after
+        # What two URLs hold must not be mixed up, and one object must not be downloaded twice.
+        self.cache = cache / sha256(f"{self.address}?{url.partition('?')[2]}".encode()).hexdigest()[:12]
 
     @property
     def address(self) -> str:
         """The URL without its options."""
         return f"{self._url.partition('?')[0].rstrip('/')}/{self._prefix}".rstrip("/")
 
-    @property
-    def copies(self) -> Path:
-        """Where copies and drafts are, apart for each URL."""
-        return self._aside
-
     @cached_property
-    def _opened(self) -> tuple[fs.FileSystem, str]:
-        files, root = opened(self._url)
+    def _root(self) -> tuple[fs.FileSystem, str]:
+        files, root = open_file_system(self._url)
         return files, f"{root}/{self._prefix}".rstrip("/")
 
     def read(self, name: str) -> bytes:
-        """The object's content."""
-        with self.open(name) as stream, told(self.address):
+        with self.open(name) as stream, store_errors(self.address):
             return stream.read()
 
     def open(self, name: str) -> pa.NativeFile:
-        """The object, of which only what is asked for is sent."""
-        files, root = self._opened
-        with told(self.address):
+        """Only what is read of the object is downloaded."""
+        files, root = self._root
+        with store_errors(self.address):
             return files.open_input_file(f"{root}/{name}")
 
     def write(self, name: str, content: bytes) -> None:
-        """One object takes the place of another at once."""
-        files, root = self._opened
-        with told(self.address), files.open_output_stream(f"{root}/{name}") as stream:
+        files, root = self._root
+        with store_errors(self.address), files.open_output_stream(f"{root}/{name}") as stream:
             stream.write(content)
 
     def names(self, folder: str = "") -> list[str]:
-        """By listing."""
-        return sorted(self._infos(folder))
+        return sorted(self._list(folder))
 
-    def local(self, name: str) -> Path:
-        """A copy, fetched the first time."""
-        copy = self._aside / name
+    def local_path(self, name: str) -> Path:
+        """A copy, downloaded the first time."""
+        copy = self.cache / name
         if not copy.exists():
             copy.parent.mkdir(parents=True, exist_ok=True)
             fresh = copy.with_name(draft_name())
-            self.fetch({name: fresh})
+            self.download({name: fresh})
             fresh.replace(copy)
         return copy
 
     def draft(self, folder: str) -> Path:
-        """On this machine's disk."""
-        return new_draft(self._aside / folder)
+        """Below the cache."""
+        return new_draft(self.cache / folder)
 
-    def settle(self, draft: Path, name: str, *, last: str, anew: bool = False) -> bool:
-        """Send the draft's files and drop it. Names follow from content, so that a file of the same size is the same."""
-        there, sign = self._infos(name), f"{name}/{last}"
-        if sign in there and not anew:
+    def commit(self, draft: Path, name: str, *, last: str, overwrite: bool = False) -> bool:
+        """Upload the draft's files and delete it. Names follow from content, so that a file of the same size is the same."""
+        present, marker = self._list(name), f"{name}/{last}"
+        if marker in present and not overwrite:
             return False
         files = {f"{name}/{path.name}": path for path in draft.iterdir()}
-        sizes = {one: info.size for one, info in there.items()}
-        self.send({one: path for one, path in files.items() if one != sign and sizes.get(one) != path.stat().st_size})
-        self.send({sign: files[sign]})
+        sizes = {one: info.size for one, info in present.items()}
+        self.upload({one: path for one, path in files.items() if one != marker and sizes.get(one) != path.stat().st_size})
+        self.upload({marker: files[marker]})
         shutil.rmtree(draft)
-        self._clear(name.rpartition("/")[0], last=last)
+        self._delete_abandoned(name.rpartition("/")[0], last=last)
         return True
 
-    def send(self, files: Mapping[str, Path]) -> None:
+    def upload(self, files: Mapping[str, Path]) -> None:
         """Copy files of this machine to objects, several at once, in no order."""
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            list(pool.map(self._send, files.keys(), files.values()))
+        with ThreadPoolExecutor(CONCURRENCY) as pool:
+            list(pool.map(self._upload, files.keys(), files.values()))
 
-    def fetch(self, wanted: Mapping[str, Path]) -> None:
+    def download(self, wanted: Mapping[str, Path]) -> None:
         """Copy objects to paths on this machine."""
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            list(pool.map(self._fetch, wanted.keys(), wanted.values()))
+        with ThreadPoolExecutor(CONCURRENCY) as pool:
+            list(pool.map(self._download, wanted.keys(), wanted.values()))
 
-    def _send(self, name: str, path: Path) -> None:
-        files, root = self._opened
-        with told(self.address), path.open("rb") as source, files.open_output_stream(f"{root}/{name}") as target:
+    def _upload(self, name: str, path: Path) -> None:
+        files, root = self._root
+        with store_errors(self.address), path.open("rb") as source, files.open_output_stream(f"{root}/{name}") as target:
             shutil.copyfileobj(source, target, CHUNK)
 
-    def _fetch(self, name: str, path: Path) -> None:
+    def _download(self, name: str, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with self.open(name) as source, path.open("wb") as target, told(self.address):
+        with self.open(name) as source, path.open("wb") as target, store_errors(self.address):
             shutil.copyfileobj(source, target, CHUNK)
 
-    def _infos(self, folder: str) -> dict[str, fs.FileInfo]:
-        files, root = self._opened
-        with told(self.address):
+    def raise_store_error(self, error: Exception) -> None:
+        if CLIENT_ERROR.search(str(error)) or isinstance(error, (ConnectionError, TimeoutError)):
+            raise StoreError(_sentence(self.address, str(error))) from error
+
+    def _list(self, folder: str) -> dict[str, fs.FileInfo]:
+        files, root = self._root
+        with store_errors(self.address):
             selector = fs.FileSelector(f"{root}/{folder}".rstrip("/"), allow_not_found=True, recursive=True)
             found = files.get_file_info(selector)
         return {info.path.removeprefix(f"{root}/"): info for info in found if info.type == fs.FileType.File}
 
-    def _clear(self, folder: str, *, last: str) -> None:
-        """Delete what has been without its last file for too long."""
-        homes: dict[str, list[fs.FileInfo]] = {}
-        for name, info in self._infos(folder).items():
-            homes.setdefault(name.rpartition("/")[0], []).append(info)
-        for home, infos in homes.items():
-            if home != folder and not any(info.base_name == last for info in infos) and self._given_up(infos):
-                self.delete(f"{home}/{info.base_name}" for info in infos)
+    def _delete_abandoned(self, folder: str, *, last: str) -> None:
+        """Delete folders that have been without their last file for too long."""
+        folders: dict[str, list[fs.FileInfo]] = {}
+        for name, info in self._list(folder).items():
+            folders.setdefault(name.rpartition("/")[0], []).append(info)
+        for path, infos in folders.items():
+            if path != folder and not any(info.base_name == last for info in infos) and self._is_abandoned(infos):
+                self.delete(f"{path}/{info.base_name}" for info in infos)
 
-    def _given_up(self, infos: Iterable[fs.FileInfo]) -> bool:
+    def _is_abandoned(self, infos: Iterable[fs.FileInfo]) -> bool:
         newest = max((info.mtime for info in infos if info.mtime is not None), default=None)
-        return newest is not None and datetime.now(UTC) - newest > self._patience
+        return newest is not None and datetime.now(UTC) - newest > self._abandoned_after
 
     def delete(self, names: Iterable[str]) -> None:
-        """Delete objects; those that are gone are as good."""
-        files, root = self._opened
+        """Delete objects, as far as they are still there."""
+        files, root = self._root
         for name in names:
-            with suppress(FileNotFoundError), told(self.address):
+            with suppress(FileNotFoundError), store_errors(self.address):
                 files.delete_file(f"{root}/{name}")
+
+
+def open_file_system(url: str) -> tuple[fs.FileSystem, str]:
+    """The file system of a URL, and the path in it. Credentials are the environment's. Raises StoreError."""
+    _refuse_key(url)
+    plain = url.partition("?")[0].rstrip("/")
+    with store_errors(plain):
+        files, root = _file_system(url)
+        bucket = root.lstrip("/").partition("/")[0]
+        if not bucket.strip("/"):
+            raise StoreError(f"{VARIABLE} names no bucket; give one as in s3://BUCKET/FOLDER.")
+        there = files.type_name not in WITH_BUCKETS or files.get_file_info(bucket).type != fs.FileType.NotFound
+    if not there:
+        raise StoreError(f"There is no bucket {bucket!r} at {plain}; make it, or name another in {VARIABLE}.")
+    return files, root.rstrip("/")
+
+
+def _refuse_key(url: str) -> None:
+    """Raise StoreError for an address with a login, wherever a / in the key may have cut it, without repeating it."""
+    scheme, _, rest = url.partition("://")
+    before, at, _ = rest.rpartition("@")
+    if at and (scheme.lower() not in WITH_ACCOUNTS or set(before) & set(":/?@")):
+        raise StoreError(
+            f"{VARIABLE} must hold no key, and so no @; name the bucket only, as in s3://BUCKET/FOLDER or "
+            f"abfs://CONTAINER@ACCOUNT.dfs.core.windows.net, and give the key as AWS_ACCESS_KEY_ID and such."
+        )
+
+
+def _file_system(url: str) -> tuple[fs.FileSystem, str]:
+    try:
+        return fs.FileSystem.from_uri(url)
+    except pa.ArrowInvalid as error:
+        if "Unrecognized filesystem" not in str(error):
+            words = str(error).replace(url, url.partition("?")[0])
+            raise StoreError(f"{VARIABLE} cannot be read as an address: {words}.") from None  # options may be secret
+    import fsspec  # for stores other than those of pyarrow  # pyright: ignore[reportMissingTypeStubs]
+
+    try:
+        files, root = fsspec.core.url_to_fs(url)  # pyright: ignore
+    except (ValueError, ImportError) as error:
+        raise StoreError(f"{VARIABLE} is an address that nothing here can open: {error}.") from error
+    return fs.PyFileSystem(fs.FSSpecHandler(files)), str(root)  # pyright: ignore
+
+
+@contextmanager
+def store_errors(address: str) -> Generator[None, None, None]:
+    """Turn the store's errors into StoreError; FileNotFoundError and errors of this machine's disk stay as they are."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, (FileNotFoundError, StoreError)) or error.strerror is not None:
+            raise
+        raise StoreError(_sentence(address, str(error))) from error
+
+
+def _sentence(address: str, error: str) -> str:
+    found = CODE.search(error)
+    code = found[1] if found else ""
+    if code == "NO_SUCH_BUCKET":
+        return f"There is no bucket at {address}; make it, or name another in {VARIABLE}."
+    if code in DENIED_CODES or DENIED.search(error):
+        return (
+            f"{address} does not accept the key; check the credentials in the environment (for S3: AWS_ACCESS_KEY_ID and "
+            f"AWS_SECRET_ACCESS_KEY), which must allow to read, write and list there; {FINISHED_STAYS}."
+        )
+    if code == "NETWORK_CONNECTION":
+        return f"{address} cannot be reached; check the network and AWS_ENDPOINT_URL; {FINISHED_STAYS}."
+    for name in SECRETS:
+        error = Redactor(os.environ.get(name, "")).clean(error)
+    return f"{address} cannot be used: {error.rstrip('.')}; {FINISHED_STAYS}."

@@ -1,45 +1,53 @@
-"""Where an installation keeps snapshots, values and releases: its own folder, a shared one, or an object store."""
+"""Which stores an installation has for snapshots, asset values and releases: a folder, or an object store."""
 
 from pathlib import Path
 
 from dataset_card.release.manifest import MANIFEST
 from dataset_card.release.store import FolderReleaseStore, ReleaseStore
 from pipelines.home import Home
-from pipelines.resources.storage.database import StoreError
-from pipelines.resources.storage.filesystem import Folder, Place
-from pipelines.resources.storage.object_store import Bucket
+from pipelines.resources.storage.errors import StoreError
+from pipelines.resources.storage.file_store import FileStore, LocalFiles
+from pipelines.resources.storage.object_store import ObjectStore
 from pipelines.resources.storage.release_store import ObjectReleaseStore
 
 COPIES = "copies"
 
 
-def place_in(home: Home, kind: str) -> Place:
-    """The place of one kind of files. Nothing is opened before it is used."""
-    folder = _folder(home)
-    return Bucket(home.store, kind, aside=home.root / COPIES) if folder is None else Folder(folder / kind)
+def snapshot_files(home: Home) -> FileStore:
+    """Parquet snapshots of every stage, by content. Nothing is opened before it is used."""
+    return _files(home, "snapshots")
+
+
+def value_files(home: Home) -> FileStore:
+    """The latest value of every asset partition."""
+    return _files(home, "values")
 
 
 def open_release_store(home: Home) -> ReleaseStore:
-    """The release store of releases."""
     folder = _folder(home)
     if folder is not None:
         return FolderReleaseStore(folder / "releases")
-    return ObjectReleaseStore(Bucket(home.store, "releases", aside=home.root / COPIES), notes=home.releases)
+    return ObjectReleaseStore(ObjectStore(home.store, "releases", cache=home.root / COPIES), notes=home.releases)
 
 
 def release_at(url: str, *, home: Home, fresh: bool = False) -> Path:
     """A copy of the release at a URL, `fresh`: with every byte as it is there now. Raises StoreError."""
     plain, mark, options = url.partition("?")
     above, variant, version = plain.rstrip("/").rsplit("/", 2)
-    release_store = ObjectReleaseStore(Bucket(f"{above}{mark}{options}", "", aside=home.root / COPIES), notes=home.releases)
+    objects = ObjectStore(f"{above}{mark}{options}", "", cache=home.root / COPIES)
     try:
-        return release_store.folder(variant, version, fresh=fresh)
+        return ObjectReleaseStore(objects, notes=home.releases).folder(variant, version, fresh=fresh)
     except FileNotFoundError as error:
-        told = f"{plain} is no release: give the address above a {MANIFEST}, which ends with /VARIANT/VERSION."
-        raise StoreError(told) from error
+        message = f"{plain} is no release: give the address above a {MANIFEST}, which ends with /VARIANT/VERSION."
+        raise StoreError(message) from error
+
+
+def _files(home: Home, kind: str) -> FileStore:
+    folder = _folder(home)
+    return ObjectStore(home.store, kind, cache=home.root / COPIES) if folder is None else LocalFiles(folder / kind)
 
 
 def _folder(home: Home) -> Path | None:
-    """None: an object store."""
+    """The installation's own folder or a shared one; None for an object store."""
     path = home.store.removeprefix("file://")
     return None if "://" in path else Path(path or home.root).absolute()

@@ -2,13 +2,17 @@
 
 A snapshot is `<stage>/<unit>/<digest[:16]>/` with the stage's rows in `part-*.parquet`, rows carried for other stages in
 `carried-<stage>-*.parquet`, `failures.parquet` and, written last, `snapshot.json`. `LATEST` beside it holds the digest.
-Parts are named by number and digest, so that writers of the same rows in parts of other sizes are in nobody's way.
+Parts are named by number and digest, so that writers of the same rows in parts of other sizes do not overwrite each other.
 A row holds its record twice: in columns, for people and SQL, and as the JSON that the digest is over, from which it is
 read back in a third of the time.
 """
 
-from collections.abc import Collection, Generator, Iterator
+import hashlib
+import shutil
+import weakref
+from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -18,14 +22,89 @@ import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from assets.engine.serialized_record import SerializedRecord
-from assets.llm.ports import SnapshotPart, SnapshotRef
+from assets.llm.ports import FailureFile, SnapshotPart, SnapshotRef
 from assets.records.base import UserRecord
+from assets.records.columnar import to_table
 from assets.records.failure import Failure
-from pipelines.resources.storage.database import StoreError
-from pipelines.resources.storage.filesystem import Place, placed
-from pipelines.resources.storage.snapshot_writer import RECORD, ParquetWriter
+from dataset_card.release.writers import sync
+from pipelines.resources.storage.errors import StoreError
+from pipelines.resources.storage.file_store import FileStore, as_file_store
 
 R = TypeVar("R", bound=UserRecord)
+
+MARKER = "snapshot.json"
+FAILURES = "failures.parquet"
+RECORD = "record"
+ROWS_PER_GROUP = 50
+
+
+class ParquetWriter:
+    """Writes part by part into a draft; nothing is visible until `finish` commits it."""
+
+    def __init__(self, files: FileStore, *, stage: str, unit: str) -> None:
+        self._files, self._folder = files, f"{stage}/{unit}"
+        self._stage: str = stage
+        self._unit = unit
+        self._draft = files.draft(self._folder)
+        self._parts: dict[str, list[SnapshotPart]] = {}
+        self._digests = {stage: hashlib.sha256()}
+        weakref.finalize(self, shutil.rmtree, self._draft, ignore_errors=True)
+
+    def add(self, stage: str, rows: Sequence[tuple[int, SerializedRecord[UserRecord]]]) -> None:
+        """Write the next part of a stage. Raises ValueError when positions do not ascend from part to part."""
+        if not rows:
+            return
+        parts, positions = self._parts.setdefault(stage, []), [position for position, _ in rows]
+        if any(later <= earlier for earlier, later in pairwise([*(part.last for part in parts[-1:]), *positions])):
+            raise ValueError(f"Rows of {stage!r} must come in ascending order of position, not as {positions}.")
+        records, texts = [one.record for _, one in rows], [one.text for _, one in rows]
+        content = "".join(f"{position}\t{text}\n" for position, text in zip(positions, texts, strict=True)).encode()
+        self._digests.setdefault(stage, hashlib.sha256()).update(content)
+        digest, span = hashlib.sha256(content).hexdigest(), {"first": positions[0], "last": positions[-1]}
+        name = f"{'part' if stage == self._stage else f'carried-{stage}'}-{len(parts):05d}-{digest[:8]}.parquet"
+        table = _with_json(to_table(records, record_type=type(records[0])), texts)
+        _write(self._draft / name, table.add_column(0, "position", pa.array(positions, pa.int32())))
+        parts.append(SnapshotPart(stage=stage, path=name, rows=len(rows), digest=digest, **span))
+
+    def finish(self, failures: Sequence[Failure]) -> SnapshotRef:
+        """Commit the snapshot and point LATEST at it. Equal rows give the snapshot that is already there."""
+        failure_texts = [failure.model_dump_json() for failure in failures]
+        ref = self._ref(failure_texts)
+        _write(self._draft / FAILURES, _with_json(to_table(failures, record_type=Failure), failure_texts))
+        marker = self._draft / MARKER
+        marker.write_text(f"{ref.model_dump_json(indent=2)}\n", encoding="utf-8")
+        sync(marker)
+        ref = self._commit(ref)
+        self._files.write(f"{self._folder}/LATEST", f"{ref.digest}\n".encode())
+        return ref
+
+    def _ref(self, failures: Sequence[str]) -> SnapshotRef:
+        names: list[str] = [self._stage, *sorted(name for name in self._parts if name != self._stage)]
+        content = [self._stage, *(f"{name} {self._digests[name].hexdigest()}" for name in names)]
+        content.extend(failures)
+        digest = hashlib.sha256("\n".join(content).encode()).hexdigest()
+        parts = [part for name in names for part in self._parts.get(name, [])]
+        folder = f"{self._folder}/{digest[:16]}"
+        return SnapshotRef(
+            stage=self._stage,
+            unit=self._unit,
+            digest=digest,
+            users=sum(part.rows for part in self._parts.get(self._stage, [])),
+            parts=tuple(part.model_copy(update={"path": f"{folder}/{part.path}"}) for part in parts),
+            failures=FailureFile(path=f"{folder}/{FAILURES}", users=len(failures)),
+        )
+
+    def _commit(self, ref: SnapshotRef) -> SnapshotRef:
+        """Where the digest's folder exists: keep it when it is whole, else replace it."""
+        folder = f"{self._folder}/{ref.digest[:16]}"
+        if self._files.commit(self._draft, folder, last=MARKER):
+            return ref
+        existing = load_ref(self._files, folder)
+        if existing is not None and {part.path for part in existing.parts} <= set(self._files.names(folder)):
+            shutil.rmtree(self._draft)
+            return existing
+        self._files.commit(self._draft, folder, last=MARKER, overwrite=True)
+        return ref
 
 
 class SnapshotError(OSError):
@@ -33,19 +112,23 @@ class SnapshotError(OSError):
 
 
 class ParquetSnapshots:
-    """The SnapshotStore port over a place; a path stands for its folder."""
+    """The SnapshotStore port."""
 
-    def __init__(self, place: Path | Place) -> None:
-        self.place = placed(place)
+    def __init__(self, files: Path | FileStore) -> None:
+        self.files = as_file_store(files)
+
+    @property
+    def address(self) -> str:
+        return self.files.address
 
     def writer(self, stage: str, *, unit: str) -> ParquetWriter:
         """Begin a snapshot, and clear away what killed runs left of this stage and unit."""
-        return ParquetWriter(self.place, stage=stage, unit=unit)
+        return ParquetWriter(self.files, stage=stage, unit=unit)
 
     def read(self, ref: SnapshotRef, stage: str, *, record: type[R], positions: Collection[int] | None = None) -> dict[int, R]:
         """The snapshot's rows of a stage by position, its own or carried ones. Raises SnapshotError."""
-        found = self.read_serialized(ref, stage, record=record, positions=positions)
-        return {position: one.record for position, one in found.items()}
+        rows = self.read_serialized(ref, stage, record=record, positions=positions)
+        return {position: row.record for position, row in rows.items()}
 
     def read_serialized(
         self, ref: SnapshotRef, stage: str, *, record: type[R], positions: Collection[int] | None = None
@@ -64,12 +147,12 @@ class ParquetSnapshots:
         """The positions of the stage's own rows, part by part. Raises SnapshotError."""
         for part in ref.parts:
             if part.stage == ref.stage:
-                with self._opened(ref, part.path, kind="rows") as file:
+                with self._open(ref, part.path, kind="rows") as file:
                     yield cast(list[int], _read(file, columns=["position"])["position"].to_pylist())
 
     def failures(self, ref: SnapshotRef) -> list[Failure]:
         """The users who were replaced up to this stage, by position. Raises SnapshotError."""
-        with self._opened(ref, ref.failures.path, kind=Failure.__name__) as file:
+        with self._open(ref, ref.failures.path, kind=Failure.__name__) as file:
             texts = cast(list[str], _read(file, columns=[RECORD])[RECORD].to_pylist())
             return [Failure.model_validate_json(text) for text in texts]
 
@@ -77,23 +160,23 @@ class ParquetSnapshots:
         self, ref: SnapshotRef, part: SnapshotPart, *, record: type[R], wanted: list[int] | None
     ) -> Iterator[tuple[int, SerializedRecord[R]]]:
         def decode(text: str) -> R:
-            with self._explained(ref, part.path, kind=record.__name__):
+            with self._explain_errors(ref, part.path, kind=record.__name__):
                 return record.model_validate_json(text)
 
-        with self._opened(ref, part.path, kind=record.__name__) as file:
+        with self._open(ref, part.path, kind=record.__name__) as file:
             table = _read(file, wanted, columns=["position", RECORD])
             positions, texts = (cast(list[Any], table[name].to_pylist()) for name in ("position", RECORD))
         return ((position, SerializedRecord(text, decode=decode)) for position, text in zip(positions, texts, strict=True))
 
     @contextmanager
-    def _opened(self, ref: SnapshotRef, name: str, *, kind: str) -> Generator[pa.NativeFile, None, None]:
-        with self._explained(ref, name, kind=kind), self.place.open(name) as file:
+    def _open(self, ref: SnapshotRef, name: str, *, kind: str) -> Generator[pa.NativeFile, None, None]:
+        with self._explain_errors(ref, name, kind=kind), self.files.open(name) as file:
             yield file
 
     @contextmanager
-    def _explained(self, ref: SnapshotRef, name: str, *, kind: str) -> Generator[None, None, None]:
-        """What goes wrong with a file of the snapshot, in one sentence."""
-        path, remedy = f"{self.place.address}/{name}", f"materialize {ref.stage!r} of {ref.unit!r} again"
+    def _explain_errors(self, ref: SnapshotRef, name: str, *, kind: str) -> Generator[None, None, None]:
+        """Turn errors of a snapshot's file into one sentence."""
+        path, remedy = f"{self.files.address}/{name}", f"materialize {ref.stage!r} of {ref.unit!r} again"
         try:
             yield
         except FileNotFoundError as error:
@@ -104,12 +187,28 @@ class ParquetSnapshots:
             reason = " ".join(str(error).split())
             raise SnapshotError(f"Snapshot file {path} holds no {kind} of today; {remedy} ({reason}).") from error
         except (pa.ArrowInvalid, OSError) as error:
-            from pipelines.resources.storage.object_store_errors import (
-                pass_on,  # brings the stores' clients, which take a while to import
-            )
-
-            pass_on(error, address=self.place.address)
+            self.files.raise_store_error(error)
             raise SnapshotError(f"Snapshot file {path} is damaged; delete its folder and {remedy} ({error}).") from error
+
+
+def load_ref(files: FileStore, folder: str) -> SnapshotRef | None:
+    """The snapshot in a folder, if there is a readable one."""
+    try:
+        return SnapshotRef.model_validate_json(files.read(f"{folder}/{MARKER}"))
+    except (FileNotFoundError, ValidationError):
+        return None
+
+
+def _with_json(table: pa.Table, texts: Sequence[str]) -> pa.Table:
+    return table.append_column(RECORD, pa.array(texts, pa.string()))
+
+
+def _write(path: Path, table: pa.Table) -> None:
+    # Pages of a dictionary have no checksum.
+    pq.write_table(  # pyright: ignore[reportUnknownMemberType]
+        table, path, compression="zstd", row_group_size=ROWS_PER_GROUP, write_page_checksum=True, use_dictionary=False
+    )
+    sync(path)
 
 
 def _read(file: pa.NativeFile, positions: list[int] | None = None, *, columns: list[str]) -> pa.Table:

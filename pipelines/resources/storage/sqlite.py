@@ -9,7 +9,8 @@ from pathlib import Path
 
 from filelock import AsyncFileLock
 
-from pipelines.resources.storage.database import StoreError, Table
+from pipelines.resources.storage.database import Table
+from pipelines.resources.storage.errors import StoreError
 
 BUSY_SECONDS = 60.0
 PRIMARY_CODE = 0xFF

@@ -27,7 +27,7 @@ DESCRIPTION = AssetDescription("sessions", "What. Why.", rows=lambda record: [{"
 def told(folder: Path, result: StageResult, stage: Stage[Any], records: list[UserRecord] | None = None) -> dict[str, Any]:
     shop = run_context(folder, ScriptedModel())
     found = first_records(shop.snapshots, result, stage.record) if records is None else records
-    return stage_metadata(result, description=DESCRIPTION, records=found, stored_at=shop.snapshots.place.address)
+    return stage_metadata(result, description=DESCRIPTION, records=found, stored_at=shop.snapshots.address)
 
 
 def test_a_stage_with_a_gate_tells_counts_rows_gates_and_where_its_snapshot_lies(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.resources.cache.record_cache import SqlRecordCache
-from pipelines.resources.storage.database import StoreError
+from pipelines.resources.storage.errors import StoreError
 
 
 def test_a_file_that_is_no_database_is_named_with_what_to_do(tmp_path: Path) -> None:

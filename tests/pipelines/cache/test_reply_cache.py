@@ -9,7 +9,7 @@ import pytest
 
 from assets.llm.ports import CallLabels, EndpointError, ModelReply, ModelRequest
 from pipelines.resources.cache.reply_cache import CachedModel, CacheMode, open_replies, request_key
-from pipelines.resources.storage.key_value import KeyedStore
+from pipelines.resources.storage.key_value import KeyValueStore
 from prompts.template import Message
 from tests.pipelines.llm.scripted_server import CLOSED_SCHEMA, a_request
 
@@ -33,13 +33,13 @@ class CountingModel:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[KeyedStore]:
+def store(tmp_path: Path) -> Iterator[KeyValueStore]:
     kept = open_replies(tmp_path / "calls.sqlite")
     yield kept
     kept.close()
 
 
-def ask(model: CountingModel, store: KeyedStore, *requests: ModelRequest, mode: CacheMode = "use") -> list[ModelReply]:
+def ask(model: CountingModel, store: KeyValueStore, *requests: ModelRequest, mode: CacheMode = "use") -> list[ModelReply]:
     async def together() -> list[ModelReply]:
         cached = CachedModel(model, store=store, mode=mode)
         return await asyncio.gather(*(cached.complete(request) for request in requests))
@@ -47,7 +47,7 @@ def ask(model: CountingModel, store: KeyedStore, *requests: ModelRequest, mode: 
     return asyncio.run(together())
 
 
-def test_a_second_run_asks_nothing(store: KeyedStore) -> None:
+def test_a_second_run_asks_nothing(store: KeyValueStore) -> None:
     model = CountingModel(finish="refusal")
     first = ask(model, store, a_request())[0]
     second = ask(model, store, a_request())[0]
@@ -56,14 +56,14 @@ def test_a_second_run_asks_nothing(store: KeyedStore) -> None:
     assert len(model.asked) == 1
 
 
-def test_a_reply_is_on_the_disk_when_it_is_returned(store: KeyedStore, tmp_path: Path) -> None:
+def test_a_reply_is_on_the_disk_when_it_is_returned(store: KeyValueStore, tmp_path: Path) -> None:
     ask(CountingModel(), store, a_request())
     other = open_replies(tmp_path / "calls.sqlite")
     assert ask(CountingModel(), other, a_request(), mode="replay")[0].text == "reply 1"
     other.close()
 
 
-def test_equal_requests_at_the_same_time_are_sent_once(store: KeyedStore) -> None:
+def test_equal_requests_at_the_same_time_are_sent_once(store: KeyValueStore) -> None:
     model = CountingModel()
     replies = ask(model, store, *[a_request()] * 20, a_request(sample=1))
     assert len(model.asked) == 2
@@ -71,7 +71,7 @@ def test_equal_requests_at_the_same_time_are_sent_once(store: KeyedStore) -> Non
     assert len({reply.text for reply in replies[:20]}) == 1
 
 
-def test_who_waits_takes_over_from_who_is_cancelled(store: KeyedStore) -> None:
+def test_who_waits_takes_over_from_who_is_cancelled(store: KeyValueStore) -> None:
     model = CountingModel()
 
     async def live() -> ModelReply:
@@ -85,13 +85,13 @@ def test_who_waits_takes_over_from_who_is_cancelled(store: KeyedStore) -> None:
     assert asyncio.run(live()).text == "reply 2"
 
 
-def test_an_error_is_not_kept(store: KeyedStore) -> None:
+def test_an_error_is_not_kept(store: KeyValueStore) -> None:
     with pytest.raises(EndpointError):
         ask(CountingModel(fails=True), store, a_request())
     assert ask(CountingModel(), store, a_request())[0].repeated is False
 
 
-def test_the_reply_that_was_kept_first_is_the_one_that_counts(store: KeyedStore) -> None:
+def test_the_reply_that_was_kept_first_is_the_one_that_counts(store: KeyValueStore) -> None:
     @dataclass
     class OvertakenModel(CountingModel):
         async def complete(self, request: ModelRequest) -> ModelReply:
@@ -101,14 +101,14 @@ def test_the_reply_that_was_kept_first_is_the_one_that_counts(store: KeyedStore)
     assert ask(OvertakenModel(), store, a_request())[0] == ModelReply("theirs", "stop", 1, 1)
 
 
-def test_a_replay_names_what_is_missing(store: KeyedStore) -> None:
+def test_a_replay_names_what_is_missing(store: KeyValueStore) -> None:
     model = CountingModel()
     with pytest.raises(EndpointError, match=r"'questions/draft' at stage 'questions' for user 'u-1'"):
         ask(model, store, a_request(), mode="replay")
     assert model.asked == []
 
 
-def test_off_always_asks_and_keeps_nothing(store: KeyedStore) -> None:
+def test_off_always_asks_and_keeps_nothing(store: KeyValueStore) -> None:
     model = CountingModel()
     assert [reply.text for reply in ask(model, store, a_request(), a_request(), mode="off")] == ["reply 2", "reply 2"]
     with pytest.raises(EndpointError):

@@ -13,7 +13,7 @@ from assets.recipe.loading import RecipeError, build_recipe
 from assets.recipe.recipe import Budget
 from pipelines.resources.ledger.budget import exhausted
 from pipelines.resources.ledger.ledger import Spent
-from pipelines.resources.storage.database import StoreError
+from pipelines.resources.storage.errors import StoreError
 from tests.pipelines.ledger.ledger_stores import LedgerStores, UsingModel, call, open_stores
 from tests.support.small import small_recipe
 

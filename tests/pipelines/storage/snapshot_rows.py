@@ -9,7 +9,7 @@ from assets.engine.serialized_record import SerializedRecord, serialized, serial
 from assets.llm.ports import SnapshotRef
 from assets.records.base import UserRecord
 from assets.records.failure import Failure
-from pipelines.resources.storage.filesystem import Folder
+from pipelines.resources.storage.file_store import LocalFiles
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 
 FAILURE = Failure(user_id="u1", position=1, stage="questions", reason="refused", message="Nein.", last_reply="…")
@@ -40,5 +40,5 @@ def write(
 
 
 def folder_of(store: ParquetSnapshots) -> Path:
-    assert isinstance(store.place, Folder)
-    return store.place.root
+    assert isinstance(store.files, LocalFiles)
+    return store.files.root

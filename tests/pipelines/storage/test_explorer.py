@@ -33,7 +33,7 @@ def test_views_unite_the_latest_snapshots_of_all_units(tmp_path: Path) -> None:
     profiles.add("user_profiles", serialized_rows([(0, profile(0)), (4, profile(4))]))
     profiles.finish([])
     with duckdb.connect() as connection:
-        assert views(store.place, connection=connection) == ["failures", "questions", "user_profiles"]
+        assert views(store.files, connection=connection) == ["failures", "questions", "user_profiles"]
         assert select(connection, "SELECT unit, position, questions[1].text FROM questions ORDER BY ALL") == [
             ("demo", 0, "new"),
             ("demo", 2, "new"),
@@ -47,9 +47,9 @@ def test_views_unite_the_latest_snapshots_of_all_units(tmp_path: Path) -> None:
 
 def test_an_explorer_file_opens_anywhere_on_this_machine(store: ParquetSnapshots, tmp_path: Path) -> None:
     path = tmp_path / "explore" / "explorer.duckdb"
-    assert write_explorer(store.place, path) == []
+    assert write_explorer(store.files, path) == []
     write(store, [[0, 2]])
-    assert write_explorer(store.place, path) == ["failures", "questions", "user_profiles"]
+    assert write_explorer(store.files, path) == ["failures", "questions", "user_profiles"]
     script = f"import duckdb; print(duckdb.connect({str(path)!r}).execute('SELECT count(*) FROM questions').fetchone()[0])"
     found = subprocess.run([sys.executable, "-c", script], cwd="/", capture_output=True, text=True, check=True)
     assert json.loads(found.stdout) == 2

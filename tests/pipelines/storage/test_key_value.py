@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipelines.resources.cache.record_cache import SqlRecordCache
-from pipelines.resources.storage.database import Connection, StoreError
-from pipelines.resources.storage.key_value import KeyedStore
+from pipelines.resources.storage.database import Connection
+from pipelines.resources.storage.errors import StoreError
+from pipelines.resources.storage.key_value import KeyValueStore
 from tests.pipelines.storage.store_writer import release, told, writer
 
 
@@ -26,13 +27,13 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(path: Path) -> Iterator[KeyedStore]:
-    store = KeyedStore(path, table="work")
+def store(path: Path) -> Iterator[KeyValueStore]:
+    store = KeyValueStore(path, table="work")
     yield store
     store.close()
 
 
-def test_a_value_comes_back_in_another_store_of_the_same_file(store: KeyedStore, path: Path) -> None:
+def test_a_value_comes_back_in_another_store_of_the_same_file(store: KeyValueStore, path: Path) -> None:
     asyncio.run(store.put("käse", b"\x00\xff"))
     other = SqlRecordCache(path)
     assert asyncio.run(other.get("käse")) == b"\x00\xff"
@@ -40,7 +41,7 @@ def test_a_value_comes_back_in_another_store_of_the_same_file(store: KeyedStore,
     other.close()
 
 
-def test_the_first_value_of_a_key_stays(store: KeyedStore) -> None:
+def test_the_first_value_of_a_key_stays(store: KeyValueStore) -> None:
     async def race() -> bytes | None:
         await store.put("key", b"first")
         await asyncio.gather(store.put("key", b"second"), store.put("key", b"third"))
@@ -51,7 +52,7 @@ def test_the_first_value_of_a_key_stays(store: KeyedStore) -> None:
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.sampled_from("abcdefgh"), st.binary(max_size=40)), max_size=12))
-def test_the_store_is_a_dict_with_setdefault(store: KeyedStore, puts: list[tuple[str, bytes]]) -> None:
+def test_the_store_is_a_dict_with_setdefault(store: KeyValueStore, puts: list[tuple[str, bytes]]) -> None:
     async def play() -> dict[str, bytes | None]:
         await store.run(lambda connection: connection.execute("DELETE FROM work"))
         await asyncio.gather(*(store.put(key, value) for key, value in puts))
@@ -63,7 +64,7 @@ def test_the_store_is_a_dict_with_setdefault(store: KeyedStore, puts: list[tuple
     assert asyncio.run(play()) == expected
 
 
-def test_puts_that_wait_together_are_committed_together(store: KeyedStore) -> None:
+def test_puts_that_wait_together_are_committed_together(store: KeyValueStore) -> None:
     async def many() -> list[str]:
         statements: list[str] = []
 
@@ -80,7 +81,7 @@ def test_puts_that_wait_together_are_committed_together(store: KeyedStore) -> No
     assert statements.count("COMMIT") <= 3
 
 
-def test_one_store_serves_one_event_loop_after_another_and_opens_again_after_close(store: KeyedStore) -> None:
+def test_one_store_serves_one_event_loop_after_another_and_opens_again_after_close(store: KeyValueStore) -> None:
     for number in range(4):
         asyncio.run(store.put(str(number), b"x"))
         if number % 2:
@@ -88,7 +89,7 @@ def test_one_store_serves_one_event_loop_after_another_and_opens_again_after_clo
     assert asyncio.run(store.run(keys)) == {"0", "1", "2", "3"}
 
 
-def test_the_event_loop_runs_on_while_another_process_holds_the_file(store: KeyedStore, path: Path) -> None:
+def test_the_event_loop_runs_on_while_another_process_holds_the_file(store: KeyValueStore, path: Path) -> None:
     async def wait_for_the_lock() -> tuple[int, bool]:
         await store.put("before", b"")
         other = sqlite3.connect(path, isolation_level=None)
@@ -107,7 +108,7 @@ def test_the_event_loop_runs_on_while_another_process_holds_the_file(store: Keye
     assert asyncio.run(wait_for_the_lock()) == (20, True)
 
 
-def test_a_cancelled_put_harms_no_other(store: KeyedStore) -> None:
+def test_a_cancelled_put_harms_no_other(store: KeyValueStore) -> None:
     async def cancel_one() -> set[str]:
         tasks = [asyncio.create_task(store.put(str(number), b"x")) for number in range(5)]
         await asyncio.sleep(0)
@@ -118,9 +119,9 @@ def test_a_cancelled_put_harms_no_other(store: KeyedStore) -> None:
     assert asyncio.run(cancel_one()) >= {"1", "2", "3", "4"}
 
 
-def test_extra_columns_are_stored_and_added_to_an_older_file(store: KeyedStore, path: Path) -> None:
+def test_extra_columns_are_stored_and_added_to_an_older_file(store: KeyValueStore, path: Path) -> None:
     asyncio.run(store.put("old", b"x"))
-    newer = KeyedStore(path, table="work", columns={"model": "TEXT", "tokens": "INTEGER"})
+    newer = KeyValueStore(path, table="work", columns={"model": "TEXT", "tokens": "INTEGER"})
     asyncio.run(newer.put("new", b"y", extra={"tokens": 3, "model": "m"}))
     rows = asyncio.run(newer.run(lambda c: c.execute("SELECT key, model, tokens FROM work ORDER BY key").fetchall()))
     assert rows == [("new", "m", 3), ("old", None, None)]
@@ -129,7 +130,7 @@ def test_extra_columns_are_stored_and_added_to_an_older_file(store: KeyedStore, 
     newer.close()
 
 
-def test_two_processes_write_to_one_store_at_once(store: KeyedStore, path: Path) -> None:
+def test_two_processes_write_to_one_store_at_once(store: KeyValueStore, path: Path) -> None:
     processes = [writer(path, name, 100) for name in ("a", "b")]
     for process in processes:
         release(process)
@@ -139,7 +140,7 @@ def test_two_processes_write_to_one_store_at_once(store: KeyedStore, path: Path)
     assert asyncio.run(store.get("shared-7")) in (b"a", b"b")
 
 
-def test_what_a_killed_process_had_been_told_is_stored_is_there(store: KeyedStore, path: Path) -> None:
+def test_what_a_killed_process_had_been_told_is_stored_is_there(store: KeyValueStore, path: Path) -> None:
     process = writer(path, "a", 100_000)
     release(process)
     acknowledged = told(process, 150)
@@ -150,7 +151,7 @@ def test_what_a_killed_process_had_been_told_is_stored_is_there(store: KeyedStor
     assert asyncio.run(store.get(acknowledged[0])) == b"a" * 500
 
 
-def test_a_damaged_database_is_named_with_what_to_do(store: KeyedStore, path: Path) -> None:
+def test_a_damaged_database_is_named_with_what_to_do(store: KeyValueStore, path: Path) -> None:
     asyncio.run(store.put("key", b"x" * 100_000))
     store.close()
     content = bytearray(path.read_bytes())
@@ -160,7 +161,7 @@ def test_a_damaged_database_is_named_with_what_to_do(store: KeyedStore, path: Pa
         asyncio.run(store.put("key", b""))
 
 
-def test_a_full_disk_is_told_to_everyone_who_waits_and_what_was_stored_stays(store: KeyedStore) -> None:
+def test_a_full_disk_is_told_to_everyone_who_waits_and_what_was_stored_stays(store: KeyValueStore) -> None:
     async def fill() -> list[BaseException | None]:
         await store.put("before", b"x")
         await store.run(lambda connection: connection.execute("PRAGMA max_page_count = 20"))
@@ -171,7 +172,7 @@ def test_a_full_disk_is_told_to_everyone_who_waits_and_what_was_stored_stays(sto
     assert asyncio.run(store.run(keys)) == {"before"}
 
 
-def test_a_file_made_read_only_is_named_with_what_to_do(store: KeyedStore) -> None:
+def test_a_file_made_read_only_is_named_with_what_to_do(store: KeyValueStore) -> None:
     async def write() -> None:
         await store.run(lambda connection: connection.execute("PRAGMA query_only = 1"))
         await store.put("key", b"")
@@ -180,6 +181,6 @@ def test_a_file_made_read_only_is_named_with_what_to_do(store: KeyedStore) -> No
         asyncio.run(write())
 
 
-def test_a_mistake_in_a_job_is_not_blamed_on_the_file(store: KeyedStore) -> None:
+def test_a_mistake_in_a_job_is_not_blamed_on_the_file(store: KeyValueStore) -> None:
     with pytest.raises(sqlite3.OperationalError, match="no such table"):
         asyncio.run(store.run(lambda connection: connection.execute("SELECT * FROM nowhere")))

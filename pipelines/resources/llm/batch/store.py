@@ -15,7 +15,7 @@ from assets.llm.ports import ModelReply
 from pipelines.home import Home
 from pipelines.resources.cache.reply_cache import REPLY, ReplyStore
 from pipelines.resources.storage.database import Connection, database_of
-from pipelines.resources.storage.key_value import KeyedStore
+from pipelines.resources.storage.key_value import KeyValueStore
 
 TABLE, REPLIES = "jobs", "kept"
 COLUMNS = {"ids": "TEXT", "place": "TEXT", "tried": "INTEGER", "batch_id": "TEXT", "ended": "INTEGER"}
@@ -58,7 +58,7 @@ class BatchStore:
 
     def __init__(self, path: Path, *, address: str) -> None:
         self._address = address
-        self._store = KeyedStore(database_of(path), table=TABLE, columns=COLUMNS, beside=[REPLIES])
+        self._store = KeyValueStore(database_of(path), table=TABLE, columns=COLUMNS, beside=[REPLIES])
 
     async def known(self, ids: Iterable[str]) -> StoredLines:
         """What is known of these lines."""

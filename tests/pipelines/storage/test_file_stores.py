@@ -1,4 +1,4 @@
-"""Snapshots, values and releases in a folder and in an object store: the same promises, tried on both."""
+"""Snapshots, values and releases in a folder and in an object store: both keep the same contract."""
 
 import secrets
 from collections.abc import Callable, Mapping
@@ -13,14 +13,19 @@ from dataset_card.release.store import FolderReleaseStore, ReleaseStore
 from dataset_card.release.verify import verify_release
 from pipelines.evaluation.dataset import load_dataset
 from pipelines.home import Home, home
-from pipelines.resources.storage.database import StoreError
-from pipelines.resources.storage.filesystem import Folder, Place
-from pipelines.resources.storage.object_store import Bucket
-from pipelines.resources.storage.open_stores import release_at
+from pipelines.resources.storage.errors import StoreError
+from pipelines.resources.storage.file_store import FileStore, LocalFiles
+from pipelines.resources.storage.object_store import ObjectStore
+from pipelines.resources.storage.open_stores import open_release_store, release_at, snapshot_files, value_files
 from pipelines.resources.storage.release_store import ObjectReleaseStore
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.dataset_card.releases import content
-from tests.pipelines.storage.place_contract import BucketContract, BucketShelfContract, PlaceContract, ShelfContract
+from tests.pipelines.storage.file_store_contract import (
+    FileStoreContract,
+    ObjectReleaseStoreContract,
+    ObjectStoreContract,
+    ReleaseStoreContract,
+)
 
 VARIANT = content().recipe.variant
 
@@ -36,27 +41,27 @@ def notes(tmp_path: Path) -> Path:
     return tmp_path / "releases"
 
 
-class TestAFolder(PlaceContract):
+class TestLocalFiles(FileStoreContract):
     @pytest.fixture
-    def place(self, tmp_path: Path) -> Place:
-        return Folder(tmp_path / "place")
+    def files(self, tmp_path: Path) -> FileStore:
+        return LocalFiles(tmp_path / "files")
 
     @pytest.fixture
     def forget(self, tmp_path: Path) -> Callable[[str], None]:
-        return lambda name: (tmp_path / "place" / name).unlink()
+        return lambda name: (tmp_path / "files" / name).unlink()
 
 
-class TestAnObjectStore(BucketContract):
+class TestAnObjectStore(ObjectStoreContract):
     pass
 
 
-class TestAShelfInAFolder(ShelfContract):
+class TestAReleaseStoreInAFolder(ReleaseStoreContract):
     @pytest.fixture
     def release_store(self, notes: Path) -> ReleaseStore:
         return FolderReleaseStore(notes)
 
 
-class TestAShelfInAnObjectStore(BucketShelfContract):
+class TestAReleaseStoreInAnObjectStore(ObjectReleaseStoreContract):
     pass
 
 
@@ -66,41 +71,41 @@ def remote(url: str, tmp_path: Path) -> Home:
 
 
 def test_what_a_killed_writer_left_of_a_release_is_taken_over(remote: Home, url: str, tmp_path: Path) -> None:
-    bucket = Bucket(url, "releases", aside=tmp_path / "aside")
+    store = ObjectStore(url, "releases", cache=tmp_path / "cache")
     for name in ("LICENSE", "tables/base/gone.parquet"):
-        bucket.write(f"{VARIANT}/0.1.0/{name}", b"of a writer that was killed")
-    assert remote.release_store.versions(VARIANT) == []
-    released = remote.release_store.write(content(), version="auto")
+        store.write(f"{VARIANT}/0.1.0/{name}", b"of a writer that was killed")
+    assert open_release_store(remote).versions(VARIANT) == []
+    released = open_release_store(remote).write(content(), version="auto")
     assert released.version == "0.1.0"
-    assert verify_release(remote.release_store.folder(VARIANT, "0.1.0", fresh=True)) == []
+    assert verify_release(open_release_store(remote).folder(VARIANT, "0.1.0", fresh=True)) == []
 
 
 def test_another_machine_reads_the_release_and_a_changed_object_shows(
     remote: Home, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    address = f"{remote.release_store.address}/{VARIANT}/0.1.0"
-    digest = remote.release_store.write(content(), version="auto").digest
+    address = f"{open_release_store(remote).address}/{VARIANT}/0.1.0"
+    digest = open_release_store(remote).write(content(), version="auto").digest
     monkeypatch.setenv("AMEMGYM_HOME", str(tmp_path / "elsewhere"))
     monkeypatch.setenv("AMEMGYM_STORE", url)
     elsewhere = home()
-    for place in (VARIANT, f"{VARIANT}@0.1.0", address):
-        assert load_dataset(place, release_store=elsewhere.release_store).digest == digest
-    Bucket(url, "releases", aside=tmp_path / "aside").write(f"{VARIANT}/0.1.0/LICENSE", b"changed")
+    for files in (VARIANT, f"{VARIANT}@0.1.0", address):
+        assert load_dataset(files, release_store=open_release_store(elsewhere)).digest == digest
+    ObjectStore(url, "releases", cache=tmp_path / "cache").write(f"{VARIANT}/0.1.0/LICENSE", b"changed")
     assert verify_release(release_at(address, home=elsewhere)) == []
     assert "LICENSE" in verify_release(release_at(address, home=elsewhere, fresh=True))[0]
     with pytest.raises(StoreError, match=rf"{VARIANT}/9\.9\.9 is no release"):
         release_at(address.replace("0.1.0", "9.9.9"), home=elsewhere)
 
 
-def test_a_store_that_is_a_folder_is_a_folder(tmp_path: Path) -> None:
+def test_a_store_may_be_a_shared_folder(tmp_path: Path) -> None:
     for store in (f"{tmp_path}/shared", f"file://{tmp_path}/shared"):
-        assert Home(tmp_path / "home", store).snapshots.address == f"{tmp_path}/shared/snapshots"
-        assert Home(tmp_path / "home", store).release_store.address == f"{tmp_path}/shared/releases"
+        assert snapshot_files(Home(tmp_path / "home", store)).address == f"{tmp_path}/shared/snapshots"
+        assert open_release_store(Home(tmp_path / "home", store)).address == f"{tmp_path}/shared/releases"
 
 
 def test_the_store_is_named_in_the_environment(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("AMEMGYM_STORE", url)
-    assert home().values.address == f"{url}/values"
+    assert value_files(home()).address == f"{url}/values"
 
 
 @pytest.mark.parametrize(
@@ -112,9 +117,9 @@ def test_the_store_is_named_in_the_environment(monkeypatch: pytest.MonkeyPatch, 
     ],
 )
 def test_an_address_that_cannot_be_used_is_one_sentence_without_a_secret(store: str, sentence: str, tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=sentence) as told:
-        Home(tmp_path, store).values.names()
-    assert "hush" not in str(told.value)
+    with pytest.raises(StoreError, match=sentence) as caught:
+        value_files(Home(tmp_path, store)).names()
+    assert "hush" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -127,45 +132,45 @@ def test_an_address_that_cannot_be_used_is_one_sentence_without_a_secret(store: 
     ],
 )
 def test_a_key_in_an_address_is_refused_whatever_it_is_made_of_and_not_repeated(store: str, tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="must hold no key, and so no @") as told:
-        Home(tmp_path, store).values.names()
-    assert not any(part in f"{told.value} {told.value.__cause__}" for part in ("NAME", "hu", "lab"))
+    with pytest.raises(StoreError, match="must hold no key, and so no @") as caught:
+        value_files(Home(tmp_path, store)).names()
+    assert not any(part in f"{caught.value} {caught.value.__cause__}" for part in ("NAME", "hu", "lab"))
 
 
 def test_a_container_of_an_azure_account_is_no_key(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="Unexpected query parameter"):
-        Home(tmp_path, "abfs://box@account.dfs.core.windows.net/x?nosuch=1").values.names()
+        value_files(Home(tmp_path, "abfs://box@account.dfs.core.windows.net/x?nosuch=1")).names()
 
 
-class FetchingTogether(Bucket):
-    """A bucket whose copies two processes have fetched before either puts them in their place.
+class DownloadingTogether(ObjectStore):
+    """Two processes have both downloaded the objects before either replaces its copy.
 
-    One after the other: two readers of one object in this process's memory move each other's place in it.
+    One after the other: two readers of one object in this process's memory would move each other's position in it.
     """
 
     both = Barrier(2)
     turn = Lock()
 
-    def fetch(self, wanted: Mapping[str, Path]) -> None:
+    def download(self, wanted: Mapping[str, Path]) -> None:
         with self.turn:
-            super().fetch(wanted)
+            super().download(wanted)
         self.both.wait(30)
 
 
-def test_two_that_fetch_a_release_at_once_have_one_whole_copy(remote: Home, url: str, notes: Path, tmp_path: Path) -> None:
-    digest = remote.release_store.write(content(), version="auto").digest
-    release_store = ObjectReleaseStore(FetchingTogether(url, "releases", aside=tmp_path / "fresh"), notes=notes)
+def test_two_that_download_a_release_at_once_have_one_whole_copy(remote: Home, url: str, notes: Path, tmp_path: Path) -> None:
+    digest = open_release_store(remote).write(content(), version="auto").digest
+    release_store = ObjectReleaseStore(DownloadingTogether(url, "releases", cache=tmp_path / "fresh"), notes=notes)
     with ThreadPoolExecutor(2) as processes:
         fetching = [processes.submit(release_store.folder, VARIANT, "0.1.0") for _ in range(2)]
         one, other = (copy.result() for copy in fetching)
     assert one == other
     assert verify_release(one) == []
     assert [path.name for path in one.parent.iterdir()] == ["0.1.0"]
-    assert load_dataset(str(one), release_store=remote.release_store).digest == digest
+    assert load_dataset(str(one), release_store=open_release_store(remote)).digest == digest
 
 
 class RefusingStore(BaseHTTPRequestHandler):
-    """An S3 that says what it has and gives nothing out."""
+    """An S3 server that answers HEAD and denies GET."""
 
     def do_HEAD(self) -> None:
         self.send_response(200)
@@ -181,7 +186,7 @@ class RefusingStore(BaseHTTPRequestHandler):
         pass
 
 
-def test_a_store_that_fails_while_a_snapshot_is_read_is_not_told_as_damage(
+def test_a_store_that_fails_while_a_snapshot_is_read_is_not_reported_as_damage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ref = ParquetSnapshots(tmp_path / "own").writer("questions", unit="demo").finish([])
@@ -191,5 +196,5 @@ def test_a_store_that_fails_while_a_snapshot_is_read_is_not_told_as_damage(
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "any")
         url = f"s3://lab/synth?region=any&scheme=http&endpoint_override=127.0.0.1:{server.server_address[1]}"
         with pytest.raises(StoreError, match=r"s3://lab/synth/snapshots does not accept the key"):
-            ParquetSnapshots(Bucket(url, "snapshots", aside=tmp_path / "aside")).failures(ref)
+            ParquetSnapshots(ObjectStore(url, "snapshots", cache=tmp_path / "cache")).failures(ref)
         server.shutdown()

@@ -1,7 +1,7 @@
-"""Where snapshots, values and releases lie: the port, and the folder on a disk.
+"""Where snapshots, asset values and releases are stored: the port, and local files.
 
-Files have names with slashes that say nothing of the place, so that what is kept reads the same everywhere. What
-consists of several files is made in a folder on this machine, a draft, and settles under its name whole or not at all.
+File names have slashes and say nothing of where the store is, so that references read the same everywhere. What consists
+of several files is written in a draft, a folder on this machine, and committed under its name whole or not at all.
 """
 
 import os
@@ -21,18 +21,18 @@ HOST = socket.gethostname()
 ABANDONED_SECONDS = 24 * 3600
 
 
-class Place(Protocol):
-    """A place for files. Raises FileNotFoundError for what is not there, StoreError when the place cannot be used."""
+class FileStore(Protocol):
+    """Raises FileNotFoundError for a missing file and StoreError when the store cannot be used."""
 
     @property
     def address(self) -> str:
-        """For sentences; free of secrets."""
+        """For messages; free of secrets."""
         ...
 
     def read(self, name: str) -> bytes: ...
 
     def open(self, name: str) -> pa.NativeFile:
-        """For reading here and there in a file, as Parquet does."""
+        """For random access, as Parquet reads."""
         ...
 
     def write(self, name: str, content: bytes) -> None:
@@ -40,46 +40,46 @@ class Place(Protocol):
         ...
 
     def names(self, folder: str = "") -> list[str]:
-        """All files below a folder, in order; none where it is not there. Drafts are not among them."""
+        """All files below a folder, sorted, without drafts; an empty list for a missing folder."""
         ...
 
-    def local(self, name: str) -> Path:
-        """The file on this machine; one that never changes, because it may be a copy that is kept."""
+    def local_path(self, name: str) -> Path:
+        """The file on this machine, perhaps a cached copy; only for files that never change."""
         ...
 
     def draft(self, folder: str) -> Path:
-        """An empty folder on this machine for what is to settle in `folder`; what killed processes left there is cleared."""
+        """An empty folder on this machine for what is to be committed in `folder`; drafts of dead processes are removed."""
         ...
 
-    def settle(self, draft: Path, name: str, *, last: str, anew: bool = False) -> bool:
-        """Put a draft into its place, its file `last` last; readers take that one as the sign that all is there.
+    def commit(self, draft: Path, name: str, *, last: str, overwrite: bool = False) -> bool:
+        """Move a draft to its name, its file `last` last; readers take that file as the sign that all is there.
 
-        Where something with that sign is there already: False, and the draft stays; with `anew` it is taken over.
+        Where that file is there already: False, and the draft stays; with `overwrite` it is replaced.
         """
         ...
 
+    def raise_store_error(self, error: Exception) -> None:
+        """Raise StoreError where the error came from the store, and not from the reader of what the store had sent."""
+        ...
 
-class Folder:
-    """The place that is a folder on a disk: what has settled has reached the disk."""
+
+class LocalFiles:
+    """Files below a folder; what is committed has reached the disk."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
     @property
     def address(self) -> str:
-        """The folder's path."""
         return str(self.root)
 
     def read(self, name: str) -> bytes:
-        """The file's content."""
         return (self.root / name).read_bytes()
 
     def open(self, name: str) -> pa.NativeFile:
-        """The open file."""
         return pa.OSFile(str(self.root / name), "r")
 
     def write(self, name: str, content: bytes) -> None:
-        """Beside the file first, then in its place."""
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         fresh = path.with_name(draft_name())
@@ -89,24 +89,21 @@ class Folder:
         sync(path.parent)
 
     def names(self, folder: str = "") -> list[str]:
-        """By walking through the folder."""
-        home = self.root / folder
-        found = (path.relative_to(self.root) for path in home.rglob("*") if path.is_file())
-        return sorted(path.as_posix() for path in found if not any(part.startswith(".") for part in path.parts))
+        files = (path.relative_to(self.root) for path in (self.root / folder).rglob("*") if path.is_file())
+        return sorted(path.as_posix() for path in files if not any(part.startswith(".") for part in path.parts))
 
-    def local(self, name: str) -> Path:
-        """The file itself."""
+    def local_path(self, name: str) -> Path:
         return self.root / name
 
     def draft(self, folder: str) -> Path:
-        """Beside its destination, so that settling is a rename within one file system."""
+        """Beside its destination, so that a commit is a rename within one file system."""
         return new_draft(self.root / folder)
 
-    def settle(self, draft: Path, name: str, *, last: str, anew: bool = False) -> bool:
+    def commit(self, draft: Path, name: str, *, last: str, overwrite: bool = False) -> bool:
         """One rename; `last` came with the rest."""
         final = self.root / name
         sync(draft)
-        if anew and final.exists():
+        if overwrite and final.exists():
             broken = draft.with_name(f"{draft.name}0")
             final.rename(broken)
             draft.rename(final)
@@ -121,19 +118,22 @@ class Folder:
         sync(final.parent)
         return True
 
+    def raise_store_error(self, error: Exception) -> None:
+        """A disk's own errors name the file."""
 
-def placed(root: Path | Place) -> Place:
-    """The place; a path stands for its folder."""
-    return Folder(root) if isinstance(root, Path) else root
+
+def as_file_store(root: Path | FileStore) -> FileStore:
+    """A path stands for the local files below it."""
+    return LocalFiles(root) if isinstance(root, Path) else root
 
 
 def draft_name() -> str:
-    """A name that tells whose draft it is."""
+    """A name that says which process writes it."""
     return f".writing-{HOST}-{os.getpid()}-{secrets.token_hex(4)}"
 
 
 def new_draft(parent: Path) -> Path:
-    """An empty folder below `parent`, from which the drafts of dead processes are cleared."""
+    """An empty folder below `parent`, from which the drafts of dead processes are removed."""
     parent.mkdir(parents=True, exist_ok=True)
     for left in parent.glob(".writing-*"):
         with suppress(FileNotFoundError):

@@ -1,4 +1,4 @@
-"""What every place keeps, whatever it is made of; each place's own tests run these."""
+"""What every files keeps, whatever it is made of; each files's own tests run these."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,16 +16,16 @@ from dataset_card.release.folder import ReleaseConflict
 from dataset_card.release.store import FolderReleaseStore, ReleaseStore, find_release
 from dataset_card.release.verify import verify_release
 from pipelines.resources.storage.explorer import views
-from pipelines.resources.storage.filesystem import Place
-from pipelines.resources.storage.object_store import Bucket
+from pipelines.resources.storage.file_store import FileStore
+from pipelines.resources.storage.object_store import ObjectStore
 from pipelines.resources.storage.release_store import ObjectReleaseStore
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.dataset_card.releases import all_bytes, content
 
 
-def draft_of(place: Place, **files: str) -> Path:
-    draft = place.draft("box")
-    for name, text in files.items():
+def draft_of(files: FileStore, **texts: str) -> Path:
+    draft = files.draft("folder")
+    for name, text in texts.items():
         (draft / name).write_text(text)
     return draft
 
@@ -42,52 +42,52 @@ def snapshot(store: ParquetSnapshots, parts: Sequence[Sequence[int]]) -> Snapsho
     return writer.finish([])
 
 
-class PlaceContract:
-    """A fixture `place` brings an empty one, `forget` loses a file of it."""
+class FileStoreContract:
+    """A fixture `files` makes an empty file store, `forget` deletes a file of it."""
 
-    def test_a_file_is_read_as_it_was_written_last(self, place: Place) -> None:
+    def test_a_file_is_read_as_it_was_written_last(self, files: FileStore) -> None:
         for words in (b"first", b"second"):
-            place.write("values/a.json", words)
-        assert place.read("values/a.json") == b"second"
-        assert place.names() == ["values/a.json"]
-        with place.open("values/a.json") as file:
+            files.write("values/a.json", words)
+        assert files.read("values/a.json") == b"second"
+        assert files.names() == ["values/a.json"]
+        with files.open("values/a.json") as file:
             assert file.read() == b"second"
 
-    def test_what_is_not_there_is_told_as_such(self, place: Place) -> None:
-        assert place.names("nowhere") == []
-        for read in (place.read, place.open):
+    def test_a_missing_file_is_file_not_found(self, files: FileStore) -> None:
+        assert files.names("nowhere") == []
+        for read in (files.read, files.open):
             with pytest.raises(FileNotFoundError):
                 read("nowhere/a.json")
 
-    def test_a_draft_is_seen_when_it_has_settled_and_not_before(self, place: Place) -> None:
-        draft = draft_of(place, part="1", sign="all there")
-        assert place.names() == []
-        assert place.settle(draft, "box/7", last="sign")
-        assert place.names("box") == ["box/7/part", "box/7/sign"]
+    def test_a_draft_is_visible_when_it_is_committed_and_not_before(self, files: FileStore) -> None:
+        draft = draft_of(files, part="1", complete="all there")
+        assert files.names() == []
+        assert files.commit(draft, "folder/7", last="complete")
+        assert files.names("folder") == ["folder/7/complete", "folder/7/part"]
         assert not draft.exists()
 
-    def test_what_has_settled_stays_unless_it_is_taken_over(self, place: Place) -> None:
-        assert place.settle(draft_of(place, part="1", sign="1"), "box/7", last="sign")
-        second = draft_of(place, part="other", sign="2")
-        assert not place.settle(second, "box/7", last="sign")
-        assert place.read("box/7/sign") == b"1"
-        assert place.settle(second, "box/7", last="sign", anew=True)
-        assert [place.read(f"box/7/{name}") for name in ("part", "sign")] == [b"other", b"2"]
+    def test_what_is_committed_stays_unless_it_is_overwritten(self, files: FileStore) -> None:
+        assert files.commit(draft_of(files, part="1", complete="1"), "folder/7", last="complete")
+        second = draft_of(files, part="other", complete="2")
+        assert not files.commit(second, "folder/7", last="complete")
+        assert files.read("folder/7/complete") == b"1"
+        assert files.commit(second, "folder/7", last="complete", overwrite=True)
+        assert [files.read(f"folder/7/{name}") for name in ("part", "complete")] == [b"other", b"2"]
 
-    def test_a_file_can_be_had_on_this_machine(self, place: Place) -> None:
-        place.write("box/7/part", b"1")
-        assert [place.local("box/7/part").read_bytes() for _ in range(2)] == [b"1", b"1"]
+    def test_a_file_can_be_had_on_this_machine(self, files: FileStore) -> None:
+        files.write("folder/7/part", b"1")
+        assert [files.local_path("folder/7/part").read_bytes() for _ in range(2)] == [b"1", b"1"]
 
-    def test_snapshots_come_back_and_can_be_asked_in_sql(self, place: Place) -> None:
-        store = ParquetSnapshots(place)
+    def test_snapshots_come_back_and_can_be_asked_in_sql(self, files: FileStore) -> None:
+        store = ParquetSnapshots(files)
         ref = snapshot(store, [[0, 2], [4]])
         assert store.read(ref, "questions", record=QuestionSet, positions=[2, 4]) == {2: row(2), 4: row(4)}
         with duckdb.connect() as connection:
-            assert views(place, connection=connection) == ["failures", "questions"]
+            assert views(files, connection=connection) == ["failures", "questions"]
             assert connection.execute("SELECT position FROM questions ORDER BY 1").fetchall() == [(0,), (2,), (4,)]
 
-    def test_writers_of_the_same_rows_in_other_parts_leave_each_other_whole(self, place: Place) -> None:
-        store = ParquetSnapshots(place)
+    def test_writers_of_the_same_rows_in_other_parts_leave_each_other_whole(self, files: FileStore) -> None:
+        store = ParquetSnapshots(files)
         cuts = ([[0, 1, 2, 3]], [[0, 1], [2, 3]], [[0], [1, 2, 3]], [[0], [1], [2], [3]])
         with ThreadPoolExecutor(len(cuts)) as writers:
             refs = list(writers.map(partial(snapshot, store), cuts))
@@ -95,16 +95,16 @@ class PlaceContract:
         kept = snapshot(store, [[0, 1, 2, 3]])
         assert store.read(kept, "questions", record=QuestionSet) == {position: row(position) for position in range(4)}
 
-    def test_a_snapshot_that_lost_a_file_is_made_whole(self, place: Place, forget: Callable[[str], None]) -> None:
-        store = ParquetSnapshots(place)
+    def test_a_snapshot_that_lost_a_file_is_made_whole(self, files: FileStore, forget: Callable[[str], None]) -> None:
+        store = ParquetSnapshots(files)
         ref = snapshot(store, [[0, 1]])
         forget(ref.parts[0].path)
         assert snapshot(store, [[0, 1]]) == ref
         assert set(store.read(ref, "questions", record=QuestionSet)) == {0, 1}
 
 
-class ShelfContract:
-    """A fixture `release_store` brings an empty one."""
+class ReleaseStoreContract:
+    """A fixture `release_store` makes an empty one."""
 
     def test_a_release_is_written_once_found_and_whole(self, release_store: ReleaseStore, tmp_path: Path) -> None:
         released = release_store.write(content(), version="auto")
@@ -117,7 +117,7 @@ class ShelfContract:
         assert all_bytes(found) == all_bytes(alone.folder)
         assert find_release(release_store, "another") is None
 
-    def test_the_next_version_is_compared_with_the_newest_on_the_shelf(self, release_store: ReleaseStore) -> None:
+    def test_the_next_version_is_compared_with_the_newest_in_the_store(self, release_store: ReleaseStore) -> None:
         first = release_store.write(content(), version="auto")
         second = release_store.write(content(generator="amemgym-synth 9.9"), version="auto")
         assert (first.version, second.version) == ("0.1.0", "0.1.1")
@@ -139,21 +139,21 @@ class ShelfContract:
             release_store.write(content(), version="auto")
 
 
-class BucketContract(PlaceContract):
-    """A fixture `url` brings the address of an empty object store."""
+class ObjectStoreContract(FileStoreContract):
+    """A fixture `url` is the address of an empty object store."""
 
     @pytest.fixture
-    def place(self, url: str, tmp_path: Path) -> Place:
-        return Bucket(url, "snapshots", aside=tmp_path / "aside")
+    def files(self, url: str, tmp_path: Path) -> FileStore:
+        return ObjectStore(url, "snapshots", cache=tmp_path / "cache")
 
     @pytest.fixture
     def forget(self, url: str, tmp_path: Path) -> Callable[[str], None]:
-        return lambda name: Bucket(url, "snapshots", aside=tmp_path / "aside").delete([name])
+        return lambda name: ObjectStore(url, "snapshots", cache=tmp_path / "cache").delete([name])
 
 
-class BucketShelfContract(ShelfContract):
-    """A fixture `url` brings the address of an empty object store."""
+class ObjectReleaseStoreContract(ReleaseStoreContract):
+    """A fixture `url` is the address of an empty object store."""
 
     @pytest.fixture
     def release_store(self, url: str, notes: Path, tmp_path: Path) -> ReleaseStore:
-        return ObjectReleaseStore(Bucket(url, "releases", aside=tmp_path / "aside"), notes=notes)
+        return ObjectReleaseStore(ObjectStore(url, "releases", cache=tmp_path / "cache"), notes=notes)
