@@ -6,13 +6,14 @@ from assets.llm.ports import CallLabels, LanguageModel, ModelReply, ModelRequest
 from assets.records.usage import Usage
 
 
-@dataclass
-class UserWork:
-    """What one user took: calls, those that sent a reply back, and seconds of the model's time for what it answered now."""
-
-    calls: int = 0
-    reasked: int = 0
-    seconds: float = 0.0
+def usage_of(reply: ModelReply) -> Usage:
+    """The tokens of one call."""
+    return Usage(
+        calls=1,
+        input_tokens=reply.input_tokens,
+        output_tokens=reply.output_tokens,
+        cached_input_tokens=min(reply.cached_input_tokens, reply.input_tokens),
+    )
 
 
 @dataclass
@@ -20,7 +21,8 @@ class Meter:
     """A running count; what is added counts in `parent` too. `repeated` calls were answered by a store of ours.
 
     `unpriced` counts the calls whose price nobody knows; `cost_usd` is what the others cost. `waiting`: calls without reply
-    yet. `users`: by id, for calls that were made in this run.
+    yet. `users`: what each user took by id, for calls that were made in this run; `reasks` are there the calls that sent a
+    reply back, and `seconds` the model's time for what it answered now.
     """
 
     parent: "Meter | None" = None
@@ -29,7 +31,7 @@ class Meter:
     cost_usd: float = 0.0
     unpriced: int = 0
     waiting: int = 0
-    users: dict[str, UserWork] = field(default_factory=dict[str, UserWork])
+    users: dict[str, Usage] = field(default_factory=dict[str, Usage])
 
     def add(self, usage: Usage, *, repeated: int = 0, cost_usd: float | None = 0.0) -> None:
         """Count this usage; a cost of None is one that nobody knows."""
@@ -46,10 +48,9 @@ class Meter:
         if self.parent is not None:
             self.parent.wait(calls)
 
-    def note(self, user_id: str, work: UserWork) -> None:
+    def note(self, user_id: str, work: Usage) -> None:
         """Count what this user took."""
-        before = self.users.get(user_id, UserWork())
-        self.users[user_id] = UserWork(before.calls + work.calls, before.reasked + work.reasked, before.seconds + work.seconds)
+        self.users[user_id] = self.users.get(user_id, Usage()) + work
         if self.parent is not None:
             self.parent.note(user_id, work)
 
@@ -81,5 +82,8 @@ class MeteredModel:
             self.meter.wait(-1)
         usage = Usage(calls=1, input_tokens=reply.input_tokens, output_tokens=reply.output_tokens)
         self.meter.add(usage, repeated=int(reply.repeated), cost_usd=0.0 if reply.repeated else reply.cost_usd)
-        self.meter.note(self.labels.user_id, UserWork(1, int(labels.attempt > 0), 0.0 if reply.repeated else reply.seconds))
+        self.meter.note(
+            self.labels.user_id,
+            Usage(calls=1, reasks=int(labels.attempt > 0), seconds=0.0 if reply.repeated else reply.seconds),
+        )
         return reply

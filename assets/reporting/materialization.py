@@ -8,7 +8,6 @@ import dagster as dg
 
 from assets.engine.stage_runner import StageResult
 from assets.llm.ports import SnapshotRef, SnapshotStore
-from assets.llm.usage_meter import UserWork
 from assets.records.base import UserRecord
 from assets.records.usage import Usage
 from assets.reporting.asset_description import AssetDescription, Metadata
@@ -90,7 +89,7 @@ def _gates(result: StageResult, records: Iterable[UserRecord]) -> Metadata:
     return {"gates": dg.MetadataValue.md(markdown_table(rows))} if rows else {}
 
 
-def _busiest(users: Mapping[str, UserWork], work: Mapping[str, Rewriting]) -> Metadata:
+def _busiest(users: Mapping[str, Usage], work: Mapping[str, Rewriting]) -> Metadata:
     """The users whose texts were rewritten most, and those on whom models worked longest; nobody where nothing was asked."""
     rewritten = sorted((name for name, one in work.items() if one.total), key=lambda name: (-work[name].total, name))
     slowest = sorted((name for name, one in users.items() if one.seconds), key=lambda name: (-users[name].seconds, name))
@@ -98,7 +97,7 @@ def _busiest(users: Mapping[str, UserWork], work: Mapping[str, Rewriting]) -> Me
         {"user": name, "refined": work[name].refinements, "redrafted": work[name].redrafts} for name in rewritten[:USERS_SHOWN]
     ]
     slow: list[Row] = [
-        {"user": name, "calls": users[name].calls, "reasked": users[name].reasked, "model s": f"{users[name].seconds:.1f}"}
+        {"user": name, "calls": users[name].calls, "reasked": users[name].reasks, "model s": f"{users[name].seconds:.1f}"}
         for name in slowest[:USERS_SHOWN]
     ]
     tables = {"most_refined_users": refined, "slowest_users": slow}

@@ -10,9 +10,10 @@ from rich.markup import escape
 from rich.table import Table
 from scipy.stats import binomtest  # pyright: ignore[reportUnknownVariableType]
 
+from assets.records.usage import Usage
 from pipelines.experiments.prompt_trials.judging import Verdict
 from pipelines.experiments.prompt_trials.trial import Exchange, Trial
-from pipelines.resources.ledger.prices import Prices, Tokens
+from pipelines.resources.ledger.prices import Prices
 from pipelines.resources.ledger.queries import dollars
 
 SHOWN = 600  # characters of a reply or an objection
@@ -68,7 +69,8 @@ def _figures(trial: Trial, *, prices: Prices) -> dict[str, str]:
 
 
 def _cost(exchange: Exchange, prices: Prices) -> float | None:
-    return prices.of(exchange.request.model, Tokens(exchange.reply.input_tokens, exchange.reply.output_tokens)).usd
+    reply = exchange.reply
+    return prices.of(exchange.request.model, Usage(input_tokens=reply.input_tokens, output_tokens=reply.output_tokens)).usd
 
 
 def _share(part: int, whole: int) -> str:

@@ -7,11 +7,12 @@ from typing import Literal
 from assets.amemgym.records.episode import Episode
 from assets.llm.tokens import count_tokens
 from assets.recipe.recipe import Budget
+from assets.records.usage import Usage
 from pipelines.evaluation.assistants.registry import EMBEDDING_KINDS
 from pipelines.evaluation.dataset import Dataset
 from pipelines.evaluation.plan import Options, Roles
 from pipelines.evaluation.records import AssistantSpec
-from pipelines.resources.ledger.prices import Prices, Tokens
+from pipelines.resources.ledger.prices import Prices
 
 Part = Literal["replies", "memory_writes", "simulated_user", "checks", "interview", "baselines", "embeddings"]
 WRITES = {"awe": 2, "awi": 1, "mem0": 1, "mem0-graph": 1}  # calls each time messages leave the short-term memory
@@ -206,7 +207,10 @@ def _usd(sizes: Mapping[Part, Size], spec: AssistantSpec, *, roles: Roles, price
     for part, size in sizes.items():
         role = ROLES.get(part, "assistant")
         if size.calls:
-            price = prices.of(str(own.get(role) or getattr(roles, role)), Tokens(size.input_tokens, size.output_tokens))
+            price = prices.of(
+                str(own.get(role) or getattr(roles, role)),
+                Usage(input_tokens=size.input_tokens, output_tokens=size.output_tokens),
+            )
             if price.usd is None:
                 return None
             total += price.usd

@@ -12,6 +12,7 @@ from pipelines.evaluation.assistant import Assistant
 from pipelines.evaluation.dataset import UNKNOWN
 from pipelines.evaluation.prompting import Outcome, View, choice_ask, put, shuffled_options, states_ask
 from pipelines.evaluation.records import Answer, AskKind, Status
+from pipelines.evaluation.spending import priced_fields
 
 T = TypeVar("T")
 WITHOUT_MEMORY: dict[AskKind, View] = {"options_only": "options_only", "no_memory": "question"}
@@ -98,7 +99,7 @@ def choice_answer(episode: Episode, question: EpisodeQuestion, *, period: int, k
         shown=1 + [option.choice_id for option in seen.options].index(golden),
         required=len(question.required_info),
         age=max(period - last_written(episode, name, period=period) for name in question.required_info),
-        **seen.outcome.spending.model_dump(),
+        **priced_fields(seen.outcome.usage),
     )
 
 
@@ -130,7 +131,7 @@ def _state_answer(asked: Interview, name: str, *, kind: AskKind, outcome: Outcom
         shown=0,
         required=1,
         age=asked.period - last_written(asked.episode, name, period=asked.period),
-        **outcome.spending.model_dump(),
+        **priced_fields(outcome.usage),
     )
 
 

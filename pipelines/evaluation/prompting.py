@@ -11,9 +11,10 @@ from assets.amemgym.records.episode import EpisodeQuestion
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.reply_schema import ReplySchema, object_of_enums
 from assets.llm.structured_output import extract_json
+from assets.records.usage import Usage
 from pipelines.evaluation.assistant import Question
 from pipelines.evaluation.dataset import UNKNOWN
-from pipelines.evaluation.spending import Spending, counting
+from pipelines.evaluation.spending import count_usage
 from prompts.catalogue import load_prompt
 from prompts.template import RenderedPrompt
 
@@ -46,22 +47,22 @@ class Ask(Generic[T]):
 class Outcome(Generic[T]):
     """What was understood (None: nothing), the last reply word for word, how often was asked, and what was wrong.
 
-    `spending` and `seconds` are those of all its calls; no seconds where they were not measured.
+    `usage` and `seconds` are those of all its calls; no seconds where they were not measured.
     """
 
     value: T | None
     reply: str
     tries: int
     reason: str
-    spending: Spending = field(default_factory=Spending)
+    usage: Usage = field(default_factory=Usage)
     seconds: float | None = None
 
 
 async def put(ask: Ask[T], answer: Callable[[Question], Awaitable[str]]) -> Outcome[T]:
     """Ask; once more if the answer cannot be read; then give up, which is not the same as wrong."""
-    with counting() as count:
+    with count_usage() as count:
         outcome = await _put(ask, answer)
-    return replace(outcome, spending=count.spending, seconds=count.measured)
+    return replace(outcome, usage=count.usage, seconds=count.measured)
 
 
 async def _put(ask: Ask[T], answer: Callable[[Question], Awaitable[str]]) -> Outcome[T]:

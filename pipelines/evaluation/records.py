@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from assets.records.base import Record
-from pipelines.evaluation.spending import Toll
+from pipelines.evaluation.spending import Checkpoint
 
 AskKind = Literal["question", "state", "state_or_unknown", "upper_bound", "options_only", "no_memory"]
 Status = Literal["right", "wrong", "unknown", "unscored"]
@@ -63,15 +63,14 @@ class Answer(Record):
     nano_usd: int | None = Field(default=0, description="price in billionths of a dollar; none where it is unknown")
 
 
-class PeriodLived(Record):
+class PeriodLived(Checkpoint):
     """A checkpoint: one period's dialogues, and the assistant's memory after them (base64)."""
 
     turns: tuple[Turn, ...]
     snapshot: str
-    toll: Toll
 
 
-class Asked(Record):
+class Asked(Checkpoint):
     """A checkpoint: the answers of one interview, or of one user's baselines.
 
     `seconds`: model time of each answer to a question, None where it was not measured.
@@ -79,7 +78,6 @@ class Asked(Record):
 
     answers: tuple[Answer, ...] = ()
     seconds: tuple[float | None, ...] = ()
-    toll: Toll = Field(default_factory=Toll)
 
 
 class AssistantSpec(Record):

@@ -11,6 +11,7 @@ from assets.amemgym.records.episode import Episode
 from assets.llm.ports import LanguageModel, ModelReply, ModelRequest
 from assets.recipe.recipe import Recipe
 from assets.records.base import Record
+from assets.records.usage import Usage
 from pipelines.evaluation.assistant import Assistant, Evolvable, Tools
 from pipelines.evaluation.assistants.registry import make_assistant
 from pipelines.evaluation.dataset import Dataset
@@ -23,7 +24,7 @@ from pipelines.evaluation.metrics.results import latency_of, score
 from pipelines.evaluation.plan import Roles
 from pipelines.evaluation.records import Answer, Asked, PeriodLived, RunManifest, Turn
 from pipelines.evaluation.simulator import Scene
-from pipelines.evaluation.spending import Count, CountedModel, Purpose, Spending, Toll
+from pipelines.evaluation.spending import CountedModel, Purpose, StepUsage, UsageCounter, at_least
 from pipelines.resources.llm.embeddings import ModelEmbedder
 from pipelines.resources.open import ModelPorts
 
@@ -88,11 +89,11 @@ class Step:
     run: Run
     user_id: str
     policy: str | None = None
-    counts: dict[Purpose, Count] = field(default_factory=dict[Purpose, Count])
+    counts: dict[Purpose, UsageCounter] = field(default_factory=dict[Purpose, UsageCounter])
 
     def model(self, purpose: Purpose) -> CountedModel:
         """The run's model for this purpose."""
-        ports, count = self.run.models, self.counts.setdefault(purpose, Count())
+        ports, count = self.run.models, self.counts.setdefault(purpose, UsageCounter())
         model = ports.embeddings if purpose == "embeddings" else ports.chat
         if purpose in ("interview", "baselines", "recall"):
             model = Aside(model, self.run.aside)
@@ -116,20 +117,20 @@ class Step:
             made.restore(state)
         return made
 
-    def toll(self, assistant: Assistant, purpose: Purpose) -> Toll:
-        """What the step took. An assistant may count its own mishaps, in attributes of the toll's names."""
+    def usage_of(self, assistant: Assistant, purpose: Purpose) -> StepUsage:
+        """What the step took. An assistant may count its own mishaps, in attributes of these names."""
         spending = self.spending
-        spending[purpose] = self.counts[purpose].spending.at_least(assistant.usage)
-        return Toll(
+        spending[purpose] = at_least(self.counts[purpose].usage, assistant.usage)
+        return StepUsage(
             spending=spending,
             cut_calls=getattr(assistant, "cut_calls", 0),
             failed_writes=getattr(assistant, "failed_writes", 0),
         )
 
     @property
-    def spending(self) -> dict[str, Spending]:
+    def spending(self) -> dict[str, Usage]:
         """What the step's calls took so far, by purpose."""
-        return {name: count.spending for name, count in self.counts.items() if count.spending.calls}
+        return {name: count.usage for name, count in self.counts.items() if count.usage.calls}
 
 
 @dataclass
@@ -139,7 +140,7 @@ class Gathered:
     turns: list[Turn] = field(default_factory=list[Turn])
     answers: list[Answer] = field(default_factory=list[Answer])
     seconds: list[float | None] = field(default_factory=list[float | None])
-    toll: Toll = field(default_factory=Toll)
+    usage: StepUsage = field(default_factory=StepUsage)
 
     def add(self, step: PeriodLived | Asked) -> None:
         """Take a step in."""
@@ -148,7 +149,7 @@ class Gathered:
         else:
             self.answers += step.answers
             self.seconds += step.seconds
-        self.toll += step.toll
+        self.usage += step.usage
 
 
 async def evaluate(run: Run) -> FinishedRun:
@@ -162,7 +163,7 @@ async def evaluate(run: Run) -> FinishedRun:
     users = await together([one(episode) for episode in run.dataset.episodes])
     answers = [answer for user in users for answer in user.answers]
     turns = [turn for user in users for turn in user.turns]
-    results = score(run.manifest, answers, turns, toll=sum((user.toll for user in users), Toll()))
+    results = score(run.manifest, answers, turns, usage=sum((user.usage for user in users), StepUsage()))
     latency = latency_of([user.seconds for user in users], seed=run.manifest.seed)
     return FinishedRun(run.manifest, answers, turns, results, latency)
 
@@ -221,7 +222,7 @@ async def live(life: Life, *, period: int, state: bytes) -> PeriodLived:
     else:
         turns = await replay_period(scene, assistant, run.recorded[episode.user_id], period=period)
     snapshot = base64.b64encode(assistant.snapshot()).decode()
-    return PeriodLived(turns=tuple(turns), snapshot=snapshot, toll=step.toll(assistant, "dialogue"))
+    return PeriodLived(turns=tuple(turns), snapshot=snapshot, usage=step.usage_of(assistant, "dialogue"))
 
 
 async def question(life: Life, *, period: int, state: bytes) -> Asked:
@@ -234,7 +235,7 @@ async def question(life: Life, *, period: int, state: bytes) -> Asked:
             f"Assistant {manifest.assistant.name!r} remembers the questions that it was asked; its methods 'answer' "
             "and 'memories' must leave what 'snapshot' returns as it was."
         )
-    return Asked(answers=tuple(told.rows), seconds=tuple(told.seconds), toll=step.toll(copy, "interview"))
+    return Asked(answers=tuple(told.rows), seconds=tuple(told.seconds), usage=step.usage_of(copy, "interview"))
 
 
 async def measure_baselines(life: Life) -> Asked:
@@ -242,7 +243,7 @@ async def measure_baselines(life: Life) -> Asked:
     step = life.step()
     fresh = step.assistant("baselines")
     answers = await ask_baselines(fresh, life.episode, seed=life.run.manifest.seed)
-    return Asked(answers=tuple(answers), toll=step.toll(fresh, "baselines"))
+    return Asked(answers=tuple(answers), usage=step.usage_of(fresh, "baselines"))
 
 
 async def _baselines(life: Life) -> Asked:

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from assets.llm.ports import BATCH_SHARE
 from assets.recipe.recipe import Recipe
+from assets.records.usage import Usage
 from pipelines.planning.defaults import Margin, Pace
 from pipelines.planning.observed import Use, UserUse
 from pipelines.planning.shape import HABITS, STAGES, stage_of
-from pipelines.resources.ledger.prices import Prices, Tokens
+from pipelines.resources.ledger.prices import Prices
 from prompts.catalogue import load_prompt
 
 Figures = NDArray[np.float64]
@@ -116,7 +117,9 @@ def _cost(use: Use, *, prices: Prices, model: str) -> float:
     """The cost of all calls, priced as so many average ones; prefix caching, which makes them cheaper, is not counted."""
     if not use.calls:
         return 0.0
-    average = Tokens(round(use.input_tokens / use.calls), round(use.output_tokens / use.calls))
+    average = Usage(
+        calls=1, input_tokens=round(use.input_tokens / use.calls), output_tokens=round(use.output_tokens / use.calls)
+    )
     price = prices.of(model, average).usd
     return math.nan if price is None else price * use.calls
 

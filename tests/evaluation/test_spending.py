@@ -13,7 +13,7 @@ from pipelines.evaluation.forecast import forecast
 from pipelines.evaluation.metrics.results import latency_of
 from pipelines.evaluation.plan import Options, Roles
 from pipelines.evaluation.records import AssistantSpec
-from pipelines.evaluation.spending import Spending
+from pipelines.evaluation.spending import Checkpoint, at_least
 from pipelines.resources.cache.reply_cache import open_replies
 from pipelines.resources.ledger.ledger import Ledger
 from pipelines.resources.ledger.queries import summary
@@ -55,14 +55,14 @@ def test_an_unknown_price_is_never_nothing(tmp_path: Path) -> None:
 
     assert results.costs["usd_per_1000_answers"].value is None
     assert results.spending["interview"].usd is None
-    assert (Spending(nano_usd=5) + Spending(nano_usd=None)).usd is None
+    assert (Usage(nano_usd=5) + Usage(nano_usd=None)).usd is None
 
 
 def test_an_assistant_with_a_client_of_its_own_is_taken_at_its_word() -> None:
-    told = Spending(calls=1, input_tokens=10).at_least(Usage(calls=3, input_tokens=90, output_tokens=6))
+    told = at_least(Usage(calls=1, input_tokens=10), Usage(calls=3, input_tokens=90, output_tokens=6))
 
-    assert told == Spending(calls=3, input_tokens=90, output_tokens=6, nano_usd=None)
-    assert Spending(calls=3).at_least(Usage(calls=3)).usd == 0
+    assert told == Usage(calls=3, input_tokens=90, output_tokens=6, nano_usd=None)
+    assert at_least(Usage(calls=3), Usage(calls=3)).usd == 0
 
 
 def test_writes_that_fail_twice_are_counted(tmp_path: Path) -> None:
@@ -131,3 +131,11 @@ def test_the_forecast_has_a_price_where_all_prices_are_known_and_warns_of_a_smal
     assert priced.usd is not None
     assert priced.warning(Budget(max_cost_usd=priced.usd / 2)) != ""
     assert priced.warning(Budget(max_tokens=2 * priced.tokens)) == ""
+
+
+def test_checkpoints_keep_the_names_that_earlier_runs_stored() -> None:
+    dialogue = '{"calls":1,"input_tokens":10,"output_tokens":2,"nano_usd":null}'
+    stored = f'{{"toll":{{"spending":{{"dialogue":{dialogue}}},"cut_calls":0,"failed_writes":1}}}}'
+    checkpoint = Checkpoint.model_validate_json(stored)
+    assert checkpoint.usage.spending["dialogue"] == Usage(calls=1, input_tokens=10, output_tokens=2, nano_usd=None)
+    assert checkpoint.model_dump_json() == stored

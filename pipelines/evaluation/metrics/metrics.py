@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from assets.records.usage import NANO
 from assets.reporting.intervals import Array, Metric, Sums, Tallies, divided, share
 from pipelines.evaluation.records import Answer
-from pipelines.evaluation.spending import NANO
 
 SCORED = ("right", "wrong", "unknown")
 STATE_KINDS = ("state", "state_or_unknown")

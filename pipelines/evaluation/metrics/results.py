@@ -10,7 +10,7 @@ from assets.records.estimate import Estimate
 from assets.reporting.intervals import Sample, Tallies, rounded, share
 from pipelines.evaluation.metrics.metrics import BASELINES, COSTS, METRICS, SERIES, tally
 from pipelines.evaluation.records import Answer, RunManifest, Turn
-from pipelines.evaluation.spending import Spending, Toll
+from pipelines.evaluation.spending import PricedUsage, StepUsage
 
 
 class Fidelity(Record):
@@ -38,12 +38,12 @@ class Results(Record):
     costs: dict[str, Estimate]
     counts: dict[str, int]
     fidelity: Fidelity
-    spending: dict[str, Spending]
+    spending: dict[str, PricedUsage]
     cut_calls: int
     failed_writes: int
 
 
-def score(manifest: RunManifest, answers: Sequence[Answer], turns: Sequence[Turn], *, toll: Toll) -> Results:
+def score(manifest: RunManifest, answers: Sequence[Answer], turns: Sequence[Turn], *, usage: StepUsage) -> Results:
     """All results of one run; a function of its rows and the seed, and of the prices for what it took."""
     sample = sample_of(answers, manifest)
     questions = [answer for answer in answers if answer.kind == "question"]
@@ -61,9 +61,9 @@ def score(manifest: RunManifest, answers: Sequence[Answer], turns: Sequence[Turn
         costs={name: sample.estimate(metric) for name, metric in COSTS.items()},
         counts=_counts(answers),
         fidelity=fidelity_of(turns),
-        spending=toll.spending,
-        cut_calls=toll.cut_calls,
-        failed_writes=toll.failed_writes,
+        spending=usage.spending,
+        cut_calls=usage.cut_calls,
+        failed_writes=usage.failed_writes,
     )
 
 

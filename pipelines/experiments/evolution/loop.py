@@ -15,7 +15,7 @@ from pipelines.evaluation.interview import together
 from pipelines.evaluation.metrics.diagnosis import diagnosed
 from pipelines.evaluation.records import Answer, Asked, PeriodLived, Turn
 from pipelines.evaluation.run import Life, Run, Step, kept_step, live, measure_baselines, question
-from pipelines.evaluation.spending import Toll
+from pipelines.evaluation.spending import StepUsage
 from pipelines.experiments.evolution.feedback import Lesson, feedback_of, fewer, told_in
 from pipelines.experiments.evolution.improvement import Improver, Turning, improved, writing
 from pipelines.experiments.evolution.plan import taught_questions, taught_variables
@@ -54,7 +54,7 @@ async def check_recall(life: Life, *, state: bytes, period: int, arm: str, cycle
         )
         for name, value in told.items()
     ]
-    return Recalled(facts=tuple(facts), toll=Toll(spending=step.spending))
+    return Recalled(facts=tuple(facts), usage=StepUsage(spending=step.spending))
 
 
 async def _verdicts(step: Step, memory: Sequence[str], told: Mapping[str, str]) -> dict[str, Verdict]:
@@ -112,7 +112,7 @@ class CycleLived:
     turns: list[Turn] = field(default_factory=list[Turn])
     answers: list[Answer] = field(default_factory=list[Answer])
     facts: list[Fact] = field(default_factory=list[Fact])
-    toll: Toll = field(default_factory=Toll)
+    usage: StepUsage = field(default_factory=StepUsage)
 
 
 async def live_cycle(round_: Round, life: Life, *, before: Sequence[CycleLived]) -> CycleLived:
@@ -125,9 +125,9 @@ async def live_cycle(round_: Round, life: Life, *, before: Sequence[CycleLived])
             lived = await kept_step(life.run, key, PeriodLived, partial(live, life, period=period, state=done.state))
             done.state = states[period] = base64.b64decode(lived.snapshot)
             done.turns += lived.turns
-            done.toll += lived.toll
+            done.usage += lived.usage
         for part in await together(_asked(round_, life, states)):
-            done.toll += part.toll
+            done.usage += part.usage
             if isinstance(part, Asked):
                 done.answers += part.answers
             else:
@@ -162,7 +162,7 @@ class ArmLived:
     arm: Arm
     cycles: dict[str, list[CycleLived]] = field(default_factory=dict[str, list[CycleLived]])
     steps: list[PolicyStep] = field(default_factory=list[PolicyStep])
-    toll: Toll = field(default_factory=Toll)
+    usage: StepUsage = field(default_factory=StepUsage)
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ class Lived:
 
     arms: list[ArmLived]
     baselines: list[Answer]
-    toll: Toll
+    usage: StepUsage
 
 
 async def evolve(work: Evolution) -> Lived:
@@ -185,8 +185,8 @@ async def evolve(work: Evolution) -> Lived:
         baselines.cancel()
         living.cancel()
         await asyncio.gather(baselines, living, return_exceptions=True)
-    toll = sum((one.toll for one in (*asked, *arms)), Toll())
-    return Lived(arms, [answer for one in asked for answer in one.answers], toll)
+    usage = sum((one.usage for one in (*asked, *arms)), StepUsage())
+    return Lived(arms, [answer for one in asked for answer in one.answers], usage)
 
 
 async def _baselines(work: Evolution) -> list[Asked]:
@@ -204,10 +204,10 @@ async def _arm(work: Evolution, arm: Arm) -> ArmLived:
     for school in await together(_school(work, arm, learner=learner, members=members) for learner, members in schools.items()):
         lived.cycles |= school.cycles
         lived.steps += school.steps
-        lived.toll += school.toll
+        lived.usage += school.usage
     for episode in episodes:
         cycles = lived.cycles[episode.user_id]
-        lived.toll = sum((cycle.toll for cycle in cycles), lived.toll)
+        lived.usage = sum((cycle.usage for cycle in cycles), lived.usage)
         diagnose(work.manifest, episode, cycles)
     return lived
 
@@ -226,7 +226,7 @@ async def _school(work: Evolution, arm: Arm, *, learner: str, members: Sequence[
             learn = partial(_learn, round_, turning, members=members, lived=lived)
             found = await kept_step(work.run, round_.key(learner, "policy"), Improved, learn)
             school.steps.append(found.step)
-            school.toll += found.toll
+            school.usage += found.usage
             policy = found.step.after
     return school
 
@@ -243,7 +243,7 @@ async def _learn(round_: Round, turning: Turning, *, members: Sequence[Episode],
         feedback_of(few, round_.arm.feedback, seed=manifest.run.seed),
         improver=Improver(step.model("improvement"), writing(work.run.recipe, manifest.improver), manifest.most_characters),
     )
-    return Improved(step=found, toll=Toll(spending=step.spending))
+    return Improved(step=found, usage=StepUsage(spending=step.spending))
 
 
 def _lesson(round_: Round, episode: Episode, answers: Sequence[Answer]) -> Lesson:

@@ -2,11 +2,9 @@
 
 from typing import Literal
 
-from pydantic import Field
-
 from assets.records.base import Record
 from pipelines.evaluation.records import Answer, RunManifest, Turn
-from pipelines.evaluation.spending import Toll
+from pipelines.evaluation.spending import Checkpoint
 
 Feedback = Literal["none", "question-only", "complete"]
 Protocol = Literal["paper", "held-out"]
@@ -107,15 +105,13 @@ class CycleTurn(Turn):
     cycle: int
 
 
-class Improved(Record):
+class Improved(Checkpoint):
     """A checkpoint: a policy step, and what it took."""
 
     step: PolicyStep
-    toll: Toll = Field(default_factory=Toll)
 
 
-class Recalled(Record):
+class Recalled(Checkpoint):
     """A checkpoint: the facts of one user's period, and what checking them took."""
 
     facts: tuple[Fact, ...] = ()
-    toll: Toll = Field(default_factory=Toll)

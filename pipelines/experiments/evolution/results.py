@@ -9,7 +9,7 @@ from assets.amemgym.records.episode import Episode
 from assets.records.base import Record
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import MANIFEST, PAGE, REPORT, RESULTS, RunFolder, read_table, write_table
-from pipelines.evaluation.spending import Spending
+from pipelines.evaluation.spending import PricedUsage
 from pipelines.experiments.evolution.loop import Lived
 from pipelines.experiments.evolution.records import CycleAnswer, CycleTurn, EvolutionManifest, Fact, PolicyStep
 from pipelines.experiments.evolution.scores import Book, Gain, Leak, Score, gains, leaks, scored
@@ -27,7 +27,7 @@ class EvolutionResults(Record):
     leaks: tuple[Leak, ...]
     outcomes: dict[str, dict[str, int]]
     unscored_facts: int
-    spending: dict[str, Spending]
+    spending: dict[str, PricedUsage]
     cut_calls: int
     failed_writes: int
 
@@ -57,9 +57,9 @@ def finished(manifest: EvolutionManifest, lived: Lived, *, episodes: Sequence[Ep
         leaks=tuple(leaks(book)),
         outcomes={arm.arm.name: dict(sorted(Counter(step.outcome for step in arm.steps).items())) for arm in lived.arms},
         unscored_facts=sum(fact.supported == "unscored" for fact in facts),
-        spending=lived.toll.spending,
-        cut_calls=lived.toll.cut_calls,
-        failed_writes=lived.toll.failed_writes,
+        spending=lived.usage.spending,
+        cut_calls=lived.usage.cut_calls,
+        failed_writes=lived.usage.failed_writes,
     )
     answers = [(arm.arm.name, place, answer) for arm, place, cycle in cycles for answer in cycle.answers]
     turns = [(arm.arm.name, place, turn) for arm, place, cycle in cycles for turn in cycle.turns]

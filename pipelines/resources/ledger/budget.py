@@ -7,8 +7,9 @@ from typing import Protocol
 
 from assets.llm.ports import BudgetReached, EndpointError, LanguageModel, ModelReply, ModelRequest
 from assets.recipe.recipe import Budget
+from assets.records.usage import Usage
 from pipelines.resources.ledger.ledger import Ledger, Spent
-from pipelines.resources.ledger.prices import Prices, Tokens
+from pipelines.resources.ledger.prices import Prices
 
 RAISE_AND_RUN_AGAIN = "and run again; whatever was paid for is kept"
 MayBegin = Callable[[Spent, int], bool]  # by what was spent, and how many calls are under way
@@ -74,7 +75,7 @@ class VariantBudget:
 
     def check_price(self, model: str) -> None:
         """Raise EndpointError where a limit in dollars is set on a model whose price nobody knows."""
-        if self.budget.max_cost_usd is not None and self.prices.of(model, Tokens(1, 1)).usd is None:
+        if self.budget.max_cost_usd is not None and self.prices.of(model, Usage(input_tokens=1, output_tokens=1)).usd is None:
             raise EndpointError(
                 f"budget.max_cost_usd of {self.variant!r} cannot be kept because the price of the model {model!r} is unknown; "
                 "give its price in pipelines/resources/ledger/prices.yaml (or the file in AMEMGYM_PRICES), "

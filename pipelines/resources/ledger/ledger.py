@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Literal
 
 from assets.llm.ports import EndpointError, LanguageModel, ModelReply, ModelRequest
+from assets.llm.usage_meter import usage_of
 from assets.recipe.recipe import Recipe
 from pipelines.home import Home
 from pipelines.resources.cache.reply_cache import request_key
-from pipelines.resources.ledger.prices import Price, Prices, Tokens
+from pipelines.resources.ledger.prices import Price, Prices
 from pipelines.resources.storage.database import Connection, database_of
 from pipelines.resources.storage.key_value import KeyValueStore
 
@@ -143,8 +144,7 @@ class UnitLedger:
 
     def price(self, request: ModelRequest, reply: ModelReply) -> Price:
         """What the reply costs when it comes from the endpoint."""
-        cached = min(reply.cached_input_tokens, reply.input_tokens)
-        listed = self.prices.of(request.model, Tokens(reply.input_tokens, reply.output_tokens, cached))
+        listed = self.prices.of(request.model, usage_of(reply))
         return listed if listed.usd is None else replace(listed, usd=listed.usd * reply.price_share)
 
     async def record(self, request: ModelRequest, reply: ModelReply, *, price: Price, outcome: Outcome) -> None:

@@ -10,6 +10,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from assets.llm.ports import EndpointError
+from assets.records.usage import Usage
 from pipelines.embedded.bank import MODEL_FAMILY
 
 SHIPPED = Path(__file__).parent / "prices.yaml"
@@ -19,15 +20,6 @@ MILLION = 1_000_000
 # own: the price file. provider: the library, for the endpoint's provider. list: the library, for the model's maker,
 # where the endpoint is nobody it knows. embedded: free. unknown: no price, which is not a price of nothing.
 PriceSource = Literal["own", "provider", "list", "embedded", "unknown"]
-
-
-@dataclass(frozen=True)
-class Tokens:
-    """What a call used; `cached` is the part of `input` that the provider had in its prefix cache."""
-
-    input: int
-    output: int
-    cached: int = 0
 
 
 @dataclass(frozen=True)
@@ -47,11 +39,11 @@ class OwnPrice(BaseModel):
     output: float = Field(ge=0)
     cached_input: float | None = Field(default=None, ge=0)
 
-    def of(self, tokens: Tokens) -> float:
+    def of(self, usage: Usage) -> float:
         """What these tokens cost."""
-        cached = self.input if self.cached_input is None else self.cached_input
-        fresh = tokens.input - tokens.cached
-        return (fresh * self.input + tokens.cached * cached + tokens.output * self.output) / MILLION
+        cached_input = self.input if self.cached_input is None else self.cached_input
+        fresh = usage.input_tokens - usage.cached_input_tokens
+        return (fresh * self.input + usage.cached_input_tokens * cached_input + usage.output_tokens * self.output) / MILLION
 
 
 OWN_PRICES: TypeAdapter[dict[str, OwnPrice]] = TypeAdapter(dict[str, OwnPrice])
@@ -66,20 +58,20 @@ class Prices:
 
     def load(self) -> None:
         """Load the library's list now, so that the first paid call does not hold up an event loop for it."""
-        _listed("", Tokens(0, 0), base_url=None)
+        _listed("", Usage(), base_url=None)
 
-    def of(self, model: str, tokens: Tokens) -> Price:
-        """What a call of this model costs."""
+    def of(self, model: str, usage: Usage) -> Price:
+        """What the tokens of a call of this model cost."""
         own = self._own.get(model)
         if own is not None:
-            return Price(own.of(tokens), "own")
+            return Price(own.of(usage), "own")
         if model.startswith(MODEL_FAMILY):
             return Price(0.0, "embedded")
         if self._base_url is not None:
-            usd = _listed(model, tokens, base_url=self._base_url)
+            usd = _listed(model, usage, base_url=self._base_url)
             if usd is not None:
                 return Price(usd, "provider")
-        usd = _listed(model, tokens, base_url=None)
+        usd = _listed(model, usage, base_url=None)
         return Price(usd, "unknown" if usd is None else "list")
 
 
@@ -99,15 +91,18 @@ def read_prices(path: Path | None = None) -> dict[str, OwnPrice]:
     raise EndpointError(f"The price file {path} {problem}.")
 
 
-def _listed(model: str, tokens: Tokens, *, base_url: str | None) -> float | None:
+def _listed(model: str, usage: Usage, *, base_url: str | None) -> float | None:
     # Imported here because its data take 0.7 s to load, which runs on the embedded model need not wait for.
-    from genai_prices import Usage, calc_price
+    from genai_prices import Usage as PricedTokens
+    from genai_prices import calc_price
 
-    usage = Usage(input_tokens=tokens.input, output_tokens=tokens.output, cache_read_tokens=tokens.cached)
+    tokens = PricedTokens(
+        input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, cache_read_tokens=usage.cached_input_tokens
+    )
     try:
-        found = calc_price(usage, model, provider_api_url=base_url)
+        price = calc_price(tokens, model, provider_api_url=base_url)
     except LookupError:
         return None
     # The library counts a price that it lacks as nothing.
-    listed = cast(tuple[object, object], (found.model_price.input_mtok, found.model_price.output_mtok))
-    return None if None in listed else float(found.total_price)
+    listed = cast(tuple[object, object], (price.model_price.input_mtok, price.model_price.output_mtok))
+    return None if None in listed else float(price.total_price)

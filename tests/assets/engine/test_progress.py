@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from assets.engine.progress import StageWatch, Steps, heartbeat, progress_line
 from assets.llm.ports import StageProgress
-from assets.llm.usage_meter import Meter, UserWork
+from assets.llm.usage_meter import Meter
 from assets.records.usage import Usage
 
 PROGRESS = StageProgress(stage="answers", unit="base", done=5, total=20, failed=1, calls=300, repeated=100, seconds=10.0)
@@ -18,7 +18,7 @@ def test_the_line_of_a_stage_tells_users_calls_and_failures() -> None:
 
 
 def watched(*, expected: float = 0.0, **users: int) -> StageWatch:
-    meter = Meter(waiting=3, users={name: UserWork(calls=calls) for name, calls in users.items()})
+    meter = Meter(waiting=3, users={name: Usage(calls=calls) for name, calls in users.items()})
     meter.add(Usage(calls=300), cost_usd=1.25)
     return StageWatch(meter, begin="answers of base: beginning", expected=expected)
 

@@ -1,7 +1,7 @@
 """Who took what: counts of one user's calls reach the asset that needs them, whenever it takes the work over."""
 
 from assets.llm.ports import CallLabels, ModelReply, ModelRequest
-from assets.llm.usage_meter import Meter, MeteredModel, UserWork
+from assets.llm.usage_meter import Meter, MeteredModel
 from assets.records.usage import Usage
 from prompts.template import Message
 from tests.support.coroutines import run
@@ -22,7 +22,7 @@ def test_calls_reasks_and_seconds_are_counted_by_user_and_replies_of_a_store_tak
     model = MeteredModel(ScriptedModel({"test/ask": [REPLY, REPLY, kept]}), CallLabels(user_id="zoe"), meter)
     for attempt in range(3):
         run(model.complete(request(attempt)))
-    assert meter.users == {"zoe": UserWork(calls=3, reasked=2, seconds=3.0)}
+    assert meter.users == {"zoe": Usage(calls=3, reasks=2, seconds=3.0)}
     assert (meter.usage.calls, meter.repeated, meter.cost_usd, meter.waiting) == (3, 1, 0.5, 0)
 
 
@@ -39,9 +39,16 @@ def test_a_call_without_reply_is_awaited_in_every_meter_above() -> None:
 def test_who_takes_work_over_counts_what_was_done_before_and_after() -> None:
     asset, flight = Meter(), Meter()
     flight.add(Usage(calls=1, input_tokens=5))
-    flight.note("zoe", UserWork(1, 0, 0.5))
+    flight.note("zoe", Usage(calls=1, seconds=0.5))
     asset.take_over(flight)
     flight.add(Usage(calls=1, input_tokens=7))
-    flight.note("zoe", UserWork(1, 1, 0.5))
+    flight.note("zoe", Usage(calls=1, reasks=1, seconds=0.5))
     assert asset.usage == Usage(calls=2, input_tokens=12)
-    assert asset.users == {"zoe": UserWork(2, 1, 1.0)}
+    assert asset.users == {"zoe": Usage(calls=2, reasks=1, seconds=1.0)}
+
+
+def test_rows_store_what_is_the_same_in_every_run_over_the_same_replies() -> None:
+    usage = Usage(calls=2, reasks=1, input_tokens=30, output_tokens=4, cached_input_tokens=20, nano_usd=None, seconds=0.5)
+    assert usage.model_dump_json() == '{"calls":2,"reasks":1,"input_tokens":30,"output_tokens":4}'
+    assert (usage + usage).cached_input_tokens == 40
+    assert (usage + Usage(nano_usd=5)).usd is None

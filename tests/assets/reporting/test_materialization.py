@@ -11,8 +11,8 @@ from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import Stage
 from assets.engine.stage_runner import StageResult
-from assets.llm.usage_meter import UserWork
 from assets.records.base import UserRecord
+from assets.records.usage import Usage
 from assets.reporting.asset_description import AssetDescription
 from assets.reporting.markdown import IN_PLACE
 from assets.reporting.materialization import SURVEYED, first_records, stage_metadata
@@ -46,7 +46,7 @@ def test_a_stage_with_a_gate_tells_counts_rows_gates_and_where_its_snapshot_lies
 def test_the_slowest_users_come_first_and_fit_in_place(tmp_path: Path) -> None:
     shop, recipe = run_context(tmp_path, ScriptedModel()), small_recipe()
     result = materialized(shop, recipe, USER_PROFILES)["user_profiles"]
-    result.meter.users.update({f"{number:036}": UserWork(calls=9, seconds=float(number)) for number in range(20)})
+    result.meter.users.update({f"{number:036}": Usage(calls=9, seconds=float(number)) for number in range(20)})
     table = told(tmp_path, result, USER_PROFILES)["slowest_users"].md_str
     assert [line.split(" | ")[0][-2:] for line in table.splitlines()[2:]] == ["19", "18", "17", "16", "15"]
     assert len(table) < IN_PLACE

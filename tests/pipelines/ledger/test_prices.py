@@ -7,10 +7,11 @@ import pytest
 from genai_prices import data_snapshot
 
 from assets.llm.ports import EndpointError
+from assets.records.usage import Usage
 from pipelines.embedded.bank import model_name
-from pipelines.resources.ledger.prices import OwnPrice, Price, Prices, Tokens, read_prices
+from pipelines.resources.ledger.prices import OwnPrice, Price, Prices, read_prices
 
-PAPERS_USER = Tokens(input=140_000, output=15_200)
+PAPERS_USER = Usage(input_tokens=140_000, output_tokens=15_200)
 
 
 def test_the_papers_user_costs_what_the_paper_says() -> None:
@@ -21,9 +22,9 @@ def test_the_papers_user_costs_what_the_paper_says() -> None:
 
 def test_tokens_from_the_prefix_cache_cost_less() -> None:
     prices = Prices({})
-    cached = prices.of("gpt-4.1", Tokens(1_000_000, 0, cached=1_000_000)).usd
+    cached = prices.of("gpt-4.1", Usage(input_tokens=1_000_000, output_tokens=0, cached_input_tokens=1_000_000)).usd
     assert cached == pytest.approx(0.5)
-    assert prices.of("gpt-4.1", Tokens(1_000_000, 0)).usd == pytest.approx(2.0)
+    assert prices.of("gpt-4.1", Usage(input_tokens=1_000_000, output_tokens=0)).usd == pytest.approx(2.0)
 
 
 def test_an_endpoint_that_nobody_knows_has_the_list_price_of_the_models_maker() -> None:
@@ -37,7 +38,7 @@ def test_a_model_that_nobody_knows_has_no_price(model: str) -> None:
 
 def test_half_a_price_is_no_price() -> None:
     # The library lists what this model's input costs, and has no price for output.
-    assert Prices({}).of("text-embedding-3-small", Tokens(1000, 10)).usd is None
+    assert Prices({}).of("text-embedding-3-small", Usage(input_tokens=1000, output_tokens=10)).usd is None
 
 
 def test_the_embedded_model_is_free_and_said_to_be() -> None:
@@ -48,12 +49,14 @@ def test_the_users_file_goes_before_the_library(tmp_path: Path) -> None:
     path = tmp_path / "prices.yaml"
     path.write_text("gpt-4.1: {input: 1, output: 10, cached_input: 0.5}\nours: {input: 0, output: 0}\n")
     prices = Prices(read_prices(path))
-    assert prices.of("gpt-4.1", Tokens(1_000_000, 100_000, cached=400_000)) == Price(pytest.approx(1.8), "own")  # pyright: ignore[reportArgumentType]
+    usage = Usage(input_tokens=1_000_000, output_tokens=100_000, cached_input_tokens=400_000)
+    assert prices.of("gpt-4.1", usage) == Price(pytest.approx(1.8), "own")  # pyright: ignore[reportArgumentType]
     assert prices.of("ours", PAPERS_USER) == Price(0.0, "own")
 
 
 def test_cached_input_without_a_price_of_its_own_costs_as_other_input() -> None:
-    assert OwnPrice(input=2, output=0).of(Tokens(1_000_000, 0, cached=1_000_000)) == pytest.approx(2.0)
+    usage = Usage(input_tokens=1_000_000, cached_input_tokens=1_000_000)
+    assert OwnPrice(input=2, output=0).of(usage) == pytest.approx(2.0)
 
 
 def test_the_shipped_file_names_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
