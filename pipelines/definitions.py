@@ -12,8 +12,7 @@ from pipelines.benchmarks import BENCHMARKS
 from pipelines.evaluation_assets import answers_scored, evaluation
 from pipelines.home import home
 from pipelines.jobs import JOBS
-from pipelines.resources.dagster_resources import ReleaseStoreResource, ReportFolder, RunContextResource
-from pipelines.resources.hub.resource import PublisherResource
+from pipelines.resources.dagster_resources import PublisherResource, ReleaseStoreResource, ReportFolder, RunContextResource
 from pipelines.resources.storage.io_manager import RecordIOManager
 from pipelines.resources.storage.open_stores import value_files
 from validation.amemgym.personas import pool_is_unchanged

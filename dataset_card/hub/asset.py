@@ -1,4 +1,4 @@
-"""The asset beyond the chain: a release on the Hub, made only when somebody asks for it."""
+"""The asset `hub_release`: a release on the Hub, published only when somebody asks for it."""
 
 from enum import Enum
 from pathlib import Path
@@ -11,7 +11,7 @@ from assets.engine.progress import Steps, heartbeat
 from assets.engine.stage_asset import disk_problem
 from assets.recipe.partitions import VARIANT_PARTITIONS
 from assets.reporting.asset_description import OWNERS, definition, group
-from dataset_card.hub.plan import Order
+from dataset_card.hub.plan import PublishRequest
 from dataset_card.hub.port import HubError, Visibility
 from dataset_card.hub.publish import Published, Publisher
 from dataset_card.release.errors import ReleaseError
@@ -66,9 +66,9 @@ def hub_release(context: dg.AssetExecutionContext, config: HubReleaseConfig) -> 
     publisher: Publisher = context.resources.publisher
     try:
         folder = _folder(context.resources.releases, context.partition_key, config.version)
-        order = Order(folder, config.repo, VISIBILITIES[config.openness], config.pull_request)
+        request = PublishRequest(folder, config.repo, VISIBILITIES[config.openness], config.pull_request)
         with heartbeat(context.log.info, Steps(f"Publishing {folder.name} of {folder.parent.name} in {config.repo}").line):
-            done = publisher.publish(order)
+            done = publisher.publish(request)
     except HubError as error:
         raise dg.Failure(description=str(error), allow_retries=False) from error
     except OSError as error:

@@ -5,25 +5,27 @@ folder, so that configurations and snippets stay true, and the others (card, rec
 `<variant>/`. At the top there are only the card of the whole repository and a license. A publisher touches nothing else.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from dataset_card.hub.port import Change, LocalFile, RemoteFile
+from dataset_card.hub.port import LocalFile, RemoteFile, TreeChange, UnfitRelease
 from dataset_card.release.manifest import CARD, MANIFEST, VERSION_PATTERN
 
 LICENSE = "LICENSE"
 TABLES = "tables"
 # Folders and files at the top that a variant's folder may not shadow.
 RESERVED = frozenset({TABLES, CARD, LICENSE})
+REPO = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
-class _Listed(BaseModel):
+class _ListedFile(BaseModel):
     path: str
 
 
-class Summary(BaseModel):
+class ReleaseSummary(BaseModel):
     """What a repository's card needs of a manifest. Other fields are ignored, so that later formats can lie beside ours."""
 
     model_config = ConfigDict(frozen=True)
@@ -31,7 +33,7 @@ class Summary(BaseModel):
     variant: str
     version: str = Field(pattern=VERSION_PATTERN)
     digest: str
-    files: tuple[_Listed, ...]
+    files: tuple[_ListedFile, ...]
 
     @property
     def tag(self) -> str:
@@ -44,9 +46,21 @@ class Summary(BaseModel):
         return tuple(int(number) for number in self.version.split("."))
 
 
+def checked_repo(repo: str) -> str:
+    """The repository's name. Raises UnfitRelease unless it is OWNER/NAME."""
+    if not REPO.fullmatch(repo) or ".." in repo or "--" in repo or len(repo) > 96:
+        raise UnfitRelease(f"{repo!r} is no repository; give OWNER/NAME, as in my-lab/amemgym.")
+    return repo
+
+
 def variant_of_tag(tag: str) -> str:
     """The variant that a release's tag names."""
     return tag.rpartition("-v")[0]
+
+
+def version_of_tag(tag: str) -> str:
+    """The version that a release's tag names."""
+    return tag.rpartition("-v")[2]
 
 
 def folders(variant: str) -> tuple[str, str]:
@@ -59,13 +73,13 @@ def repository_path(path: str, *, variant: str) -> str:
     return path if path.startswith(folders(variant)) else f"{variant}/{path}"
 
 
-def release_paths(release: Summary) -> dict[str, str]:
+def release_paths(release: ReleaseSummary) -> dict[str, str]:
     """Path in the release folder to path in the repository, the manifest among them."""
     names = [*(file.path for file in release.files), MANIFEST]
     return {name: repository_path(name, variant=release.variant) for name in names}
 
 
-def release_files(folder: Path, *, release: Summary) -> dict[str, LocalFile]:
+def release_files(folder: Path, *, release: ReleaseSummary) -> dict[str, LocalFile]:
     """The release's files by their path in the repository."""
     return {there: LocalFile(there, folder / here) for here, there in release_paths(release).items()}
 
@@ -75,8 +89,8 @@ def variants_in(paths: Iterable[str]) -> list[str]:
     return sorted(folder for folder, slash, name in (path.partition("/") for path in paths) if slash and name == MANIFEST)
 
 
-def change_of(files: Mapping[str, LocalFile], *, tree: Mapping[str, RemoteFile], variant: str) -> Change:
+def tree_change(files: Mapping[str, LocalFile], *, tree: Mapping[str, RemoteFile], variant: str) -> TreeChange:
     """What turns the tree's share of the variant, and the files at the top that are given, into `files`."""
     adds = [file for path, file in sorted(files.items()) if not file.is_at(tree.get(path))]
     deletes = sorted(path for path in tree if path.startswith(folders(variant)) and path not in files)
-    return Change(adds, deletes, frozenset(file.path for file in adds if file.path not in tree))
+    return TreeChange(adds, deletes, frozenset(file.path for file in adds if file.path not in tree))

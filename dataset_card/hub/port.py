@@ -34,6 +34,10 @@ class HubStale(HubError):
     """Something was there or had moved before this write, which therefore did nothing."""
 
 
+class UnfitRelease(HubError):
+    """The release, or the name it would get, cannot be published as it is."""
+
+
 class HubUncertain(HubError):
     """A write whose outcome is unknown: look again before doing anything else. `wait` is in seconds."""
 
@@ -104,7 +108,7 @@ class Refs:
 
 
 @dataclass(frozen=True)
-class Change:
+class TreeChange:
     """What a commit would do to a tree. `new` are those of the `adds` whose path is not there yet."""
 
     adds: Sequence[LocalFile]
@@ -133,7 +137,7 @@ class Hub(Protocol):
     @property
     def endpoint(self) -> str: ...
 
-    def look(self, repo: str, *, revision: str = MAIN) -> RepoState | None:
+    def repo_state(self, repo: str, *, revision: str = MAIN) -> RepoState | None:
         """None: there is no such repository or revision, or it is hidden from this token."""
         ...
 
@@ -151,19 +155,19 @@ class Hub(Protocol):
         """One small file of a commit."""
         ...
 
-    def download(self, repo: str, *, sha: str, patterns: Sequence[str], again: bool) -> Path:
-        """A folder with the commit's files that match; `again`: do not trust what an earlier download left."""
+    def download(self, repo: str, *, sha: str, patterns: Sequence[str], force: bool) -> Path:
+        """A folder with the commit's files that match; `force`: do not trust what an earlier download left."""
         ...
 
     def create(self, repo: str) -> None:
         """A new private repository."""
         ...
 
-    def commit(self, repo: str, *, change: Change, message: CommitMessage, parent: str) -> str:
+    def commit(self, repo: str, *, change: TreeChange, message: CommitMessage, parent: str) -> str:
         """One commit onto main, which has to be at `parent`; its sha."""
         ...
 
-    def propose(self, repo: str, *, change: Change, message: CommitMessage, parent: str) -> int:
+    def propose(self, repo: str, *, change: TreeChange, message: CommitMessage, parent: str) -> int:
         """One commit as a new pull request; its number."""
         ...
 

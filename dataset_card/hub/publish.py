@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dataset_card.hub.plan import Order, Plan, Planner, TagConflict, differs, restricts
-from dataset_card.hub.port import Change, CommitMessage, Hub, HubError, HubMissing, HubStale, HubUncertain
-from dataset_card.hub.tag_registry import ReleaseRecord, ReleaseRecords
+from dataset_card.hub.plan import Planner, PublishPlan, PublishRequest, TagConflict, changes_visibility, narrows_visibility
+from dataset_card.hub.port import CommitMessage, Hub, HubError, HubMissing, HubStale, HubUncertain, TreeChange
+from dataset_card.hub.tag_registry import TagEntry, TagRegistry
 
 ROUNDS = 8
 FIRST_PAUSE = 0.5
@@ -33,17 +33,17 @@ class Published:
 
 
 class Publisher:
-    """Brings a release to a Hub. `records` None: what is published is not written down; `notice` is told of pauses."""
+    """Brings a release to a Hub. `registry` None: no tag is written down; `notice` gets a line for each pause."""
 
     def __init__(
         self,
         hub: Hub,
         *,
-        records: ReleaseRecords | None = None,
+        registry: TagRegistry | None = None,
         pause: Callable[[float], None] = time.sleep,
         notice: Callable[[str], None] | None = None,
     ) -> None:
-        self._hub, self._records, self._pause, self._notice = hub, records, pause, notice
+        self._hub, self._registry, self._pause, self._notice = hub, registry, pause, notice
 
     @property
     def endpoint(self) -> str:
@@ -52,20 +52,20 @@ class Publisher:
 
     def commit_of(self, repo: str, *, revision: str) -> str | None:
         """The commit that a tag or branch stands for now; None: it is not there, or hidden. Raises HubError."""
-        state = self._hub.look(repo, revision=revision)
+        state = self._hub.repo_state(repo, revision=revision)
         return None if state is None else state.sha
 
-    def preview(self, order: Order) -> tuple[Planner, Plan]:
+    def preview(self, request: PublishRequest) -> tuple[Planner, PublishPlan]:
         """The release and what publishing it would do; nothing is written."""
-        planner = Planner(self._hub, order=order)
-        self._check_record(planner)
+        planner = Planner(self._hub, request=request)
+        self._check_registry(planner)
         return planner, planner.plan()
 
-    def publish(self, order: Order) -> Published:
+    def publish(self, request: PublishRequest) -> Published:
         """Do what is missing. Raises HubError; running it again goes on from there."""
-        planner = Planner(self._hub, order=order)
-        self._check_record(planner)
-        trouble: HubError = HubUncertain("nothing was tried")
+        planner = Planner(self._hub, request=request)
+        self._check_registry(planner)
+        failure: HubError = HubUncertain("nothing was tried")
         created = False
         for number in range(ROUNDS):
             try:
@@ -73,33 +73,33 @@ class Publisher:
                 created = created or plan.tagged is None
                 return self._round(planner, plan, created=created)
             except (HubStale, HubUncertain) as error:
-                trouble = error
-            wait = max(getattr(trouble, "wait", 0.0), FIRST_PAUSE * 2**number)
+                failure = error
+            wait = max(getattr(failure, "wait", 0.0), FIRST_PAUSE * 2**number)
             if self._notice is not None:
-                self._notice(f"{str(trouble).rstrip('.')}; looking again in {wait:.0f} s.")
+                self._notice(f"{str(failure).rstrip('.')}; looking again in {wait:.0f} s.")
             self._pause(wait)
-        words = str(trouble).rstrip(".")
+        words = str(failure).rstrip(".")
         raise HubError(
-            f"{planner.release.tag} is not published in {order.repo} yet: {words}; run it again to go on."
-        ) from trouble
+            f"{planner.release.tag} is not published in {request.repo} yet: {words}; run it again to go on."
+        ) from failure
 
-    def _round(self, planner: Planner, plan: Plan, *, created: bool) -> Published:
+    def _round(self, planner: Planner, plan: PublishPlan, *, created: bool) -> Published:
         if plan.state is None:
             self._hub.create(planner.repo)
             plan = planner.plan()
         if plan.state is None:
             raise HubUncertain(f"{planner.repo} was made, but does not show yet")
-        if planner.order.pull_request and plan.tagged is None:
-            return self._proposed(planner, plan, head=plan.state.sha)
-        if restricts(plan.state, planner.order):
+        if planner.request.pull_request and plan.tagged is None:
+            return self._propose(planner, plan, head=plan.state.sha)
+        if narrows_visibility(plan.state, planner.request):
             self._set_visibility(planner)
-        commit = plan.tagged or self._tagged(planner, plan.change, head=plan.state.sha)
-        if differs(plan.state, planner.order) and not restricts(plan.state, planner.order):
+        commit = plan.tagged or self._commit_and_tag(planner, plan.change, head=plan.state.sha)
+        if changes_visibility(plan.state, planner.request) and not narrows_visibility(plan.state, planner.request):
             self._set_visibility(planner)
-        self._keep_record(planner, commit)
+        self._register(planner, commit)
         return Published(planner.repo, planner.release.digest, commit, planner.release.tag, created)
 
-    def _tagged(self, planner: Planner, change: Change, *, head: str) -> str:
+    def _commit_and_tag(self, planner: Planner, change: TreeChange, *, head: str) -> str:
         """The commit that carries the tag, after one commit at most."""
         if change:
             head = self._hub.commit(planner.repo, change=change, message=commit_message(planner), parent=head)
@@ -107,12 +107,12 @@ class Publisher:
             raise HubUncertain(f"commit {head[:12]} does not hold what was sent")
         tag, message = planner.release.tag, f"release-digest: sha256:{planner.release.digest}"
         self._hub.tag(planner.repo, tag=tag, sha=head, message=message)
-        state = self._hub.look(planner.repo, revision=tag)
+        state = self._hub.repo_state(planner.repo, revision=tag)
         if state is None or state.sha != head:
             raise HubUncertain(f"the tag {tag} is not at commit {head[:12]}")
         return head
 
-    def _proposed(self, planner: Planner, plan: Plan, *, head: str) -> Published:
+    def _propose(self, planner: Planner, plan: PublishPlan, *, head: str) -> Published:
         repo, digest = planner.repo, planner.release.digest
         if not plan.change:
             return Published(repo, digest, head, None, created=False)
@@ -124,31 +124,29 @@ class Publisher:
         return Published(repo, digest, None, None, created=True, pull_request=number)
 
     def _set_visibility(self, planner: Planner) -> None:
-        if planner.order.visibility is not None:
-            self._hub.set_visibility(planner.repo, visibility=planner.order.visibility)
+        if planner.request.visibility is not None:
+            self._hub.set_visibility(planner.repo, visibility=planner.request.visibility)
 
-    def _check_record(self, planner: Planner) -> None:
-        known = self._known(planner)
-        if known is not None and known.digest != planner.release.digest:
+    def _check_registry(self, planner: Planner) -> None:
+        registered = self._registered(planner)
+        if registered is not None and registered.digest != planner.release.digest:
             raise TagConflict(
                 f"{planner.release.tag} was published in {planner.repo} with other content (its digest begins with "
-                f"{known.digest[:12]}, this one's with {planner.release.digest[:12]}); choose a higher version."
+                f"{registered.digest[:12]}, this one's with {planner.release.digest[:12]}); choose a higher version."
             )
 
-    def _keep_record(self, planner: Planner, commit: str) -> None:
+    def _register(self, planner: Planner, commit: str) -> None:
         """Write down where the tag is. Raises TagConflict when it was elsewhere, and nobody here moved it."""
-        known, tag = self._known(planner), planner.release.tag
-        if self._records is None or (known is not None and known.commit == commit):
+        registered, tag = self._registered(planner), planner.release.tag
+        if self._registry is None or (registered is not None and registered.commit == commit):
             return
-        if known is not None and self._holds(planner, known.commit):
+        if registered is not None and self._holds(planner, registered.commit):
             raise TagConflict(
-                f"{tag} in {planner.repo} was at commit {known.commit[:12]} and is now at {commit[:12]}; somebody moved it, "
-                f"so put it back, or publish a higher version."
+                f"{tag} in {planner.repo} was at commit {registered.commit[:12]} and is now at {commit[:12]}; somebody moved "
+                f"it, so put it back, or publish a higher version."
             )
-        record = ReleaseRecord(
-            endpoint=self._hub.endpoint, repo=planner.repo, tag=tag, commit=commit, digest=planner.release.digest
-        )
-        self._records.keep(record)
+        entry = TagEntry(endpoint=self._hub.endpoint, repo=planner.repo, tag=tag, commit=commit, digest=planner.release.digest)
+        self._registry.add(entry)
 
     def _holds(self, planner: Planner, sha: str) -> bool:
         """False also where the commit is gone, as in a repository that was deleted and made anew."""
@@ -157,10 +155,10 @@ class Publisher:
         except HubMissing:
             return False
 
-    def _known(self, planner: Planner) -> ReleaseRecord | None:
-        if self._records is None:
+    def _registered(self, planner: Planner) -> TagEntry | None:
+        if self._registry is None:
             return None
-        return self._records.find(self._hub.endpoint, repo=planner.repo, tag=planner.release.tag)
+        return self._registry.find(self._hub.endpoint, repo=planner.repo, tag=planner.release.tag)
 
 
 def commit_message(planner: Planner) -> CommitMessage:

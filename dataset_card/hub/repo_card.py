@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import yaml
 
-from dataset_card.hub.layout import Summary, release_paths
+from dataset_card.hub.layout import ReleaseSummary, release_paths
 from dataset_card.hub.port import HubError
 from dataset_card.release.manifest import CARD
 
@@ -17,7 +17,7 @@ HEADER = re.compile(r"\A---\n(.*?\n)---\n(.*)\Z", re.DOTALL)
 FIRST_SECTION = re.compile(r"^## ", re.MULTILINE)
 FIRST_CHOICE = "base"
 # Settings of the page that are made on the Hub itself, so that no release knows them.
-KEPT = re.compile(r"extra_gated_\w+|viewer|thumbnail")
+PAGE_SETTINGS = re.compile(r"extra_gated_\w+|viewer|thumbnail")
 
 
 class CardError(HubError):
@@ -28,7 +28,7 @@ class CardError(HubError):
 class VariantCard:
     """What a variant's manifest says, and the card of its release."""
 
-    release: Summary
+    release: ReleaseSummary
     text: str
 
 
@@ -60,10 +60,10 @@ def repository_card(cards: Mapping[str, VariantCard], *, repo: str, current: str
     """
     names = sorted(cards, key=lambda name: (name != FIRST_CHOICE, name))
     parts = [split_card(cards[name].text, place=f"the card of {name}") for name in names]
-    kept = split_card(current, place=f"{CARD} of {repo}")[0] if current else {}
+    before = split_card(current, place=f"{CARD} of {repo}")[0] if current else {}
     header = {
         **_merged([header for header, _ in parts]),
-        **{key: value for key, value in kept.items() if KEPT.fullmatch(key)},
+        **{key: value for key, value in before.items() if PAGE_SETTINGS.fullmatch(key)},
     }
     if len(names) > 1:
         header["pretty_name"] = f"Synthesized AMemGym benchmark ({', '.join(names)})"
@@ -92,7 +92,7 @@ def _configuration(item: object, *, first: bool) -> object:
     return {key: value for key, value in cast(dict[str, object], item).items() if key != "default"}
 
 
-def _with_moved_paths(body: str, release: Summary) -> str:
+def _with_moved_paths(body: str, release: ReleaseSummary) -> str:
     """Files that the card names, with the path they have in the repository."""
     for here, there in release_paths(release).items():
         if here != there:
@@ -107,7 +107,7 @@ def _with_section(body: str, section: str) -> str:
     return f"{body[:place].rstrip()}\n\n{section}\n{body[place:]}"
 
 
-def _releases(releases: list[Summary], *, repo: str) -> str:
+def _releases(releases: list[ReleaseSummary], *, repo: str) -> str:
     lines = [
         f"| [{one.variant}]({one.variant}/{CARD}) | {one.version} | `{one.tag}` | `{one.digest[:16]}` |" for one in releases
     ]

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from dataset_card.hub.port import HubError
 
 
-class ReleaseRecord(BaseModel):
+class TagEntry(BaseModel):
     """One tag of one repository. `digest` is that of the manifest."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -24,57 +24,57 @@ class ReleaseRecord(BaseModel):
     digest: str
 
 
-RECORDS = TypeAdapter(list[ReleaseRecord])
+ENTRIES = TypeAdapter(list[TagEntry])
 
 
-class ReleaseRecords:
-    """The file of records, replaced as a whole; several processes may write to it."""
+class TagRegistry:
+    """The file of entries, replaced as a whole; several processes may write to it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def find(self, endpoint: str, *, repo: str, tag: str) -> ReleaseRecord | None:
+    def find(self, endpoint: str, *, repo: str, tag: str) -> TagEntry | None:
         """What is known of a tag."""
-        wanted = (endpoint, repo.casefold(), tag)
-        return next((record for record in self.all() if _key(record) == wanted), None)
+        key = (endpoint, repo.casefold(), tag)
+        return next((entry for entry in self.all() if _key(entry) == key), None)
 
-    def keep(self, record: ReleaseRecord) -> None:
-        """Add the record, or put it in the place of the one for the same tag."""
+    def add(self, entry: TagEntry) -> None:
+        """Add the entry, or replace the one for the same tag."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self._alone():
-            others = [other for other in self.all() if _key(other) != _key(record)]
-            content = [line.model_dump() for line in sorted([*others, record], key=_key)]
+        with self._locked():
+            others = [other for other in self.all() if _key(other) != _key(entry)]
+            content = [one.model_dump() for one in sorted([*others, entry], key=_key)]
             draft = self.path.with_suffix(f".{os.getpid()}.tmp")
             draft.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
             draft.replace(self.path)
 
-    def all(self) -> list[ReleaseRecord]:
-        """All records. Raises HubError when the file is damaged."""
+    def all(self) -> list[TagEntry]:
+        """All entries. Raises HubError when the file is damaged."""
         try:
-            return RECORDS.validate_json(self.path.read_bytes())
+            return ENTRIES.validate_json(self.path.read_bytes())
         except FileNotFoundError:
             return []
         except ValidationError as error:
-            raise HubError(f"{self.path} cannot be read as the record of releases; mend it or move it away.") from error
+            raise HubError(f"{self.path} cannot be read as the registry of tags; mend it or move it away.") from error
 
     @contextmanager
-    def _alone(self) -> Generator[None, None, None]:
+    def _locked(self) -> Generator[None, None, None]:
         with self.path.with_suffix(".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
 
-def _key(record: ReleaseRecord) -> tuple[str, str, str]:
-    return record.endpoint, record.repo.casefold(), record.tag
+def _key(entry: TagEntry) -> tuple[str, str, str]:
+    return entry.endpoint, entry.repo.casefold(), entry.tag
 
 
-def missing_tag(repo: str, *, tag: str, known: ReleaseRecord | None) -> str:
+def missing_tag(repo: str, *, tag: str, registered: TagEntry | None) -> str:
     """One sentence on a tag that is not there, or no longer."""
-    if known is None:
+    if registered is None:
         return f"{repo} has no tag {tag!r}, or it is hidden from this token."
     return (
-        f"{repo} has lost its tag {tag}, which was at commit {known.commit[:12]}: publish that release again to put it back, "
-        f"or read {repo}@{known.commit} if it still exists."
+        f"{repo} has lost its tag {tag}, which was at commit {registered.commit[:12]}: publish that release again to put it "
+        f"back, or read {repo}@{registered.commit} if it still exists."
     )
 
 

@@ -65,7 +65,7 @@ def diff(
 def source_folder(source: str, *, endpoint: str) -> Path:
     """The folder of a release that is here, or that is fetched; every file is checked. Raises HubError or Problem."""
     from dataset_card.hub.read import ON_THE_HUB
-    from pipelines.resources.hub.reader import release_reader
+    from pipelines.resources.hub.open_hub import release_reader
 
     place: str | Path = source
     if not ON_THE_HUB.fullmatch(source):

@@ -12,7 +12,7 @@ from pipelines.cli.field_options import about, options_of
 from pipelines.cli.problems import Problem
 
 if TYPE_CHECKING:
-    from dataset_card.hub.plan import Order, Plan, Planner
+    from dataset_card.hub.plan import Planner, PublishPlan, PublishRequest
     from dataset_card.hub.port import Visibility
     from dataset_card.hub.publish import Published
     from dataset_card.hub.read import ReadFile
@@ -44,21 +44,21 @@ def publish(
 
     The token is HF_TOKEN's, or that of `hf auth login`.
     """
-    from dataset_card.hub.plan import Order
+    from dataset_card.hub.plan import PublishRequest
     from dataset_card.hub.publish import Publisher
-    from pipelines.resources.hub.reader import release_records
-    from pipelines.resources.hub.settings import HubSettings, open_hub
+    from pipelines.resources.hub.open_hub import open_hub, tag_registry
+    from pipelines.resources.hub.settings import HubSettings
 
     visibility = _visibility(manner)
     with hub_problems():
-        order = Order(release_folder(source, version=version), repo, visibility, manner.pull_request)
-        _warn_of_embedded(order)
+        request = PublishRequest(release_folder(source, version=version), repo, visibility, manner.pull_request)
+        _warn_of_embedded(request)
         hub = open_hub(HubSettings(endpoint=endpoint or None, notice=tell))
-        publisher = Publisher(hub, records=release_records(), notice=tell)
+        publisher = Publisher(hub, registry=tag_registry(), notice=tell)
         if manner.dry_run:
-            _print_plan(*publisher.preview(order), order)
+            _print_plan(*publisher.preview(request), request)
         else:
-            _print_published(publisher.publish(order), hub.endpoint)
+            _print_published(publisher.publish(request), hub.endpoint)
 
 
 def fetch(
@@ -70,15 +70,15 @@ def fetch(
     endpoint: EndpointOption = "",
 ) -> None:
     """Fetch a release from the Hub, check every file, and print its folder. Later it is there without the network."""
-    from dataset_card.hub.read import Wanted
-    from pipelines.resources.hub.reader import release_reader
+    from dataset_card.hub.read import Expected
+    from pipelines.resources.hub.open_hub import release_reader
 
     with hub_problems():
-        wanted = Wanted(commit or None, digest or None, variant or None)
+        expected = Expected(commit or None, digest or None, variant or None)
         reader = release_reader(endpoint=endpoint or None, notice=tell)
         if file:
-            return _print_file(reader.read_file(source, path=file, wanted=wanted))
-        release = reader.read(source, wanted=wanted)
+            return _print_file(reader.read_file(source, path=file, expected=expected))
+        release = reader.read(source, expected=expected)
     where = f" at commit {release.commit}" if release.commit else ""
     tell(f"{release.manifest.variant} {release.manifest.version}{where}, digest {release.digest}: every file is as released.")
     return print(release.folder)
@@ -137,19 +137,19 @@ def _visibility(manner: Manner) -> "Visibility | None":
     return asked[0] if asked else None
 
 
-def _warn_of_embedded(order: "Order") -> None:
+def _warn_of_embedded(request: "PublishRequest") -> None:
     from dataset_card.card.recipe import EMBEDDED_FAMILY
     from dataset_card.release.manifest import ManifestError, read_manifest
 
     try:
-        names = read_manifest(order.folder).models.values()
+        names = read_manifest(request.folder).models.values()
     except ManifestError:
         return  # told by the publisher
-    if order.visibility in ("public", "gated") and any(name.startswith(EMBEDDED_FAMILY) for name in names):
+    if request.visibility in ("public", "gated") and any(name.startswith(EMBEDDED_FAMILY) for name in names):
         tell("no language model wrote this release, and it will be open to others; its card says so too.")
 
 
-def _print_plan(planner: "Planner", plan: "Plan", order: "Order") -> None:
+def _print_plan(planner: "Planner", plan: "PublishPlan", request: "PublishRequest") -> None:
     tag, repo = planner.release.tag, planner.repo
     if plan.tagged:
         print(f"{repo} already has {tag} with this content, at commit {plan.tagged}.")
@@ -158,12 +158,12 @@ def _print_plan(planner: "Planner", plan: "Plan", order: "Order") -> None:
             print(f"{'add' if file.path in plan.change.new else 'change'}  {file.path}  ({file.size:,} bytes)")
         for path in plan.change.deletes:
             print(f"delete  {path}")
-        commit = "a pull request" if order.pull_request else f"one commit and the tag {tag}"
-        print(f"{repo} would get {commit if plan.change or order.pull_request else f'the tag {tag}'}.")
+        commit = "a pull request" if request.pull_request else f"one commit and the tag {tag}"
+        print(f"{repo} would get {commit if plan.change or request.pull_request else f'the tag {tag}'}.")
     if plan.state is None:
-        print(f"{repo} would be made, {order.visibility or 'private'} in the end.")
-    elif order.visibility and order.visibility != plan.state.visibility:
-        print(f"{repo} would no longer be {plan.state.visibility}, but {order.visibility}.")
+        print(f"{repo} would be made, {request.visibility or 'private'} in the end.")
+    elif request.visibility and request.visibility != plan.state.visibility:
+        print(f"{repo} would no longer be {plan.state.visibility}, but {request.visibility}.")
     print("Nothing was changed.")
 
 

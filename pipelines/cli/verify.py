@@ -43,14 +43,14 @@ def _folder_problems(source: str, *, version: str) -> list[str]:
 
 
 def _repository_problems(repo: str, *, tag: str, variant: str, endpoint: str) -> list[str]:
-    from dataset_card.hub.preflight import checked_repo
-    from dataset_card.hub.verify import Claim, repository_problems
-    from pipelines.resources.hub.reader import release_records
-    from pipelines.resources.hub.settings import HubSettings, open_hub
+    from dataset_card.hub.layout import checked_repo
+    from dataset_card.hub.verify import ExpectedTag, repository_problems
+    from pipelines.resources.hub.open_hub import open_hub, tag_registry
+    from pipelines.resources.hub.settings import HubSettings
 
     hub = open_hub(HubSettings(endpoint=endpoint or None, notice=tell))
-    known = release_records().find(hub.endpoint, repo=checked_repo(repo), tag=tag)
-    problems = repository_problems(hub, Claim(repo, tag, known, variant or None))
+    known = tag_registry().find(hub.endpoint, repo=checked_repo(repo), tag=tag)
+    problems = repository_problems(hub, ExpectedTag(repo, tag, known, variant or None))
     if not problems:
         tell(f"{repo}@{tag}: every file is as released{' and where it was' if known else ''}.")
     return problems

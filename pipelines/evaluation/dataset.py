@@ -103,7 +103,7 @@ def _release(folder: Path) -> Dataset:
 def _fetched(place: str) -> Path:
     # Only releases on the Hub need its client, and Dagster, which is behind the checks there.
     from dataset_card.hub.port import HubError
-    from pipelines.resources.hub.reader import release_reader
+    from pipelines.resources.hub.open_hub import release_reader
 
     try:
         return release_reader(notice=partial(print, file=sys.stderr)).read(place).folder

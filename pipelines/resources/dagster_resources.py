@@ -3,12 +3,17 @@
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Optional
 
 import dagster as dg
 
 from assets.engine.run_context import RunContext
+from dataset_card.hub.port import HubError
+from dataset_card.hub.publish import Publisher
 from dataset_card.release.store import ReleaseStore
 from pipelines.home import home
+from pipelines.resources.hub.open_hub import open_hub, tag_registry
+from pipelines.resources.hub.settings import HubSettings
 from pipelines.resources.storage.open_stores import open_release_store
 
 
@@ -46,3 +51,22 @@ class ReportFolder(dg.ConfigurableResource[Path]):
     def create_resource(self, context: dg.InitResourceContext) -> Path:
         """The folder of this installation."""
         return home().reports
+
+
+class PublisherResource(dg.ConfigurableResource[Publisher]):
+    """Publishes releases. `endpoint` None: HF_ENDPOINT's, or the public Hub. The token never is in the config."""
+
+    endpoint: Optional[str] = None
+
+    def create_resource(self, context: dg.InitResourceContext) -> Publisher:
+        """Open the Hub; nothing is sent yet."""
+
+        def notice(words: str) -> None:
+            if context.log is not None:
+                context.log.info(words)
+
+        try:
+            hub = open_hub(HubSettings(endpoint=self.endpoint, notice=notice))
+        except HubError as error:
+            raise dg.Failure(description=str(error), allow_retries=False) from error
+        return Publisher(hub, registry=tag_registry(), notice=notice)

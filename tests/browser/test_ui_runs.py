@@ -14,7 +14,7 @@ from assets.amemgym.personas.sampling import OWN_POOL
 from tests.browser.lab import Lab
 from tests.browser.pages import Visit, metadata, opened_markdown, outcome, start
 from tests.browser.ui_server import UiServer
-from tests.hub.state import FakeHub
+from tests.support.hub_server.state import FakeHub
 from tests.support.simulated_provider.fault_profile import FaultProfile
 
 pytestmark = pytest.mark.browser

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dataset_card.release.folder import Release, write_release
-from tests.dataset_card.releases import content
+from tests.support.releases import content
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from dataset_card.release.folder import write_release
 from pipelines.definitions import defs
 from pipelines.evaluation_assets import answers_scored, evaluation
-from tests.dataset_card.releases import content
+from tests.support.releases import content
 
 
 @pytest.fixture

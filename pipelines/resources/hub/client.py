@@ -1,4 +1,4 @@
-"""The Hub's port over the huggingface_hub client. Import it through `open_hub`, which sets the environment first."""
+"""The Hub's port over the huggingface_hub client. `open_hub` imports it, after it has set the environment."""
 
 import re
 from collections.abc import Sequence
@@ -11,7 +11,6 @@ from huggingface_hub.utils import build_hf_headers, hf_raise_for_status  # pyrig
 
 from dataset_card.hub.port import (
     MAIN,
-    Change,
     CommitMessage,
     HubDenied,
     HubError,
@@ -20,9 +19,10 @@ from dataset_card.hub.port import (
     Refs,
     RemoteFile,
     RepoState,
+    TreeChange,
     Visibility,
 )
-from pipelines.resources.hub.retry import HubCalls, login_advice
+from pipelines.resources.hub.retry import RetryingCalls, login_advice
 from pipelines.resources.hub.settings import HubSettings
 
 DATASET = "dataset"
@@ -34,13 +34,13 @@ class HubClient:
 
     def __init__(self, settings: HubSettings, *, endpoint: str) -> None:
         self.endpoint = endpoint
-        self._calls = HubCalls(settings, endpoint=endpoint)
+        self._calls = RetryingCalls(settings, endpoint=endpoint)
         self._api = HfApi(endpoint=endpoint, library_name="amemgym-synth")
 
-    def look(self, repo: str, *, revision: str = MAIN) -> RepoState | None:
+    def repo_state(self, repo: str, *, revision: str = MAIN) -> RepoState | None:
         """The repository at a revision."""
         try:
-            info = self._calls.ask(f"looking at {repo}", lambda: self._api.dataset_info(repo, revision=revision))
+            info = self._calls.read(f"looking at {repo}", lambda: self._api.dataset_info(repo, revision=revision))
         except HubMissing:
             return None
         return RepoState(info.sha or "", _visibility(info))
@@ -48,7 +48,7 @@ class HubClient:
     def check_access(self, repo: str, *, write: bool) -> None:
         """Raise HubDenied unless allowed. Making a repository that exists says nothing about the right to write to it."""
         try:
-            self._calls.ask(
+            self._calls.read(
                 f"access to {repo}",
                 lambda: self._api.auth_check(repo, repo_type=DATASET, write=write),
             )
@@ -57,7 +57,7 @@ class HubClient:
 
     def refs(self, repo: str) -> Refs:
         """Branches, tags and pull requests."""
-        found = self._calls.ask(
+        found = self._calls.read(
             f"the branches of {repo}",
             lambda: self._api.list_repo_refs(repo, repo_type=DATASET, include_pull_requests=True),
         )
@@ -75,7 +75,7 @@ class HubClient:
             tree = self._api.list_repo_tree(repo, recursive=True, revision=sha, repo_type=DATASET)
             return [entry for entry in tree if isinstance(entry, RepoFile)]
 
-        entries = self._calls.ask(f"the files of {repo}", listed)
+        entries = self._calls.read(f"the files of {repo}", listed)
         return {one.path: RemoteFile(one.path, one.size, one.lfs.sha256 if one.lfs else one.blob_id) for one in entries}
 
     def read(self, repo: str, *, sha: str, path: str) -> bytes:
@@ -87,32 +87,32 @@ class HubClient:
             hf_raise_for_status(response)
             return response.content
 
-        return self._calls.ask(f"reading {path} of {repo}", content)
+        return self._calls.read(f"reading {path} of {repo}", content)
 
-    def download(self, repo: str, *, sha: str, patterns: Sequence[str], again: bool) -> Path:
+    def download(self, repo: str, *, sha: str, patterns: Sequence[str], force: bool) -> Path:
         """The client's snapshot of a commit; files in its cache are not fetched again unless asked for."""
 
         # Its annotations are only partly known to type checkers.
         client: Any = self._api
-        wanted = {"allow_patterns": list(patterns), "force_download": again}
-        snapshot = self._calls.ask(
-            f"downloading {repo}", lambda: client.snapshot_download(repo, repo_type=DATASET, revision=sha, **wanted)
+        options = {"allow_patterns": list(patterns), "force_download": force}
+        snapshot = self._calls.read(
+            f"downloading {repo}", lambda: client.snapshot_download(repo, repo_type=DATASET, revision=sha, **options)
         )
         return Path(snapshot)
 
     def create(self, repo: str) -> None:
         """A private repository. Never with exist_ok, which would hide that it is somebody else's."""
         try:
-            self._calls.send(f"making {repo}", lambda: self._api.create_repo(repo, repo_type=DATASET, private=True))
+            self._calls.write(f"making {repo}", lambda: self._api.create_repo(repo, repo_type=DATASET, private=True))
         except HubStale:
-            if self.look(repo) is None:
+            if self.repo_state(repo) is None:
                 raise HubDenied(f"{repo} exists, but this token may not see it; {login_advice()}.") from None
 
-    def commit(self, repo: str, *, change: Change, message: CommitMessage, parent: str) -> str:
+    def commit(self, repo: str, *, change: TreeChange, message: CommitMessage, parent: str) -> str:
         """One commit onto main."""
         return self._commit(repo, change=change, message=message, parent=parent).oid
 
-    def propose(self, repo: str, *, change: Change, message: CommitMessage, parent: str) -> int:
+    def propose(self, repo: str, *, change: TreeChange, message: CommitMessage, parent: str) -> int:
         """One commit as a pull request."""
         number = self._commit(repo, change=change, message=message, parent=parent, as_pull_request=True).pr_num
         if number is None:
@@ -120,12 +120,12 @@ class HubClient:
         return number
 
     def _commit(
-        self, repo: str, *, change: Change, message: CommitMessage, parent: str, as_pull_request: bool = False
+        self, repo: str, *, change: TreeChange, message: CommitMessage, parent: str, as_pull_request: bool = False
     ) -> CommitInfo:
         # upload_folder would split large releases into several commits, and would send a commit twice when a reply is lost.
         adds = [CommitOperationAdd(file.path, file.content) for file in change.adds]
         operations = [*adds, *(CommitOperationDelete(path, is_folder=False) for path in change.deletes)]
-        return self._calls.send(
+        return self._calls.write(
             f"the commit to {repo}",
             lambda: self._api.create_commit(
                 repo,
@@ -140,7 +140,7 @@ class HubClient:
 
     def tag(self, repo: str, *, tag: str, sha: str, message: str) -> None:
         """A tag. Never with exist_ok, which says nothing when the tag is at another commit."""
-        self._calls.send(
+        self._calls.write(
             f"the tag {tag} of {repo}",
             lambda: self._api.create_tag(repo, tag=tag, tag_message=message, revision=sha, repo_type=DATASET),
         )
@@ -148,7 +148,7 @@ class HubClient:
     def set_visibility(self, repo: str, *, visibility: Visibility) -> None:
         """Who may read it. Gated: everybody who asks, at once."""
         gated = "auto" if visibility == "gated" else False if visibility == "public" else None
-        self._calls.send(
+        self._calls.write(
             f"the settings of {repo}",
             lambda: self._api.update_repo_settings(repo, private=visibility == "private", gated=gated, repo_type=DATASET),
         )

@@ -1,23 +1,49 @@
-"""One call to the Hub with our own patience: time limits, tries, and the port's errors for the client's."""
+"""Calls of the Hub's client with time limits and retries, and the port's errors in place of the client's."""
 
+import json
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Literal, TypeVar
 from urllib.parse import urlsplit
 
 import httpx2
 from huggingface_hub import set_client_factory
-from huggingface_hub.utils import get_token, logging
+from huggingface_hub.errors import (
+    DeviceCodeError,
+    EntryNotFoundError,
+    GatedRepoError,
+    HfHubHTTPError,
+    OfflineModeIsEnabled,
+    OIDCError,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+)
+from huggingface_hub.utils import get_token, logging, parse_ratelimit_headers
 from huggingface_hub.utils._http import default_client_factory
 
 from dataset_card.hub.port import HubDenied, HubError, HubMissing, HubStale, HubUncertain, HubUnreachable
-from pipelines.resources.hub.errors import CLIENT_ERRORS, HubTrouble, diagnose
 from pipelines.resources.hub.settings import HubSettings
 from pipelines.resources.llm.redaction import Redactor
+from pipelines.resources.llm.retry_after import retry_after_seconds
 
 T = TypeVar("T")
+FailureKind = Literal["transient", "offline", "stale", "denied", "missing", "fatal"]
+RETRIED = (408, 425, 429)
+MISSING = (RepositoryNotFoundError, RevisionNotFoundError, EntryNotFoundError)
+# All that the client raises by itself; anything else is a mistake of ours, which this module does not catch.
+CLIENT_ERRORS = (
+    HfHubHTTPError,
+    EntryNotFoundError,
+    httpx2.HTTPError,
+    OSError,
+    ValueError,
+    RuntimeError,
+    DeviceCodeError,
+    OIDCError,
+)
 LONG_WAIT = 5.0
-CLASSES: dict[str, type[HubError]] = {
+ERRORS: dict[str, type[HubError]] = {
     "offline": HubUnreachable,
     "transient": HubUnreachable,
     "stale": HubStale,
@@ -26,8 +52,17 @@ CLASSES: dict[str, type[HubError]] = {
 }
 
 
-class HubCalls:
-    """Sends calls of the client. The client by itself waits for ever, and retries some calls and not others."""
+@dataclass(frozen=True)
+class HubFailure:
+    """`what` goes into a sentence; `wait` are the seconds that the Hub asks for."""
+
+    kind: FailureKind
+    what: str
+    wait: float = 0.0
+
+
+class RetryingCalls:
+    """Sends calls of the client, which by itself has no time limit and retries some calls and not others."""
 
     def __init__(self, settings: HubSettings, *, endpoint: str) -> None:
         self._settings, self._endpoint = settings, endpoint
@@ -35,7 +70,7 @@ class HubCalls:
         # Its warnings quote addresses that are signed for one upload.
         logging.set_verbosity_error()
 
-    def ask(self, what: str, call: Callable[[], T]) -> T:
+    def read(self, what: str, call: Callable[[], T]) -> T:
         """Read, several times if need be. Raises the port's errors but HubUncertain."""
         number = 0
         while True:
@@ -43,49 +78,49 @@ class HubCalls:
             try:
                 return call()
             except CLIENT_ERRORS as error:
-                trouble = self._trouble(error)
-                if trouble.kind != "transient" or number >= self._settings.tries or self._too_long(trouble):
-                    raise self._refusal(what, trouble) from error
-            self._rest(what, trouble, number)
+                failure = self._classify(error)
+                if failure.kind != "transient" or number >= self._settings.tries or self._too_long(failure):
+                    raise self._error(what, failure) from error
+            self._wait(what, failure, number)
 
-    def send(self, what: str, call: Callable[[], T]) -> T:
+    def write(self, what: str, call: Callable[[], T]) -> T:
         """Write once: whether it happened although no reply came is for the caller to find out."""
         try:
             return call()
         except CLIENT_ERRORS as error:
-            trouble = self._trouble(error)
-            if trouble.kind == "transient" and not self._too_long(trouble):
-                raise HubUncertain(f"{what} got no clear answer: {trouble.what}", wait=trouble.wait) from error
-            raise self._refusal(what, trouble) from error
+            failure = self._classify(error)
+            if failure.kind == "transient" and not self._too_long(failure):
+                raise HubUncertain(f"{what} got no clear answer: {failure.what}", wait=failure.wait) from error
+            raise self._error(what, failure) from error
 
     def _client(self) -> httpx2.Client:
         client = default_client_factory()
         client.timeout = httpx2.Timeout(self._settings.timeout, connect=self._settings.connect_timeout)
         return client
 
-    def _trouble(self, error: BaseException) -> HubTrouble:
-        return diagnose(error, host=urlsplit(self._endpoint).netloc, redactor=Redactor(get_token() or ""))
+    def _classify(self, error: BaseException) -> HubFailure:
+        return classify(error, host=urlsplit(self._endpoint).netloc, redactor=Redactor(get_token() or ""))
 
-    def _too_long(self, trouble: HubTrouble) -> bool:
-        return trouble.wait > self._settings.longest_wait
+    def _too_long(self, failure: HubFailure) -> bool:
+        return failure.wait > self._settings.longest_wait
 
-    def _rest(self, what: str, trouble: HubTrouble, number: int) -> None:
-        wait = max(trouble.wait, self._settings.first_wait * 2.0 ** (number - 1))
+    def _wait(self, what: str, failure: HubFailure, number: int) -> None:
+        wait = max(failure.wait, self._settings.first_wait * 2.0 ** (number - 1))
         if wait >= LONG_WAIT:
-            self._settings.notice(f"{self._endpoint}, {what}: {trouble.what}; trying again in {wait:.0f} s.")
+            self._settings.notice(f"{self._endpoint}, {what}: {failure.what}; trying again in {wait:.0f} s.")
         time.sleep(wait)
 
-    def _refusal(self, what: str, trouble: HubTrouble) -> HubError:
-        sentence = f"{self._endpoint}, {what}: {trouble.what}"
-        if trouble.kind == "denied":
+    def _error(self, what: str, failure: HubFailure) -> HubError:
+        sentence = f"{self._endpoint}, {what}: {failure.what}"
+        if failure.kind == "denied":
             return HubDenied(f"{sentence}; {login_advice()}.")
         remedies = {
             "offline": "unset it to reach the Hub",
-            "transient": f"try again in {max(trouble.wait, 60.0):.0f} seconds, nothing is lost",
+            "transient": f"try again in {max(failure.wait, 60.0):.0f} seconds, nothing is lost",
             "missing": "check the name, and that the token may see it",
         }
-        remedy = remedies.get(trouble.kind)
-        return CLASSES[trouble.kind](f"{sentence}; {remedy}." if remedy else f"{sentence}.")
+        remedy = remedies.get(failure.kind)
+        return ERRORS[failure.kind](f"{sentence}; {remedy}." if remedy else f"{sentence}.")
 
 
 def login_advice() -> str:
@@ -93,3 +128,55 @@ def login_advice() -> str:
     if get_token() is None:
         return "log in with `hf auth login`, or put a token into HF_TOKEN"
     return "use a token that may (`hf auth login`, or HF_TOKEN)"
+
+
+def classify(error: BaseException, *, host: str, redactor: Redactor) -> HubFailure:
+    """The class of an exception from the client. `host` is the Hub's; stores of large files have others."""
+    cause = error.__cause__
+    if isinstance(error, OfflineModeIsEnabled):
+        return HubFailure("offline", "offline mode is on (HF_HUB_OFFLINE)")
+    if isinstance(error, HfHubHTTPError):
+        return _classify_response(error, host=host, redactor=redactor)
+    if isinstance(error, (RuntimeError, FileNotFoundError)) and isinstance(cause, Exception):
+        # An upload's wrapper, and what a download says when it has nothing in its cache: the cause says more.
+        return classify(cause, host=host, redactor=redactor)
+    if isinstance(error, httpx2.TimeoutException):
+        return HubFailure("transient", "it did not answer in time")
+    if isinstance(error, (httpx2.HTTPError, ConnectionError)):
+        return HubFailure("transient", f"the connection failed ({type(error).__name__})")
+    if isinstance(error, json.JSONDecodeError):
+        return HubFailure("transient", "it answered with something that is not JSON")
+    if isinstance(error, EntryNotFoundError):
+        return HubFailure("missing", "there is no such file")
+    if isinstance(error, (DeviceCodeError, OIDCError)):
+        return HubFailure("denied", "logging in failed")
+    return HubFailure("fatal", redactor.clean(str(error)) or type(error).__name__)
+
+
+def _classify_response(error: HfHubHTTPError, *, host: str, redactor: Redactor) -> HubFailure:
+    response = error.response
+    status = response.status_code
+    words = redactor.clean(error.server_message or "").rstrip(".")
+    quoted = f"{status}: {words}" if words else str(status)
+    if status in RETRIED or status >= 500:
+        limits = parse_ratelimit_headers(response.headers)
+        used_up = limits is not None and limits.remaining == 0 and status == 429
+        wait = (
+            limits.reset_in_seconds + 1.0
+            if limits and used_up
+            else retry_after_seconds(response.headers, limited=status == 429)
+        )
+        return HubFailure("transient", f"it answered {quoted}", wait)
+    if _host(error) != host and status in (400, 401, 403):
+        # An address for one upload that has expired says so like this; it has nothing to do with tokens.
+        return HubFailure("transient", f"the store of large files answered {quoted}")
+    if isinstance(error, GatedRepoError) or (status in (401, 403) and not isinstance(error, MISSING)):
+        return HubFailure("denied", f"it answered {quoted}")
+    if isinstance(error, MISSING) or status == 404:
+        return HubFailure("missing", f"it answered {quoted}")
+    return HubFailure("stale" if status in (409, 412) else "fatal", f"it answered {quoted}")
+
+
+def _host(error: HfHubHTTPError) -> str:
+    url = error.response.request.url
+    return url.netloc.decode()

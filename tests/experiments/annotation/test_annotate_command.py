@@ -11,7 +11,7 @@ from pipelines.cli.main import app
 from pipelines.cli.problems import Problem
 from pipelines.experiments.annotation.folder import StudyFolder
 from pipelines.experiments.annotation.records import Answer
-from tests.dataset_card.releases import content
+from tests.support.releases import content
 
 TWO = ("--annotator", "anna", "--annotator", "ben")
 

@@ -20,7 +20,7 @@ from pipelines.resources.storage.file_store import FileStore
 from pipelines.resources.storage.object_store import ObjectStore
 from pipelines.resources.storage.release_store import ObjectReleaseStore
 from pipelines.resources.storage.snapshots import ParquetSnapshots
-from tests.dataset_card.releases import all_bytes, content
+from tests.support.releases import all_bytes, content
 
 
 def draft_of(files: FileStore, **texts: str) -> Path:

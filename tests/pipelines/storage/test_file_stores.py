@@ -19,13 +19,13 @@ from pipelines.resources.storage.object_store import ObjectStore
 from pipelines.resources.storage.open_stores import open_release_store, release_at, snapshot_files, value_files
 from pipelines.resources.storage.release_store import ObjectReleaseStore
 from pipelines.resources.storage.snapshots import ParquetSnapshots
-from tests.dataset_card.releases import content
 from tests.pipelines.storage.file_store_contract import (
     FileStoreContract,
     ObjectReleaseStoreContract,
     ObjectStoreContract,
     ReleaseStoreContract,
 )
+from tests.support.releases import content
 
 VARIANT = content().recipe.variant
 

@@ -1,0 +1,82 @@
+"""The card's figures: drawn from numbers alone, and readable for everybody."""
+
+import hashlib
+import io
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import pytest
+from PIL import Image
+
+from dataset_card.card.plots import Plot, drawn, plots
+from dataset_card.card.statistics import StatisticsCounter
+from tests.support import scenario
+from tests.support.releases import report
+
+PROJECT = Path(__file__).parents[3]
+ELSEWHERE = """
+import hashlib
+from tests.dataset_card.card.test_plots import all_plots
+print(*(hashlib.sha256(plot.png).hexdigest() for plot in all_plots().values()))
+"""
+
+
+def all_plots(**changes: Any) -> dict[str, Plot]:
+    counter = StatisticsCounter()
+    counter.add(scenario.episode())
+    return plots(counter.statistics(), report(**changes))
+
+
+@pytest.fixture
+def other_taste() -> Iterator[None]:
+    drawn.cache_clear()
+    settings: Any = matplotlib
+    with settings.rc_context({"figure.facecolor": "red", "font.size": 20, "axes.grid": True, "savefig.dpi": 30}):
+        yield
+    drawn.cache_clear()
+
+
+def test_numbers_of_the_scenario_are_counted_by_period() -> None:
+    counter = StatisticsCounter()
+    counter.add(scenario.episode())
+    counter.add(scenario.episode("another"))
+    counted = counter.statistics()
+    assert (counted.sessions, counted.updates) == ((2, 1, 1), (0, 2, 1))
+    assert sum(count for _, count in counted.queries) == 8
+    assert sum(count for _, count in counted.answers) == 12
+
+
+def test_there_is_a_figure_for_what_there_are_numbers_for() -> None:
+    counter = StatisticsCounter()
+    counter.add(scenario.episode())
+    assert list(plots(counter.statistics(), None)) == ["course", "lengths"]
+    assert list(all_plots()) == ["course", "lengths", "wall", "balance"]
+    assert list(all_plots(wall=(), motion=None, places=())) == ["course", "lengths"]
+
+
+def test_a_reader_s_own_settings_change_no_byte(other_taste: None) -> None:
+    mine = {name: plot.png for name, plot in all_plots().items()}
+    matplotlib.rcdefaults()
+    drawn.cache_clear()
+    assert {name: plot.png for name, plot in all_plots().items()} == mine
+
+
+def test_another_process_draws_the_same_bytes_without_date_or_program() -> None:
+    code = [sys.executable, "-c", ELSEWHERE]
+    told = subprocess.run(code, cwd=PROJECT, capture_output=True, text=True, check=True).stdout.split()
+    mine = [plot.png for plot in all_plots().values()]
+    assert told == [hashlib.sha256(png).hexdigest() for png in mine]
+    assert not [png for png in mine if b"atplotlib" in png or b"tIME" in png]
+
+
+def test_figures_are_opaque_and_light_so_that_they_can_be_read_on_a_dark_page() -> None:
+    for plot in all_plots().values():
+        with Image.open(io.BytesIO(plot.png)) as image:
+            corner = image.convert("RGBA").getpixel((0, 0))
+            assert corner == (255, 255, 255, 255)
+            assert 600 <= image.width <= 1200
+            assert image.height < image.width

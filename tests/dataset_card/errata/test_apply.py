@@ -1,0 +1,184 @@
+"""Errata change exactly what they name, in every form of the next release, and are told there."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assets.amemgym.records.episode import Episode
+from assets.records.annotation import AnnotatorLine, StudyResult
+from assets.records.erratum import Erratum, Vote
+from assets.records.estimate import Estimate
+from dataset_card.diff.compare import compare, read_side
+from dataset_card.errata.annotations import STUDIES, studies_bytes
+from dataset_card.errata.apply import ERRATA, Corrector, errata_text, read_errata
+from dataset_card.reference.data_json import read_data_json
+from dataset_card.release.errors import ReleaseError
+from dataset_card.release.folder import Release, write_release
+from dataset_card.release.verify import verify_release
+from tests.support.releases import all_bytes, content, queried
+from tests.support.scenario import DIET, EVENINGS, GOAL, USER_ID, episode
+
+ADA = "5f0c-ada-003"
+
+
+def erratum(**changes: Any) -> Erratum:
+    """The first question of Zoë is left out, by two votes."""
+    votes = (Vote(annotator="anna", kind="person", value="b"), Vote(annotator="ben", kind="person", value="none"))
+    fields = {"user_id": USER_ID, "question_id": "q01", "action": "exclude", "reason": "No option | fits.", "votes": votes}
+    return Erratum.model_validate({**fields, **changes})
+
+
+def corrected(*errata: Erratum) -> list[Episode]:
+    return list(Corrector(errata).corrected([episode(), episode(ADA)]))
+
+
+def released(root: Path, *errata: Erratum, version: str = "auto") -> Release:
+    """The next release of the demo with these errata beside its versions."""
+    home = root / "demo"
+    home.mkdir(exist_ok=True)
+    (home / ERRATA).write_text(errata_text(errata), encoding="utf-8")
+    return write_release(content(), root=root, version=version)
+
+
+def result(**changes: Any) -> StudyResult:
+    """A study of two annotators, the second a model."""
+    share = Estimate(value=0.95, low=0.9, high=1.0)
+    line = AnnotatorLine(name="anna", kind="person", model="", answered=40, agrees=share, controls=4, caught=3)
+    fields: dict[str, Any] = {
+        "study": "check",
+        "kind": "exposure",
+        "dataset": "demo 0.1.0",
+        "dataset_digest": "d" * 64,
+        "run": "",
+        "items": 40,
+        "users": 2,
+        "annotators": (line, line.model_copy(update={"name": "robot", "kind": "model", "model": "test-model"})),
+        "raw": share,
+        "ac1": share,
+        "alpha": Estimate(value=None, low=None, high=None),
+        "level": "ordinal",
+        "score": share,
+        "disputed": 1,
+        "adjudicated": 0,
+        "sizing": ("All of them.",),
+    }
+    return StudyResult.model_validate({**fields, **changes})
+
+
+def test_a_question_left_out_takes_along_what_served_no_other() -> None:
+    first, second = corrected(erratum())
+    assert [question.question_id for question in first.questions] == ["q02"]
+    assert list(first.state_schema.choices) == [DIET, EVENINGS]
+    assert all(GOAL not in period.state for period in first.periods)
+    assert [dict(session.exposed_states) for session in first.periods[1].sessions] == [{DIET: "vegetarian"}]
+    assert second == episode(ADA)
+
+
+def test_a_session_that_told_nothing_else_goes_too() -> None:
+    (first, _) = corrected(erratum(question_id="q02"))
+    assert [len(period.sessions) for period in first.periods] == [1, 1, 0]
+
+
+def test_the_last_question_left_out_leaves_no_user() -> None:
+    assert [one.user_id for one in corrected(erratum(), erratum(question_id="q02"))] == [ADA]
+    assert [one.user_id for one in corrected(erratum(question_id=None))] == [ADA]
+
+
+@pytest.mark.parametrize(
+    ("place", "was"),
+    [
+        ({"question_id": "q01"}, episode().questions[0].query),
+        ({"question_id": "q01", "choice_id": "q01-c2"}, episode().questions[0].answer_choices[1].answer),
+        ({"question_id": None, "period": 1, "session": 0}, episode().periods[1].sessions[0].query),
+    ],
+)
+def test_a_correction_changes_one_text_and_nothing_else(place: dict[str, Any], was: str) -> None:
+    first, second = corrected(erratum(action="correct", was=was, now="Better words.", **place))
+    before, after = episode().model_dump_json(), first.model_dump_json()
+    count = 2 if place.get("question_id") and "choice_id" not in place else 1  # the schema has the question's words too
+    assert after.count("Better words.") == count
+    assert after.replace('"Better words."', json.dumps(was, ensure_ascii=False)) == before
+    assert second == episode(ADA)
+
+
+@pytest.mark.parametrize("change", [{"was": "Other words?"}, {"question_id": "q07"}, {"user_id": "nobody"}])
+def test_an_erratum_about_what_is_here_no_more_is_outdated_and_changes_nothing(change: dict[str, Any]) -> None:
+    corrector = Corrector([erratum(**change)])
+    assert list(corrector.corrected([episode()])) == [episode()]
+    assert [one.outcome for one in corrector.settled()] == ["outdated"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"action": "correct"}, "gives its text"),
+        ({"choice_id": "q01-c1"}, "Only a question or a whole user"),
+        ({"question_id": None, "period": 1, "session": 0}, "Only a question or a whole user"),
+        ({"session": 0}, "period and session together"),
+    ],
+)
+def test_an_erratum_that_cannot_be_carried_out_is_refused(changes: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        erratum(**changes)
+
+
+def test_the_next_release_applies_lists_and_proves_its_errata(tmp_path: Path) -> None:
+    before = write_release(content(), root=tmp_path)
+    after = released(tmp_path, erratum(), erratum(user_id=ADA, action="note", reason="Odd wording."))
+    card = (after.folder / "README.md").read_text(encoding="utf-8")
+    rows = f"SELECT question_id FROM read_parquet('{after.folder}/tables/demo/questions.parquet') WHERE user_id = '{USER_ID}'"
+    data = next(one for one in read_data_json(after.folder / "demo/data.json") if one.user_id == USER_ID)
+
+    assert (before.version, after.version) == ("0.1.0", "1.0.0")
+    assert verify_release(after.folder) == []
+    assert queried(rows) == [("q02",)]
+    assert len(data.questions) == 1
+    assert "| question q01 | `5f0c-zoë-001` | No option \\| fits. | b, none | left out |" in card
+    assert "| question q01 | `5f0c-ada-003` | Odd wording. | b, none | told only |" in card
+    assert "errata.json" in {file.path for file in after.manifest.files}
+
+
+def test_the_diff_tells_errata_and_what_they_took(tmp_path: Path) -> None:
+    before, after = write_release(content(), root=tmp_path), released(tmp_path, erratum())
+    found = compare(read_side(before.folder), read_side(after.folder))
+    assert {one.name: one.after for one in found.settings} == {
+        f"erratum question q01 of {USER_ID}": "applied (exclude): No option | fits."
+    }
+    assert {one.table: one.removed for one in found.tables if one.removed}["questions"] == 1
+
+
+def test_the_same_errata_give_the_same_bytes_and_the_release_stays_as_it_is(tmp_path: Path) -> None:
+    first, again = released(tmp_path, erratum()), write_release(content(), root=tmp_path)
+    (tmp_path / "there").mkdir()
+    elsewhere = released(tmp_path / "there", erratum())
+    assert (again.created, again.version) == (False, first.version)
+    assert all_bytes(first.folder) == all_bytes(elsewhere.folder)
+
+
+def test_results_of_studies_are_on_the_card_and_a_model_is_named_as_one(tmp_path: Path) -> None:
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / STUDIES).write_bytes(studies_bytes([result()]))
+    card = (write_release(content(), root=tmp_path).folder / "README.md").read_text(encoding="utf-8")
+    assert "**Dry run:**" in card
+    assert "| values told by session openings (dry run) | demo 0.1.0 | a person, a model (test-model) | 40 | 2 |" in card
+    assert "| exposure (dry run) | 2, a model | 40 | 95.0 % (90.0 to 100.0) | 3 of 4 |" in card.replace(
+        "\N{NO-BREAK SPACE}", " "
+    )
+    assert "anna" not in card
+
+
+@pytest.mark.parametrize("text", ["- user_id: [", "- {user_id: u, action: drop, reason: r}", "- just words"])
+def test_a_bad_errata_file_stops_the_release_with_one_sentence(tmp_path: Path, text: str) -> None:
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / ERRATA).write_text(text, encoding="utf-8")
+    with pytest.raises(ReleaseError, match=r"errata\.yaml (is wrong at erratum 1|cannot be read)"):
+        write_release(content(), root=tmp_path)
+
+
+def test_a_file_of_errata_reads_back_as_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / ERRATA
+    path.write_text(errata_text([erratum(), erratum(question_id=None, reason="Zoë: {odd}")]), encoding="utf-8")
+    assert errata_text(read_errata(path)) == path.read_text(encoding="utf-8")
+    assert read_errata(tmp_path / "none.yaml") == ()

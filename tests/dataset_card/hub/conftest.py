@@ -1,0 +1,90 @@
+"""Fixtures of this folder. The client computes the Hub's address when it is imported, so the address comes first."""
+
+import itertools
+import os
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Generator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+if "huggingface_hub" in sys.modules:
+    raise RuntimeError("Something imported huggingface_hub before its address was set; import it lazily there.")
+
+with socket.create_server(("127.0.0.1", 0)) as probe:
+    PORT: int = probe.getsockname()[1]
+URL = f"http://127.0.0.1:{PORT}"
+HF_HOME = tempfile.TemporaryDirectory(prefix="hf-home-")
+os.environ |= {"HF_ENDPOINT": URL, "HF_HOME": HF_HOME.name, "HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+
+from dataset_card.hub.port import Hub  # noqa: E402
+from dataset_card.hub.read import ReleaseReader  # noqa: E402
+from dataset_card.hub.tag_registry import TagRegistry  # noqa: E402
+from pipelines.resources.hub.open_hub import open_hub  # noqa: E402
+from pipelines.resources.hub.settings import HubSettings  # noqa: E402
+from tests.support.hub_server.server import HubServer, serving  # noqa: E402
+from tests.support.hub_server.state import WRITER, FakeHub  # noqa: E402
+
+NUMBERS = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[HubServer]:
+    """One server for all tests."""
+    app = HubServer(FakeHub(tmp_path_factory.mktemp("hub"), port=PORT))
+    with serving(app, PORT):
+        yield app
+
+
+@pytest.fixture
+def fake(server: HubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeHub:
+    """An empty Hub, and the writer's token in the environment."""
+    monkeypatch.setenv("HF_TOKEN", WRITER)
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    server.hub = FakeHub(tmp_path / "hub", port=PORT)
+    return server.hub
+
+
+@pytest.fixture
+def hub(fake: FakeHub, monkeypatch: pytest.MonkeyPatch) -> Hub:
+    """The real client, which does not really wait between its own tries."""
+    opened = open_hub(HubSettings(first_wait=0.001, timeout=5.0, tries=3))
+    impatient(monkeypatch)
+    return opened
+
+
+@pytest.fixture
+def repo() -> str:
+    """A name that no other test uses, because the client's cache is shared."""
+    return f"lab/release-{next(NUMBERS)}"
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> TagRegistry:
+    return TagRegistry(tmp_path / "releases.json")
+
+
+@pytest.fixture
+def notices() -> list[str]:
+    """What the reader has told so far."""
+    return []
+
+
+@pytest.fixture
+def reader(hub: Hub, tmp_path: Path, registry: TagRegistry, notices: list[str]) -> ReleaseReader:
+    return ReleaseReader(lambda: hub, cache=tmp_path / "fetched", registry=registry, notice=notices.append)
+
+
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client's retries sleep by the clock of these two modules."""
+    clock = SimpleNamespace(**{**vars(time), "sleep": no_sleep})
+    monkeypatch.setattr("huggingface_hub.utils._http.time", clock)
+    monkeypatch.setattr("huggingface_hub.file_download.time", clock)
+
+
+def no_sleep(_: float) -> None:
+    """Go on at once."""

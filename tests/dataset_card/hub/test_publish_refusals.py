@@ -1,0 +1,83 @@
+"""What a publisher may not or will not write, and what it says of that."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from dataset_card.hub.plan import PublishRefused, PublishRequest, TagConflict
+from dataset_card.hub.port import Hub, HubDenied, HubError, UnfitRelease
+from dataset_card.hub.publish import Publisher
+from dataset_card.hub.tag_registry import TagRegistry
+from tests.support.hub_server.releases import a_release, commits, published
+from tests.support.hub_server.state import READER, FakeHub
+
+
+def test_a_card_that_somebody_wrote_is_not_overwritten(fake: FakeHub, hub: Hub, repo: str) -> None:
+    git = fake.make(repo).git
+    git.commit("refs/heads/main", base=git.resolve("main"), adds={"README.md": b"# Mine\n"}, deletes=(), message="mine")
+    with pytest.raises(PublishRefused, match=r"README\.md that no release wrote"):
+        published(hub, a_release(), repo=repo)
+    assert commits(fake, repo) == 1
+
+
+def test_other_content_under_a_published_version_is_refused(fake: FakeHub, hub: Hub, repo: str) -> None:
+    published(hub, a_release(), repo=repo)
+    with pytest.raises(TagConflict, match="choose a higher one"):
+        published(hub, a_release(users=3), repo=repo)
+    assert commits(fake, repo) == 1
+
+
+def test_an_older_version_does_not_set_main_back(fake: FakeHub, hub: Hub, repo: str) -> None:
+    published(hub, a_release(version="0.10.0"), repo=repo)
+    with pytest.raises(PublishRefused, match=r"already has demo 0\.10\.0, which is newer than 0\.9\.0"):
+        published(hub, a_release(version="0.9.0", users=3), repo=repo)
+    assert commits(fake, repo) == 1
+
+
+def test_a_branch_with_the_name_of_the_tag_is_refused(fake: FakeHub, hub: Hub, repo: str) -> None:
+    fake.make(repo).git.git("branch", "demo-v0.1.0", "main")
+    with pytest.raises(TagConflict, match="branch named demo-v0"):
+        published(hub, a_release(), repo=repo)
+    assert commits(fake, repo) == 0
+
+
+def test_a_tag_that_was_deleted_cannot_come_back_with_other_content(
+    fake: FakeHub, hub: Hub, repo: str, registry: TagRegistry
+) -> None:
+    published(hub, a_release(), repo=repo, registry=registry)
+    fake.repos[repo].git.git("tag", "-d", "demo-v0.1.0")
+    with pytest.raises(TagConflict, match="was published in"):
+        published(hub, a_release(users=3), repo=repo, registry=registry)
+
+
+@pytest.mark.parametrize("token", [READER, "hf_WrongWrongWrongWrong", None])
+def test_who_may_not_write_is_told_to_log_in(
+    fake: FakeHub, hub: Hub, repo: str, monkeypatch: pytest.MonkeyPatch, token: str | None
+) -> None:
+    fake.make(repo, private=False)
+    monkeypatch.setenv("HF_TOKEN", token) if token else monkeypatch.delenv("HF_TOKEN")
+    with pytest.raises(HubDenied, match="hf auth login") as caught:
+        published(hub, a_release(), repo=repo)
+    assert token is None or token not in str(caught.value)
+    assert commits(fake, repo) == 0
+
+
+def test_somebody_elses_hidden_repository_is_told_as_such(fake: FakeHub, hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake.make("other/hidden")
+    with pytest.raises(HubDenied, match="other/hidden exists, but this token may not see it"):
+        published(hub, a_release(), repo="other/hidden")
+
+
+def test_a_damaged_release_is_not_sent(fake: FakeHub, hub: Hub, repo: str, tmp_path: Path) -> None:
+    folder = shutil.copytree(a_release().folder, tmp_path / "damaged")
+    (folder / "recipe.yaml").write_text("seed: 43\n")
+    with pytest.raises(UnfitRelease, match=r"not whole: recipe\.yaml has"):
+        Publisher(hub).publish(PublishRequest(folder, repo))
+    assert not fake.asked
+
+
+@pytest.mark.parametrize("repo_name", ["demo", "a/b/c", "https://x/y", "../x", "lab/a--b"])
+def test_a_bad_name_of_a_repository_is_refused(hub: Hub, repo_name: str) -> None:
+    with pytest.raises(HubError, match="give OWNER/NAME"):
+        published(hub, a_release(), repo=repo_name)

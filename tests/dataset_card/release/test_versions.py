@@ -1,0 +1,153 @@
+"""Which number of a version has to grow, and what is refused."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assets.amemgym.records.episode import Episode
+from dataset_card.diff.card_section import SECTION
+from dataset_card.release.errors import ReleaseError
+from dataset_card.release.folder import ReleaseConflict, write_release
+from dataset_card.release.versions import LEVELS, Level, numbers, smallest_after
+from tests.support import scenario
+from tests.support.releases import all_bytes, content
+
+SECOND = "5f0c-ada-003"
+TWO = (scenario.episode(), scenario.episode(SECOND))
+
+
+def auto(root: Path, **changes: Any) -> str:
+    return write_release(content(**changes), root=root).version
+
+
+def reworded(episode: Episode) -> Episode:
+    """One question in other words."""
+    first, *others = episode.questions
+    return scenario.varied(episode, questions=(scenario.varied(first, query="And before a run?"), *others))
+
+
+def relabelled(episode: Episode) -> Episode:
+    """One option of another type; nothing else."""
+    first, *others = episode.questions
+    choices = tuple(scenario.varied(one, type="experience") for one in first.answer_choices)
+    return scenario.varied(episode, questions=(scenario.varied(first, answer_choices=choices), *others))
+
+
+def without_last_question(episode: Episode) -> Episode:
+    return scenario.varied(episode, questions=episode.questions[:-1])
+
+
+def without_unlived_options(episode: Episode) -> Episode:
+    first, *others = episode.questions
+    choices = tuple(one for one in first.answer_choices if one.type == "experience")
+    return scenario.varied(episode, questions=(scenario.varied(first, answer_choices=choices), *others))
+
+
+CASES: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
+    ("the same", {}, {}, "0.1.0"),
+    ("a user gone", {}, {"episodes": TWO[:1]}, "1.0.0"),
+    ("a user more", {"episodes": TWO[:1]}, {}, "0.2.0"),
+    ("a label changed", {}, {"episodes": (relabelled(TWO[0]), TWO[1])}, "1.0.0"),
+    ("a question gone", {}, {"episodes": (without_last_question(TWO[0]), TWO[1])}, "1.0.0"),
+    ("a question more", {"episodes": (without_last_question(TWO[0]), TWO[1])}, {}, "0.2.0"),
+    ("an option more", {"episodes": (without_unlived_options(TWO[0]), TWO[1])}, {}, "1.0.0"),
+    ("a question reworded", {}, {"episodes": (reworded(TWO[0]), TWO[1])}, "0.1.1"),
+    ("rows in another order", {}, {"episodes": TWO[::-1]}, "0.1.1"),
+    ("no failures told", {}, {"failures": []}, "0.1.1"),
+    ("another program", {}, {"generator": "amemgym-synth 9.9.9"}, "0.1.1"),
+    ("another prompt", {}, {"prompts": {"questions/draft": "c" * 12}}, "0.1.1"),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "version"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_the_next_version_follows_from_what_changed(
+    tmp_path: Path, before: dict[str, Any], after: dict[str, Any], version: str
+) -> None:
+    assert [auto(tmp_path, **before), auto(tmp_path, **after), auto(tmp_path, **after)] == ["0.1.0", version, version]
+
+
+@pytest.mark.parametrize(("before", "after", "version"), [case[1:] for case in CASES[1:]], ids=[case[0] for case in CASES[1:]])
+def test_a_lower_version_is_refused_and_a_higher_one_taken(
+    tmp_path: Path, before: dict[str, Any], after: dict[str, Any], version: str
+) -> None:
+    auto(tmp_path, **before)
+    with pytest.raises(
+        ReleaseError, match=rf"^0\.0\.9 is too low for demo: since 0\.1\.0, .*, so it has to be at least {version}\.$"
+    ):
+        write_release(content(**after), root=tmp_path, version="0.0.9")
+    assert [path.name for path in (tmp_path / "demo").iterdir()] == ["0.1.0"]
+    assert write_release(content(**after), root=tmp_path, version="3.0.0").version == "3.0.0"
+
+
+def test_a_refusal_names_the_first_row_and_the_smallest_version(tmp_path: Path) -> None:
+    auto(tmp_path)
+    with pytest.raises(ReleaseError) as refusal:
+        write_release(content(episodes=(relabelled(TWO[0]), TWO[1])), root=tmp_path, version="0.2.0")
+    assert str(refusal.value) == (
+        "0.2.0 is too low for demo: since 0.1.0, 1 row of answer_choices is changed in a label "
+        "(type of user_id 5f0c-zoë-001, question_id q01, choice_id q01-c2), so it has to be at least 1.0.0."
+    )
+
+
+def test_the_same_content_keeps_its_version_and_cannot_take_an_older_one(tmp_path: Path) -> None:
+    write_release(content(), root=tmp_path, version="1.0.0")
+    with pytest.raises(ReleaseError, match=r"Nothing changed since demo 1\.0\.0, so 0\.9\.0 would be older"):
+        write_release(content(), root=tmp_path, version="0.9.0")
+
+
+def test_a_release_that_tells_changes_is_found_again(tmp_path: Path) -> None:
+    """The card of the second tells what changed since the first; making it again has to come to the same release."""
+    first, second = content(), content(episodes=(reworded(TWO[0]), TWO[1]))
+    write_release(first, root=tmp_path)
+    made = write_release(second, root=tmp_path)
+    again = write_release(second, root=tmp_path)
+    named = write_release(second, root=tmp_path, version="0.1.1")
+    assert [(one.version, one.created, one.digest) for one in (made, again, named)] == [
+        ("0.1.1", True, made.digest),
+        ("0.1.1", False, made.digest),
+        ("0.1.1", False, made.digest),
+    ]
+    with pytest.raises(ReleaseConflict, match="1 row of questions is worded otherwise"):
+        write_release(first, root=tmp_path, version="0.1.1")
+
+
+def test_the_same_two_releases_have_the_same_bytes_anywhere(tmp_path: Path) -> None:
+    for root in (tmp_path / "here", tmp_path / "there"):
+        write_release(content(), root=root)
+        write_release(content(episodes=(reworded(TWO[0]), TWO[1])), root=root)
+    assert all_bytes(tmp_path / "here") == all_bytes(tmp_path / "there")
+
+
+def test_the_data_digest_knows_rows_alone_and_the_digest_every_byte(tmp_path: Path) -> None:
+    first = write_release(content(), root=tmp_path)
+    card_only = write_release(content(generator="amemgym-synth 9.9.9"), root=tmp_path)
+    rows = write_release(content(episodes=TWO[:1]), root=tmp_path)
+    digests = [one.manifest.data_digest for one in (first, card_only, rows)]
+    assert (digests[0] == digests[1], digests[1] == digests[2]) == (True, False)
+    assert len({one.digest for one in (first, card_only, rows)}) == 3
+
+
+def test_the_card_tells_what_changed_since_the_version_before_and_the_first_tells_nothing(tmp_path: Path) -> None:
+    first = write_release(content(), root=tmp_path)
+    second = write_release(content(episodes=(reworded(TWO[0]), TWO[1])), root=tmp_path)
+    cards = [(one.folder / "README.md").read_text(encoding="utf-8") for one in (first, second)]
+    assert not SECTION.search(cards[0])
+    (section,) = SECTION.findall(cards[1])
+    assert section.startswith("## Changes since 0.1.0\n")
+    assert "| `questions` | 4 | 4 | 0 | 0 | 0 | 1 |" in section
+    assert SECTION.sub("", cards[1]) == cards[0]
+    assert second.manifest.previous is not None
+    assert second.manifest.previous.model_dump() == {"version": "0.1.0", "data_digest": first.manifest.data_digest}
+
+
+VERSIONS = st.tuples(*[st.integers(min_value=0, max_value=99)] * 3).map(lambda three: ".".join(map(str, three)))
+
+
+@given(VERSIONS, st.sampled_from(LEVELS))
+def test_the_smallest_next_version_is_higher_and_more_so_for_more(last: str, level: Level) -> None:
+    following = [smallest_after(last, level=one) for one in LEVELS]
+    assert numbers(last) < numbers(smallest_after(last, level=level))
+    assert sorted(following, key=numbers) == following
