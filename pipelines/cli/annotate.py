@@ -1,49 +1,96 @@
 """`amemgym annotate`: have people check a release's items by hand."""
 
+import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, Optional, get_args
 
 import typer
 
-from pipelines.cli.field_options import about, options_of
+from assets.records.annotation import StudyKind
+from dataset_card.errata.apply import ERRATA
+from dataset_card.release.store import FolderReleaseStore
+from dataset_card.release.writers import write_durably
+from pipelines.cli.errors import Problem
+from pipelines.cli.options import option, options_of
+from pipelines.cli.recipe import checked_recipe
+from pipelines.cli.release import release_errors, source_folder
+from pipelines.cli.serve import bound_socket, run_server
+from pipelines.cli.terminal import print_markdown
+from pipelines.evaluation.command import runs_folder
+from pipelines.evaluation.errors import EvaluationError
+from pipelines.evaluation.folder import FinishedRun, read_run
+from pipelines.experiments.annotation.dry_run import fill_in
+from pipelines.experiments.annotation.errors import AnnotationError
+from pipelines.experiments.annotation.folder import PAGES, StudyFolder
+from pipelines.experiments.annotation.intake import take_in
+from pipelines.experiments.annotation.label_studio import exported
+from pipelines.experiments.annotation.page import annotation_page
+from pipelines.experiments.annotation.records import AnswerSheet
+from pipelines.experiments.annotation.report import progress, report
+from pipelines.experiments.annotation.results import Collected, collected, result_of
+from pipelines.experiments.annotation.sampling import Target
+from pipelines.experiments.annotation.server import create_app
+from pipelines.experiments.annotation.settle import adjudicator_sheet, settle
+from pipelines.experiments.annotation.source import load_source
+from pipelines.experiments.annotation.study import NAME, Order, make_study, paper_target
+from pipelines.experiments.prompt_trials.inputs import with_model
+from pipelines.home import home
+from pipelines.resources.open import open_run_context
+from pipelines.resources.storage.open_stores import open_release_store
 
-app = typer.Typer(no_args_is_help=True, help="Annotation: have people check items by hand, and say how far they agree.")
+HOST = "127.0.0.1"
+KINDS: tuple[StudyKind, ...] = get_args(StudyKind)
 StudyName = Annotated[str, typer.Argument(help="Name of the study, or its folder.")]
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="Annotation: have people check items by hand, and say how far they agree.",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sampling:
+class SampleOptions:
     """How a study is drawn."""
 
-    name: str = about("Name of the study, which its page shows to annotators; by default kind and a number.")
-    run: str = about("The evaluation run whose dialogues are judged (integrity only).", metavar="RUN")
-    half_width: float = about("Half the width that a 95 % interval of the score should have.", 0.03, most=0.5)
-    expected: float = about("The score expected, for the arithmetic.", 0.95, most=1.0)
-    controls: float = about("Share of items shown with a value known to be wrong.", 0.1, most=0.5)
-    size: Optional[int] = about("So many items, sessions or questions, whatever the arithmetic says.", None)
-    paper: bool = about("The paper's sample: 200 values, 40 sessions or 100 questions, none planted.", False)
-    seed: int = about("Seed of the sample and of every order.", 42)
-
-
-@app.callback()
-def callback() -> None:
-    """Annotation: have people check items by hand, and say how far they agree."""
+    name: str = option("Name of the study, which its page shows to annotators; by default kind and a number.")
+    run: str = option("The evaluation run whose dialogues are judged (integrity only).", metavar="RUN")
+    half_width: float = option("Half the width that a 95 % interval of the score should have.", 0.03, most=0.5)
+    expected: float = option("The score expected, for the arithmetic.", 0.95, most=1.0)
+    controls: float = option("Share of items shown with a value known to be wrong.", 0.1, most=0.5)
+    size: Optional[int] = option("So many items, sessions or questions, whatever the arithmetic says.", None)
+    paper: bool = option("The paper's sample: 200 values, 40 sessions or 100 questions, none planted.", False)
+    seed: int = option("Seed of the sample and of every order.", 42)
 
 
 @app.command()
-@options_of(Sampling, keyword="sampling")
+@options_of(SampleOptions, keyword="options")
 def sample(
     kind: Annotated[str, typer.Argument(help="exposure: openings tell values; integrity: dialogues; truth: right options.")],
     release: Annotated[str, typer.Argument(help="A release folder, VARIANT, VARIANT@VERSION, or OWNER/NAME@TAG.")],
     annotator: Annotated[list[str], typer.Option(help="A name for each annotator (a pseudonym will do); two or more.")],
     *,
-    sampling: Sampling,
+    options: SampleOptions,
 ) -> None:
     """Draw a study: blinded items, and apart from them the key. Says how the size of the sample came about."""
-    from pipelines.cli.annotation_draw import draw
-
-    draw(kind, release, annotators=tuple(annotator), sampling=sampling)
+    study_kind = _kind(kind)
+    target = _target(study_kind, options)
+    with release_errors():
+        release_folder = source_folder(release, endpoint="")
+    with annotation_errors():
+        source = load_source(release_folder)
+        name = options.name or f"{study_kind}-{source.digest[:6]}"
+        order = Order(name=name, kind=study_kind, annotators=tuple(annotator), target=target, seed=options.seed)
+        study, keys = make_study(order, source, run=_run(study_kind, options.run))
+        folder = StudyFolder(_studies() / name)
+        folder.begin(study, keys)
+    for sentence in study.sizing:
+        print(sentence)
+    print(f"{name}: {len(study.tasks)} items for {', '.join(annotator)} in {folder.path}. Next: amemgym annotate serve {name}")
 
 
 @app.command()
@@ -51,18 +98,27 @@ def serve(
     study: StudyName, port: Annotated[int, typer.Option(min=0, help="Port of the page; 0 takes a free one.")] = 8377
 ) -> None:
     """Serve the study's page on this machine, an address for each annotator; every answer is saved at once."""
-    from pipelines.cli.annotation_work import found
-    from pipelines.cli.serve_annotation import serve_study
-
-    serve_study(found(study), port=port)
+    folder = _find_study(study)
+    people = [sheet.annotator for sheet in folder.sheets() if sheet.kind == "person"]
+    with bound_socket(HOST, port) as listening:
+        bound = listening.getsockname()[1]
+        for name in people:
+            print(f"{name}: http://{HOST}:{bound}/{name}/", flush=True)
+        print("Every answer is saved at once; Ctrl-C ends this.", flush=True)
+        run_server(create_app(folder), listening)
 
 
 @app.command()
 def pages(study: StudyName) -> None:
     """Write a page for each annotator that works from the disk, without any server; its export is taken in with import."""
-    from pipelines.cli.annotation_work import write_pages
-
-    write_pages(study)
+    folder = _find_study(study)
+    with annotation_errors():
+        items = folder.study()
+        for sheet in folder.sheets():
+            if sheet.kind == "person":
+                path = folder.path / PAGES / f"{sheet.annotator}.html"
+                write_durably(path, annotation_page(items, sheet).encode())
+                print(f"{sheet.annotator}: {path}")
 
 
 @app.command("export")
@@ -70,9 +126,11 @@ def export_study(
     study: StudyName, to: Annotated[Path, typer.Option(help="Folder for tasks.json and config.xml.")] = Path("label_studio")
 ) -> None:
     """Write the study in Label Studio's formats."""
-    from pipelines.cli.annotation_work import export_to
-
-    export_to(study, to)
+    folder = _find_study(study)
+    with annotation_errors():
+        for file, content in exported(folder.study()).items():
+            write_durably(to / file, content.encode())
+            print(f"wrote {to / file}")
 
 
 @app.command("import")
@@ -80,9 +138,16 @@ def import_answers(
     study: StudyName, files: Annotated[list[Path], typer.Argument(help="Exports of pages, or JSON exports of Label Studio.")]
 ) -> None:
     """Take answers in from files."""
-    from pipelines.cli.annotation_work import import_from
-
-    import_from(study, files)
+    folder = _find_study(study)
+    for path in files:
+        try:
+            sheets = take_in(folder, path.read_bytes())
+        except OSError as error:
+            raise Problem(f"{path} cannot be read: {error.strerror}.") from error
+        except AnnotationError as error:
+            raise Problem(f"{path}: {error}") from error
+        for sheet in sheets:
+            print(f"{path}: {sheet.annotator} has {len(sheet.answers)} answers now.")
 
 
 @app.command("dry-run")
@@ -92,17 +157,40 @@ def dry_run(
     model: Annotated[str, typer.Option(help="The model; the embedded one where no endpoint is configured.")] = "",
 ) -> None:
     """Let a model fill in for an annotator, to try the study. Every figure that comes of it is marked as such."""
-    from pipelines.cli.annotation_work import fill_in_for
+    folder = _find_study(study)
+    with annotation_errors():
+        items, sheets = folder.study(), [folder.sheet(name) for name in annotator]
+        for sheet in sheets:
+            if sheet.kind == "person" and sheet.answers:
+                raise AnnotationError(f"{sheet.annotator!r} has answered already; a model takes the place of nobody who has.")
 
-    fill_in_for(study, annotator, model=model)
+    async def fill_in_all() -> list[AnswerSheet]:
+        with open_run_context(home()) as run_context:
+            base = checked_recipe("base")
+            asked = model or run_context.embedded_model or base.models.judge.model
+            recipe = with_model(base, "judge", asked).model_copy(update={"variant": "annotation"})
+            language_model = run_context.at("annotation", recipe=recipe).model
+            return [await fill_in(items, sheet, recipe=recipe, model=language_model) for sheet in sheets]
+
+    for sheet in asyncio.run(fill_in_all()):
+        folder.save(sheet)
+        print(
+            f"{sheet.annotator}: {len(sheet.answers)} of {len(items.tasks)} items by {sheet.model}, a model in a person's place"
+        )
 
 
 @app.command()
 def agree(study: StudyName) -> None:
     """Tell agreement and score with their intervals, and write them into the study's folder."""
-    from pipelines.cli.annotation_work import tell_agreement
-
-    tell_agreement(study)
+    folder = _find_study(study)
+    with annotation_errors():
+        all_answers = _collected(folder)
+        result = result_of(all_answers)
+        text = report(result)
+        write_durably(folder.path / "result.json", (result.model_dump_json(indent=2) + "\n").encode())
+        write_durably(folder.path / "result.md", text.encode())
+    print_markdown(text)
+    print(progress(all_answers))
 
 
 @app.command()
@@ -110,14 +198,83 @@ def adjudicate(
     study: StudyName, adjudicator: Annotated[str, typer.Option(help="Name of somebody who was no annotator.")]
 ) -> None:
     """Give what annotators disagree on to somebody else, whose labels then decide; serve or pages shows them their page."""
-    from pipelines.cli.annotation_work import hand_over
+    folder = _find_study(study)
+    if not NAME.fullmatch(adjudicator):
+        raise Problem(f"{adjudicator!r} cannot name an adjudicator; use up to 40 letters, digits, - and _.")
+    with annotation_errors():
+        sheet = adjudicator_sheet(_collected(folder), adjudicator)
+        existing = next((one for one in folder.sheets() if one.role == "adjudicator"), sheet)
+        if existing.annotator != adjudicator:
+            raise AnnotationError(f"{existing.annotator} adjudicates this study already.")
+        # Answers stay, and whoever gave them, a person or a model in a dry run.
+        folder.save(existing.model_copy(update={"items": sheet.items}))
+    print(f"{adjudicator} gets {len(sheet.items or ())} items. Next: amemgym annotate serve {study}")
 
-    hand_over(study, adjudicator)
 
-
-@app.command()
-def settle(study: StudyName) -> None:
+@app.command("settle")
+def settle_study(study: StudyName) -> None:
     """Put the result, and errata for what was found wrong, where the variant's next release reads and lists them."""
-    from pipelines.cli.annotation_work import settle_study
+    folder = _find_study(study)
+    with annotation_errors():
+        all_answers = _collected(folder)
+        notes = _errata_folder() / all_answers.study.variant
+        settled = settle(all_answers, place=notes)
+    if settled.waiting:
+        print(f"Still disputed, and so without an erratum: {settled.waiting}. Next: amemgym annotate adjudicate {study}")
+    for erratum in settled.errata:
+        print(f"- {erratum.place} of {erratum.user_id}: {erratum.action}. {erratum.reason}")
+    count, variant = len(settled.errata), all_answers.study.variant
+    new = f"New errata in {notes / ERRATA}: {count}; look them over" if count else "There are no new errata"
+    print(f"{new}. The next release lists them with the result: amemgym release {variant}")
 
-    settle_study(study)
+
+def _kind(asked: str) -> StudyKind:
+    for kind in KINDS:
+        if asked == kind:
+            return kind
+    raise Problem(f"There is no study {asked!r}; there are {', '.join(KINDS)}.")
+
+
+def _target(kind: StudyKind, options: SampleOptions) -> Target:
+    if options.paper:
+        return paper_target(kind)
+    if not 0 < options.expected < 1 or not options.half_width:
+        raise Problem("--expected lies between 0 and 1, and --half-width above 0; neither can be at an end.")
+    if options.size == 0:
+        raise Problem("A study of 0 items has nothing to annotate; leave --size out, or raise it.")
+    return Target(expected=options.expected, half_width=options.half_width, size=options.size, controls=options.controls)
+
+
+def _run(kind: StudyKind, name: str) -> FinishedRun | None:
+    if kind != "integrity" and name:
+        raise AnnotationError(f"A study of {kind} reads the release alone; leave --run out.")
+    return read_run(name, runs=runs_folder(home())) if name else None
+
+
+@contextmanager
+def annotation_errors() -> Generator[None, None, None]:
+    """Raise Problem for what the user can mend."""
+    try:
+        yield
+    except (AnnotationError, EvaluationError, OSError) as error:
+        raise Problem(str(error)) from error
+
+
+def _studies() -> Path:
+    return home().root / "studies"
+
+
+def _find_study(name: str) -> StudyFolder:
+    """The study's folder. Raises Problem."""
+    with annotation_errors():
+        return StudyFolder.of(name, studies=_studies())
+
+
+def _collected(folder: StudyFolder) -> Collected:
+    return collected(folder.study(), folder.keys(), folder.sheets())
+
+
+def _errata_folder() -> Path:
+    """Where the next release looks for errata and results: beside the versions, or on this machine for an object store."""
+    release_store = open_release_store(home())
+    return release_store.root if isinstance(release_store, FolderReleaseStore) else home().releases

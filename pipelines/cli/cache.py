@@ -1,62 +1,62 @@
-"""`amemgym cache`: the replies that were kept, so that nothing is paid for twice."""
+"""`amemgym cache`: the replies that were paid for, so that nothing is paid for twice."""
 
+import asyncio
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import Annotated, Optional
 
 import typer
+from rich.console import Console
+from rich.table import Table
 
-if TYPE_CHECKING:
-    from pipelines.resources.cache.export import ModelShare
-    from pipelines.resources.storage.database import Database
-    from pipelines.resources.storage.key_value import KeyValueStore
+from pipelines.cli.errors import Problem
+from pipelines.home import home
+from pipelines.resources.cache.export import ModelShare, NotReplies, shares
+from pipelines.resources.cache.export import export as write_copy
+from pipelines.resources.cache.export import prune as delete_replies
+from pipelines.resources.cache.export import take_in as read_replies
+from pipelines.resources.cache.reply_cache import open_replies
+from pipelines.resources.ledger.ledger import Ledger, ledger_file
+from pipelines.resources.ledger.queries import summary
+from pipelines.resources.storage.database import Database, database_of
+from pipelines.resources.storage.key_value import KeyValueStore
 
 MEGABYTE = 1_000_000
 
-app = typer.Typer(no_args_is_help=True, help="The call cache: every reply that was ever paid for.", rich_markup_mode=None)
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="The call cache: every reply that was ever paid for.",
+)
 
 
 @app.command("info")
 def info() -> None:
     """Print size, replies and hit rate, by model."""
-    import asyncio
-
-    from pipelines.resources.cache.export import shares
-
-    with _cache() as replies:
-        found = asyncio.run(shares(replies))
-        print_shares(found, replies.database)
+    with _open_cache() as replies:
+        _print_shares(asyncio.run(shares(replies)), replies.database)
 
 
 @app.command("export")
 def export(path: Annotated[Path, typer.Argument(help="The file to write: .jsonl, or else a SQLite copy.")]) -> None:
     """Copy the cache into a file, to keep or to give to others."""
-    import asyncio
-
-    from pipelines.cli.problems import Problem
-    from pipelines.resources.cache.export import export as copy
-
-    with _cache() as replies:
+    with _open_cache() as replies:
         try:
-            count = asyncio.run(copy(replies, path))
+            count = asyncio.run(write_copy(replies, path))
         except OSError as error:
             raise Problem(f"{path} cannot be written: {error.strerror}." if error.strerror else str(error)) from error
     print(f"Wrote {count} replies to {path}.")
 
 
 @app.command("import")
-def take_in(path: Annotated[Path, typer.Argument(help="A .jsonl file that export wrote.")]) -> None:
+def import_replies(path: Annotated[Path, typer.Argument(help="A .jsonl file that export wrote.")]) -> None:
     """Keep the replies of a file, so that they need not be asked for; a reply that is there already stays."""
-    import asyncio
-
-    from pipelines.cli.problems import Problem
-    from pipelines.resources.cache.export import NotReplies
-    from pipelines.resources.cache.export import take_in as keep
-
-    with _cache(new=True) as replies:
+    with _open_cache(new=True) as replies:
         try:
-            count = asyncio.run(keep(replies, path))
+            count = asyncio.run(read_replies(replies, path))
         except NotReplies as error:
             raise Problem(str(error)) from error
         except OSError as error:
@@ -71,46 +71,30 @@ def prune(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
     """Take replies out of the cache; making their rows again would pay for them again."""
-    import asyncio
-
-    from pipelines.cli.problems import Problem
-    from pipelines.resources.cache.export import prune as take_out
-
     if model is None and older_than is None:
         raise Problem("Say what to take out: --model NAME, --older-than DAYS, or both.")
-    with _cache() as replies:
+    with _open_cache() as replies:
         if not yes:
             typer.confirm(f"Take replies out of {replies.database} for good?", abort=True)
-        count = asyncio.run(take_out(replies, model=model, older_than_days=older_than))
+        count = asyncio.run(delete_replies(replies, model=model, older_than_days=older_than))
     print(f"Took {count} replies out.")
 
 
-def print_shares(found: "list[ModelShare]", database: "Database") -> None:
-    """One line per model, and one for the whole."""
-    from rich.console import Console
-    from rich.table import Table
-
+def _print_shares(models: list[ModelShare], database: Database) -> None:
     rates = _hit_rates()
     table = Table("model", title=str(database), title_justify="left")
     for name in ("replies", "MB", "oldest", "newest", "hit rate"):
         table.add_column(name, justify="right")
-    for share in found:
+    for share in models:
         days = (_day(share.oldest), _day(share.newest))
         table.add_row(share.model, f"{share.replies:,}", f"{share.size / MEGABYTE:.1f}", *days, rates.get(share.model, ""))
     console = Console()
     console.print(table)
     size = database.size() / MEGABYTE
-    console.print(f"{sum(share.replies for share in found):,} replies, {size:.1f} MB on the disk; hit rates are the ledger's.")
+    console.print(f"{sum(share.replies for share in models):,} replies, {size:.1f} MB on the disk; hit rates are the ledger's.")
 
 
 def _hit_rates() -> dict[str, str]:
-    import asyncio
-
-    from pipelines.home import home
-    from pipelines.resources.ledger.ledger import Ledger, ledger_file
-    from pipelines.resources.ledger.queries import summary
-    from pipelines.resources.storage.database import database_of
-
     path = ledger_file(home())
     if not database_of(path).exists:
         return {}
@@ -123,18 +107,11 @@ def _hit_rates() -> dict[str, str]:
 
 
 def _day(moment: float | None) -> str:
-    import time
-
     return "not noted" if moment is None else time.strftime("%Y-%m-%d", time.localtime(moment))
 
 
 @contextmanager
-def _cache(*, new: bool = False) -> "Generator[KeyValueStore]":
-    from pipelines.cli.problems import Problem
-    from pipelines.home import home
-    from pipelines.resources.cache.reply_cache import open_replies
-    from pipelines.resources.storage.database import database_of
-
+def _open_cache(*, new: bool = False) -> Generator[KeyValueStore]:
     path = home().calls
     if not new and not database_of(path).exists:
         raise Problem(f"There is no call cache in {path.parent} yet; it begins with the first run.")

@@ -1,16 +1,18 @@
-"""Evaluate assistants on a release, compare runs, and rank them: what is told meanwhile and at the end."""
+"""`amemgym evaluate`, `compare` and `leaderboard`."""
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated, Optional
 
+import typer
 from rich.console import Console
-from rich.markdown import Markdown
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from assets.llm.ports import BudgetReached, EndpointError
-from pipelines.cli.evaluation import Choices
-from pipelines.cli.problems import Problem
+from pipelines.cli.errors import Problem
+from pipelines.cli.options import DatasetArgument, option, options_of
+from pipelines.cli.terminal import print_markdown, print_plain, step_progress
 from pipelines.evaluation.command import Order, Watch, budget_of, carry_out, runs_folder
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import PAGE, FinishedRun, read_run
@@ -18,88 +20,125 @@ from pipelines.evaluation.forecast import Forecast
 from pipelines.evaluation.plan import Options
 from pipelines.evaluation.records import RunManifest
 from pipelines.evaluation.report.formatting import shown
-from pipelines.evaluation.report.markdown import leaderboard, run_report
+from pipelines.evaluation.report.markdown import leaderboard as leaderboard_table
+from pipelines.evaluation.report.markdown import run_report
 from pipelines.experiments.compare import compared, comparison
 from pipelines.experiments.leaderboard import all_boards, write_board
 from pipelines.home import home
 
-T = TypeVar("T")
+RUN = "Folder or id of a finished run; the beginning of an id is enough."
 
 
-def orders_of(dataset: str, assistants: Sequence[str], choices: Choices) -> list[Order]:
+@dataclass(frozen=True, kw_only=True)
+class EvaluateOptions:
+    """Options of an evaluation, beside dataset and assistants."""
+
+    model: str = option("Model of the assistant.")
+    embedding_model: str = option("Model of its embeddings.")
+    user_model: str = option("Model that plays the user, and checks what it says.")
+    users: Optional[int] = option("Only the first so many users.", None)
+    replay: str = option("Off-policy: replay the dialogues of this run.", metavar="RUN")
+    seed: int = option("Seed of the order of options, and of all calls.", 42)
+    attempt: int = option("Raise it to evaluate once more, with new replies.", 0)
+    concurrency: int = option("Users evaluated at once.", 32)
+    max_cost: Optional[float] = option("US dollars that each run may spend, over all its tries; at the limit it pauses.", None)
+    max_tokens: Optional[int] = option("Tokens that each run may spend, likewise.", None)
+    offline: bool = option("Ask no model; use recorded replies only.", False)
+
+
+@options_of(EvaluateOptions, keyword="options")
+def evaluate(
+    dataset: DatasetArgument,
+    assistant: Annotated[list[str], typer.Option(help="Name or YAML/JSON file of an assistant; may be repeated.")],
+    *,
+    options: EvaluateOptions,
+) -> None:
+    """Evaluate assistants on-policy and report their memory. Give the same command again to go on where it stopped."""
+    orders = orders_of(dataset, assistant, options)
+    console = Console(stderr=True)
+    with evaluation_errors():
+        runs = [_evaluate(order, console) for order in orders]
+    print_markdown(leaderboard_table(runs) if len(runs) > 1 else run_report(runs[0]))
+    folder = runs_folder(home())
+    for run in runs:
+        print_plain(console, f"{run.manifest.run_id}: {_latency(run)} Page: {folder / run.manifest.run_id / PAGE}")
+    if len(runs) > 1:
+        with evaluation_errors():
+            page = write_board(compared(runs), place=folder)
+        print_plain(console, f"All of them: {page}")
+
+
+def compare(runs: Annotated[list[str], typer.Argument(help=RUN)]) -> None:
+    """Compare runs over the same users, in the terminal and as a page: differences with intervals, ranks on- and off-policy."""
+    if len(runs) < 2:
+        raise Problem("Give two or more runs to compare, by their folders or ids, as in: amemgym compare RUN RUN")
+    folder = runs_folder(home())
+    with evaluation_errors():
+        results = compared([read_run(name, runs=folder) for name in runs])
+    print_markdown(comparison(results))
+    with evaluation_errors():
+        page = write_board(results, place=folder)
+    print_plain(Console(stderr=True), f"Page: {page}")
+
+
+def leaderboard(
+    dataset: Annotated[str, typer.Option(help="Only runs on datasets whose name begins so, as in: base 0.1.0")] = "",
+) -> None:
+    """Rank all finished runs, one page for each dataset."""
+    folder = runs_folder(home())
+    with evaluation_errors():
+        groups = all_boards(folder, dataset=dataset)
+    if not groups:
+        raise Problem(f"There is no finished run{f' on {dataset}' if dataset else ''} in {folder}; amemgym evaluate makes one.")
+    for runs in groups:
+        print_markdown(f"# {runs[0].manifest.dataset}\n\n{leaderboard_table(runs)}\n")
+        with evaluation_errors():
+            page = write_board(compared(runs), place=folder)
+        print_plain(Console(stderr=True), f"Page: {page}")
+
+
+def orders_of(dataset: str, assistants: Sequence[str], options: EvaluateOptions) -> list[Order]:
     """One order for each assistant. Raises Problem for a budget of nothing."""
-    budget = in_one_sentence(lambda: budget_of(max_cost_usd=choices.max_cost, max_tokens=choices.max_tokens))
-    options = Options(
-        model=choices.model,
-        embedding_model=choices.embedding_model,
-        user_model=choices.user_model,
-        seed=choices.seed,
-        attempt=choices.attempt,
+    with evaluation_errors():
+        budget = budget_of(max_cost_usd=options.max_cost, max_tokens=options.max_tokens)
+    roles = Options(
+        model=options.model,
+        embedding_model=options.embedding_model,
+        user_model=options.user_model,
+        seed=options.seed,
+        attempt=options.attempt,
     )
     return [
         Order(
             dataset,
             name,
-            options,
-            users=choices.users,
-            replayed=choices.replay,
+            roles,
+            users=options.users,
+            replayed=options.replay,
             budget=budget,
-            users_at_once=max(1, choices.concurrency),
-            cache="replay" if choices.offline else "use",
+            users_at_once=max(1, options.concurrency),
+            cache="replay" if options.offline else "use",
         )
         for name in assistants
     ]
 
 
-def evaluate_all(orders: Sequence[Order]) -> list[FinishedRun]:
-    """Carry the orders out one after another and tell the results. Raises Problem with one sentence."""
-    console = Console(stderr=True)
-    runs = [in_one_sentence(lambda order=order: _evaluate(order, console)) for order in orders]
-    tell(leaderboard(runs) if len(runs) > 1 else run_report(runs[0]))
-    place = runs_folder(home())
-    for run in runs:
-        say(console, f"{run.manifest.run_id}: {latency_words(run)} Page: {place / run.manifest.run_id / PAGE}")
-    if len(runs) > 1:
-        say(console, f"All of them: {in_one_sentence(lambda: write_board(compared(runs), place=place))}")
-    return runs
-
-
-def compare_runs(names: Sequence[str]) -> None:
-    """Print the comparison of two or more runs, and write its page. Raises Problem."""
-    if len(names) < 2:
-        raise Problem("Give two or more runs to compare, by their folders or ids, as in: amemgym compare RUN RUN")
-    place = runs_folder(home())
-    found = in_one_sentence(lambda: compared([read_run(name, runs=place) for name in names]))
-    tell(comparison(found))
-    say(Console(stderr=True), f"Page: {in_one_sentence(lambda: write_board(found, place=place))}")
-
-
-def rank_runs(dataset: str) -> None:
-    """Print a leaderboard of all finished runs for each dataset, and write its page. Raises Problem when there is none."""
-    place = runs_folder(home())
-    boards = in_one_sentence(lambda: all_boards(place, dataset=dataset))
-    if not boards:
-        raise Problem(f"There is no finished run{f' on {dataset}' if dataset else ''} in {place}; amemgym evaluate makes one.")
-    for runs in boards:
-        tell(f"# {runs[0].manifest.dataset}\n\n{leaderboard(runs)}\n")
-        say(Console(stderr=True), f"Page: {in_one_sentence(lambda runs=runs: write_board(compared(runs), place=place))}")
-
-
-def latency_words(run: FinishedRun) -> str:
+def _latency(run: FinishedRun) -> str:
     """How long answers took, as a sentence."""
-    found = run.latency
-    if not found.timed:
+    latency = run.latency
+    if not latency.timed:
         return "How long answers took was not measured: the call cache gave them."
     return (
-        f"An answer took {shown(found.mean, digits=2)} s of model time, half of them {found.median:.2f} s or less "
-        f"({found.timed:,} of {found.answers:,} measured)."
+        f"An answer took {shown(latency.mean, digits=2)} s of model time, half of them {latency.median:.2f} s or less "
+        f"({latency.timed:,} of {latency.answers:,} measured)."
     )
 
 
-def in_one_sentence(work: Callable[[], T]) -> T:
-    """What the work returns. Raises Problem for whatever the user can mend."""
+@contextmanager
+def evaluation_errors() -> Generator[None, None, None]:
+    """Raise Problem for what the user can mend."""
     try:
-        return work()
+        yield
     except BudgetReached as error:
         raise Problem(f"{error} For an evaluation these are --max-cost and --max-tokens.") from error
     except (EvaluationError, EndpointError, OSError) as error:
@@ -107,28 +146,11 @@ def in_one_sentence(work: Callable[[], T]) -> T:
 
 
 def _evaluate(order: Order, console: Console) -> FinishedRun:
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(), TextColumn("steps"))
-    with Progress(
-        *columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, disable=not console.is_terminal
-    ) as bars:
+    with step_progress(console) as bars:
         task = bars.add_task(order.assistant, total=None)
 
         def begun(manifest: RunManifest, size: Forecast) -> None:
-            say(console, f"{manifest.run_id}: {size.sentence} {size.warning(order.budget)}".strip())
+            print_plain(console, f"{manifest.run_id}: {size.sentence} {size.warning(order.budget)}".strip())
             bars.update(task, total=size.steps)
 
         return asyncio.run(carry_out(order, place=home(), watch=Watch(begun=begun, step=lambda key: bars.advance(task))))
-
-
-def say(console: Console, sentence: str) -> None:
-    """Print a sentence as it is."""
-    console.print(sentence, highlight=False, soft_wrap=True, markup=False)
-
-
-def tell(markdown: str) -> None:
-    """Print a report, drawn on a terminal and as it is elsewhere."""
-    console = Console()
-    if console.is_terminal:
-        console.print(Markdown(markdown))
-    else:
-        print(markdown)

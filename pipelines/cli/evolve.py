@@ -1,43 +1,100 @@
 """`amemgym evolve`."""
 
+import asyncio
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 import typer
+from rich.console import Console
 
-from pipelines.cli.evaluation import Choices
-from pipelines.cli.field_options import about, options_of
+from pipelines.cli.errors import Problem
+from pipelines.cli.evaluate import EvaluateOptions, evaluation_errors, orders_of
+from pipelines.cli.options import DatasetArgument, option, options_of
+from pipelines.cli.terminal import print_markdown, print_plain, step_progress
+from pipelines.evaluation.folder import PAGE
+from pipelines.experiments.evolution.command import EvolutionOrder, EvolutionWatch, carry_out_evolution
+from pipelines.experiments.evolution.plan import EvolutionPlan, EvolutionSize
+from pipelines.experiments.evolution.records import EvolutionManifest
+from pipelines.experiments.evolution.report import evolution_report
+from pipelines.experiments.evolution.results import FinishedEvolution, evolutions_folder
+from pipelines.home import home
+
+W = TypeVar("W", bound=str)
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvolveChoices:
-    """What can be chosen for an evolution, beside what can be chosen for every life in it."""
+class EvolveOptions:
+    """Options of an evolution, beside those of every evaluation in it."""
 
-    feedback: str = about(
+    feedback: str = option(
         "What those who improve a policy are told, in one or several conditions.", "none,question-only,complete"
     )
-    protocol: str = about(
+    protocol: str = option(
         "paper: users learn from their own questions; held-out: one policy, new users and questions.", "paper,held-out"
     )
-    cycle: Literal["period", "episode"] = about("A policy may change after each: period or episode.", "period")
-    cycles: int = about("Episodes to live, with --cycle episode.", 4)
-    held_out_users: float = about("Share of users that no feedback tells of.", 0.3, most=1)
-    held_out_questions: float = about("Share of the other users' questions that no feedback tells.", 0.3, most=1)
-    feedback_questions: int = about("Questions that one cycle's feedback tells at most.", 40)
-    most_characters: int = about("Length of an improved policy at most.", 6000)
-    improver_model: str = about("Model that rewrites policies; the assistant's by default.")
+    cycle: Literal["period", "episode"] = option("A policy may change after each: period or episode.", "period")
+    cycles: int = option("Episodes to live, with --cycle episode.", 4)
+    held_out_users: float = option("Share of users that no feedback tells of.", 0.3, most=1)
+    held_out_questions: float = option("Share of the other users' questions that no feedback tells.", 0.3, most=1)
+    feedback_questions: int = option("Questions that one cycle's feedback tells at most.", 40)
+    most_characters: int = option("Length of an improved policy at most.", 6000)
+    improver_model: str = option("Model that rewrites policies; the assistant's by default.")
 
 
-@options_of(EvolveChoices, keyword="plan", panel="Evolution")
-@options_of(Choices, keyword="choices")
+@options_of(EvolveOptions, keyword="plan", panel="Evolution")
+@options_of(EvaluateOptions, keyword="options")
 def evolve(
-    dataset: Annotated[str, typer.Argument(help="A variant with a release, a release folder, OWNER/NAME@TAG, or a data.json.")],
+    dataset: DatasetArgument,
     assistant: Annotated[str, typer.Option(help="Name or YAML/JSON file of an assistant with a policy, such as awi.")] = "awi",
     *,
-    plan: EvolveChoices,
-    choices: Choices,
+    plan: EvolveOptions,
+    options: EvaluateOptions,
 ) -> None:
     """Let an assistant's memory policy evolve through feedback, and tell learning from leaking. Again: goes on."""
-    from pipelines.cli.evolving import evolve_and_tell
+    if options.replay:
+        raise Problem("An evolving assistant leads its own dialogues; leave --replay out.")
+    [order] = orders_of(dataset, [assistant], options)
+    console = Console(stderr=True)
+    with evaluation_errors():
+        evolution = _evolve(EvolutionOrder(order, plan_of(plan)), console)
+    print_markdown(evolution_report(evolution))
+    print_plain(console, f"Page: {evolutions_folder(home()) / evolution.manifest.run.run_id / PAGE}")
 
-    evolve_and_tell(dataset, assistant, plan=plan, choices=choices)
+
+def plan_of(chosen: EvolveOptions) -> EvolutionPlan:
+    """The plan that the options make. Raises Problem for counts that leave nothing to do."""
+    if not (chosen.cycles and chosen.feedback_questions and chosen.most_characters):
+        raise Problem("--cycles, --feedback-questions and --most-characters are 1 or more.")
+    usual = EvolutionPlan()
+    return EvolutionPlan(
+        feedbacks=_known("--feedback", chosen.feedback, usual.feedbacks),
+        protocols=_known("--protocol", chosen.protocol, usual.protocols),
+        cycle=chosen.cycle,
+        cycles=chosen.cycles,
+        held_out_users=chosen.held_out_users,
+        held_out_questions=chosen.held_out_questions,
+        feedback_questions=chosen.feedback_questions,
+        most_characters=chosen.most_characters,
+        improver=chosen.improver_model,
+    )
+
+
+def _known(option: str, given: str, every: tuple[W, ...]) -> tuple[W, ...]:
+    """The chosen ones, in their usual order."""
+    chosen = [word.strip() for word in given.split(",")]
+    wrong = [word for word in chosen if word not in every]
+    if wrong:
+        raise Problem(f"{option} {wrong[0]!r} is not known; give one or several of {','.join(every)}.")
+    return tuple(word for word in every if word in chosen)
+
+
+def _evolve(order: EvolutionOrder, console: Console) -> FinishedEvolution:
+    with step_progress(console) as bars:
+        task = bars.add_task(order.life.assistant, total=None)
+
+        def begun(manifest: EvolutionManifest, size: EvolutionSize) -> None:
+            print_plain(console, f"{manifest.run.run_id}: {size.sentence} {size.warning(order.life.budget)}".strip())
+            bars.update(task, total=size.steps)
+
+        watch = EvolutionWatch(begun=begun, step=lambda key: bars.advance(task))
+        return asyncio.run(carry_out_evolution(order, place=home(), watch=watch))

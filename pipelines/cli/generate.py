@@ -1,4 +1,4 @@
-"""Make a variant from the command line: the same assets, checks and storage as in the UI."""
+"""`amemgym generate`, `regenerate` and `demo`: make a variant with the same assets, checks and storage as in the UI."""
 
 import os
 import time
@@ -6,23 +6,37 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import dagster as dg
+import typer
 from rich.console import Console
+from sqlalchemy.exc import OperationalError
 
+from assets.amemgym.pipeline import AMEMGYM
+from assets.amemgym.records.episode import Episode
 from assets.engine.cancellation import STOPPED
 from assets.recipe.asset import stand_in
 from assets.recipe.loading import units
 from assets.recipe.recipe import Recipe
-from pipelines.cli.problems import Problem
-from pipelines.cli.progress import LiveProgress
+from assets.recipe.regeneration import EVERYONE
+from pipelines.cli.errors import Problem
+from pipelines.cli.options import ModelOption, RecipeArgument, SetOption, VersionOption
 from pipelines.cli.recipe import checked_recipe, launchpad_config
+from pipelines.cli.show import choose_user, finished_episodes, print_user
+from pipelines.cli.terminal import LiveProgress
+from pipelines.definitions import defs
 from pipelines.home import Home, home
 from pipelines.instance import prepare_dagster_home
+from pipelines.jobs import SHARDED
 from pipelines.resources.open import open_run_context
+from pipelines.resources.storage.io_manager import RecordIOManager
+from pipelines.resources.storage.open_stores import value_files
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+# Dagster's tag with the number of the event by which the recipe was made that a materialization was given.
+RECIPE_EVENT = "dagster/input_event_pointer/recipe"
+ConcurrencyOption = Annotated[int, typer.Option(min=1, help="Users worked on at once.")]
 
 
 @dataclass(frozen=True)
@@ -35,7 +49,7 @@ class Phase:
 
 
 @dataclass(frozen=True)
-class Manner:
+class RunOptions:
     """How a variant is made; none of it is in its rows. `offline`: no model is asked, every reply comes from the call cache."""
 
     concurrency: int = 32
@@ -43,15 +57,59 @@ class Manner:
     offline: bool = False
 
 
-def generate_variant(recipe: Recipe, manner: Manner) -> Path:
+def generate(
+    variant: RecipeArgument,
+    overrides: SetOption = None,
+    model: ModelOption = "",
+    concurrency: ConcurrencyOption = 32,
+    version: VersionOption = "auto",
+    offline: Annotated[bool, typer.Option("--offline", help="Ask no model; use recorded replies only.")] = False,
+) -> None:
+    """Make a variant: all stages, their checks, and the release folder. Run it again to go on where it stopped."""
+    generate_variant(checked_recipe(variant, overrides, model=model), RunOptions(concurrency, version, offline))
+
+
+def regenerate(
+    user: Annotated[str, typer.Argument(help="Number (1, 2, ...), name or id of a user, or all.")],
+    stage: Annotated[str, typer.Option("--from", help="The stage that is asked anew; the stages below follow.")],
+    variant: Annotated[str, typer.Option(help="Which variant.")] = "demo",
+    concurrency: ConcurrencyOption = 32,
+    version: VersionOption = "auto",
+) -> None:
+    """Make one user again from a stage on; every other user stays as it is, byte by byte."""
+    before = finished_episodes(variant)
+    user_id = EVERYONE if user == EVERYONE else choose_user(user, before).user_id
+    last = RecordIOManager(value_files(home())).find("recipe", variant)
+    if not isinstance(last, Recipe):
+        raise Problem(f"The recipe of {variant!r} has not been materialized yet; make it with: amemgym generate {variant}")
+    if stage not in AMEMGYM.asking_stages:
+        raise Problem(f"--from {stage!r} is no stage that asks a model; there are {', '.join(AMEMGYM.asking_stages)}.")
+    recipe = asked_again(last, user_id=user_id, stage=stage, finished=_is_finished(variant))
+    generate_variant(recipe, RunOptions(concurrency, version))
+    Console(stderr=True).print(_changed_users(before, finished_episodes(variant)), highlight=False)
+    print(f"A plain `amemgym generate {variant}` goes back, unless {variant}.yaml has\n  again: {_as_yaml(recipe)}")
+
+
+def demo() -> None:
+    """Make the small demo release and show one of its users."""
+    folder = generate_variant(checked_recipe("demo"), RunOptions())
+    print_user("1", variant="demo", brief=True)
+    console = Console()
+    shown = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
+    console.print(f"\nThe release is in [bold]{shown}[/bold]; start with README.md and demo/data.json there.")
+    console.print("Next: [bold]amemgym show 2[/bold] tells another user's story (the command is in .venv/bin), and")
+    console.print("      [bold]make ui[/bold] opens the same assets in Dagster.")
+
+
+def generate_variant(recipe: Recipe, options: RunOptions) -> Path:
     """Make the variant and its release; return the release's folder. Raises Problem with one sentence."""
     console = Console(stderr=True)
     started = time.monotonic()
-    with LiveProgress(console) as progress, _run_context(home(), manner, progress) as run_context:
+    with LiveProgress(console) as progress, _run_context(home(), options, progress) as run_context:
         if sentence := stand_in(recipe.models, embedded_model=run_context.embedded_model):
             console.print(sentence, highlight=False, soft_wrap=True)
         instance = dagster_instance()
-        *earlier, last = phases(recipe, version=manner.version)
+        *earlier, last = phases(recipe, version=options.version)
         for phase in earlier:
             _run(phase, {"run_context": run_context}, instance=instance)
         folder = _release_folder(_run(last, {"run_context": run_context}, instance=instance))
@@ -64,15 +122,13 @@ def freeze_variant(variant: str, *, version: str) -> Path:
     phase = Phase("make_release", variant, {"release_folder": {"config": {"version": version}}})
     with (
         LiveProgress(Console(stderr=True)) as progress,
-        _run_context(home(), Manner(concurrency=1, offline=True), progress) as run_context,
+        _run_context(home(), RunOptions(concurrency=1, offline=True), progress) as run_context,
     ):
         return _release_folder(_run(phase, {"run_context": run_context}, instance=dagster_instance()))
 
 
 def phases(recipe: Recipe, *, version: str) -> list[Phase]:
     """The runs that make a variant: one if it is not split into work units, else recipe, each unit, release."""
-    from pipelines.jobs import SHARDED
-
     root = {"recipe": {"config": launchpad_config(recipe)}}
     last = {"release_folder": {"config": {"version": version}}}
     if not SHARDED:
@@ -84,24 +140,8 @@ def phases(recipe: Recipe, *, version: str) -> list[Phase]:
     ]
 
 
-def make_demo() -> None:
-    """Make the demo and tell what to look at next."""
-    from pipelines.cli.show import show_user
-
-    folder = generate_variant(checked_recipe("demo", []), Manner())
-    show_user("1", variant="demo", brief=True)
-    console = Console()
-    console.print(f"\nThe release is in [bold]{_relative(folder)}[/bold]; start with README.md and demo/data.json there.")
-    console.print("Next: [bold]amemgym show 2[/bold] tells another user's story (the command is in .venv/bin), and")
-    console.print("      [bold]make ui[/bold] opens the same assets in Dagster.")
-
-
-def _relative(path: Path) -> Path:
-    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-
-
-def _run_context(place: Home, manner: Manner, progress: LiveProgress) -> Any:
-    mode, users = "replay" if manner.offline else "use", manner.concurrency
+def _run_context(place: Home, options: RunOptions, progress: LiveProgress) -> Any:
+    mode, users = "replay" if options.offline else "use", options.concurrency
     try:
         return open_run_context(
             place, users_at_once=users, report=progress.show, on_batch_progress=progress.show_batch, mode=mode
@@ -118,14 +158,12 @@ def dagster_instance() -> dg.DagsterInstance:
     except OSError as error:
         raise Problem(f"Dagster's folder {place.dagster} cannot be used: {error.strerror or error}.") from error
     os.environ["DAGSTER_HOME"] = str(folder)
-    with _dagster_storage():
+    with _storage_errors():
         return dg.DagsterInstance.get()
 
 
 @contextmanager
-def _dagster_storage() -> Generator[None, None, None]:
-    from sqlalchemy.exc import OperationalError
-
+def _storage_errors() -> Generator[None, None, None]:
     try:
         yield
     except OperationalError as error:
@@ -136,10 +174,8 @@ def _dagster_storage() -> Generator[None, None, None]:
 
 
 def _run(phase: Phase, resources: dict[str, Any], *, instance: dg.DagsterInstance) -> dg.ExecuteInProcessResult:
-    from pipelines.definitions import defs
-
     job = defs.resolve_job_def(phase.job)
-    with _dagster_storage():
+    with _storage_errors():
         result = job.execute_in_process(
             instance=instance,
             partition_key=phase.partition,
@@ -181,3 +217,43 @@ def check_details(check: dg.AssetCheckEvaluation) -> str:
     plain = {key: one.value for key, one in check.metadata.items() if not isinstance(one, dg.MarkdownMetadataValue)}
     found = "; ".join(f"{key}: {value}" for key, value in plain.items() if value not in ("", None))
     return f"{check.description or ''} {found}".strip()
+
+
+def asked_again(recipe: Recipe, *, user_id: str, stage: str, finished: bool) -> Recipe:
+    """The recipe with one more try at this user's stage; if that try was interrupted (not `finished`), the same recipe.
+
+    Raises Problem when something else was interrupted, because then nobody knows which users there should be.
+    """
+    own = {str(name): count for name, count in recipe.again.get(user_id, {}).items()}
+    if not finished and stage in own:
+        return recipe
+    if not finished:
+        raise Problem(f"The last run of {recipe.variant!r} did not finish; finish it first, with the command that started it.")
+    again: dict[str, object] = {**recipe.again, user_id: {**own, stage: own.get(stage, 0) + 1}}
+    return Recipe.model_validate({**recipe.model_dump(), "again": again})
+
+
+def _is_finished(variant: str) -> bool:
+    """Whether the last quality report was made of the last recipe, so that all users follow it."""
+    recipe, report = _last_made("recipe", variant), _last_made("quality_report", variant)
+    if recipe is None or report is None or report.asset_materialization is None:
+        return False
+    return (report.asset_materialization.tags or {}).get(RECIPE_EVENT) == str(recipe.storage_id)
+
+
+def _last_made(asset: str, variant: str) -> dg.EventLogRecord | None:
+    wanted = dg.AssetRecordsFilter(asset_key=dg.AssetKey(asset), asset_partitions=[variant])
+    return next(iter(dagster_instance().fetch_materializations(wanted, limit=1).records), None)
+
+
+def _changed_users(before: list[Episode], after: list[Episode]) -> str:
+    known = {episode.user_id: episode.sha256() for episode in before}
+    changed = [episode.user_profile.name for episode in after if known.get(episode.user_id) != episode.sha256()]
+    if not changed:
+        return f"The new replies came to the same: all {len(after)} users are as they were."
+    return f"Changed: {', '.join(changed)}. The other {len(after) - len(changed)} of {len(after)} users are as they were."
+
+
+def _as_yaml(recipe: Recipe) -> str:
+    users = (f"{user}: {{{', '.join(f'{stage}: {n}' for stage, n in took.items())}}}" for user, took in recipe.again.items())
+    return f"{{{', '.join(users)}}}"

@@ -1,20 +1,38 @@
-"""`amemgym prompts`: try a prompt on finished users, two versions or two models side by side."""
+"""`amemgym prompts`: try a prompt on finished users, two versions or two models side by side; measure a judge."""
 
+import asyncio
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import Annotated, Any, Optional
 
 import typer
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from scipy.stats import binomtest  # pyright: ignore[reportUnknownVariableType]
 
-from pipelines.cli.problems import Problem
+from assets.recipe.recipe import Recipe
+from assets.records.usage import Usage
+from pipelines.cli.errors import Problem
+from pipelines.cli.recipe import checked_recipe
+from pipelines.experiments.prompt_trials.inputs import finished_inputs, resolved_recipe, stage_of_prompt, with_model
+from pipelines.experiments.prompt_trials.judging import Verdict, judge_cases, load_cases
+from pipelines.experiments.prompt_trials.trial import Exchange, Side, Trial, run_trial
+from pipelines.home import home
+from pipelines.resources.ledger.prices import Prices, read_prices
+from pipelines.resources.ledger.queries import dollars
+from pipelines.resources.llm.settings import EndpointSettings
+from pipelines.resources.open import open_run_context
+from prompts.catalogue import load_prompt
+from prompts.template import Prompt, PromptError, parse_prompt
 
-if TYPE_CHECKING:
-    from assets.recipe.recipe import Recipe
-    from pipelines.experiments.prompt_trials.judging import Verdict
-    from pipelines.experiments.prompt_trials.trial import Side, Trial
-    from prompts.template import Prompt
+SHOWN = 600  # characters of a reply or an objection
 
-app = typer.Typer(no_args_is_help=True, help="Prompts: try them before you change them.")
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, rich_markup_mode=None, help="Prompts: try them before you change them."
+)
 
 
 @app.callback()
@@ -35,14 +53,6 @@ def try_prompt(
 
     Nothing of the variant is changed; the replies are kept in the call cache, so that a second look is free.
     """
-    from rich.console import Console
-
-    from pipelines.cli.trial_tables import show_samples, trial_table
-    from pipelines.experiments.prompt_trials.inputs import resolved_recipe
-    from pipelines.home import home
-    from pipelines.resources.ledger.prices import Prices, read_prices
-    from pipelines.resources.llm.settings import EndpointSettings
-
     recipe = resolved_recipe(home(), variant)
     if recipe is None:
         raise Problem(f"Nothing of {variant!r} is finished yet; make it with: amemgym generate {variant}")
@@ -62,21 +72,11 @@ def judge(
     misses: Annotated[int, typer.Option(min=0, help="Wrong readings shown.")] = 10,
 ) -> None:
     """Let a model judge sixty hand-labelled cases with the gates' own prompts, and say how often it is right."""
-    import asyncio
 
-    from rich.console import Console
-
-    from pipelines.cli.recipe import checked_recipe
-    from pipelines.cli.trial_tables import accuracy_table, show_misses
-    from pipelines.experiments.prompt_trials.inputs import with_model
-    from pipelines.experiments.prompt_trials.judging import judge_cases, load_cases
-    from pipelines.home import home
-    from pipelines.resources.open import open_run_context
-
-    async def all_cases() -> list["Verdict"]:
+    async def all_cases() -> list[Verdict]:
         with open_run_context(home()) as run_context:
-            asked = model or run_context.embedded_model or checked_recipe(variant, []).models.judge.model
-            recipe = with_model(checked_recipe(variant, []), "judge", asked).model_copy(update={"variant": "trial"})
+            asked = model or run_context.embedded_model or checked_recipe(variant).models.judge.model
+            recipe = with_model(checked_recipe(variant), "judge", asked).model_copy(update={"variant": "trial"})
             return await judge_cases(load_cases(), recipe=recipe, model=run_context.at("trial", recipe=recipe).model)
 
     verdicts = asyncio.run(all_cases())
@@ -85,12 +85,7 @@ def judge(
     show_misses(console, verdicts, count=misses)
 
 
-def _sides(name: str, recipe: "Recipe", *, models: Sequence[str], against: Path | None) -> list["Side"]:
-    from pipelines.experiments.prompt_trials.inputs import with_model
-    from pipelines.experiments.prompt_trials.trial import Side
-    from prompts.catalogue import load_prompt
-    from prompts.template import PromptError
-
+def _sides(name: str, recipe: Recipe, *, models: Sequence[str], against: Path | None) -> list[Side]:
     try:
         shipped, other = load_prompt(name), _version(name, against)
     except PromptError as error:
@@ -106,9 +101,7 @@ def _sides(name: str, recipe: "Recipe", *, models: Sequence[str], against: Path 
     return found
 
 
-def _version(name: str, path: Path | None) -> "Prompt | None":
-    from prompts.template import parse_prompt
-
+def _version(name: str, path: Path | None) -> Prompt | None:
     if path is None:
         return None
     try:
@@ -117,14 +110,7 @@ def _version(name: str, path: Path | None) -> "Prompt | None":
         raise Problem(f"The prompt {path} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
 
 
-def _run(name: str, sides: Sequence["Side"], *, variant: str, users: int) -> list["Trial"]:
-    import asyncio
-
-    from pipelines.experiments.prompt_trials.inputs import finished_inputs, stage_of_prompt
-    from pipelines.experiments.prompt_trials.trial import run_trial
-    from pipelines.home import home
-    from pipelines.resources.open import open_run_context
-
+def _run(name: str, sides: Sequence[Side], *, variant: str, users: int) -> list[Trial]:
     stage = stage_of_prompt(name)
     if stage is None:
         raise Problem(f"The prompt {name!r} belongs to no stage of the generation; try one of a stage, as in answers/draft.")
@@ -132,12 +118,94 @@ def _run(name: str, sides: Sequence["Side"], *, variant: str, users: int) -> lis
     if not inputs:
         raise Problem(f"No user of {variant!r} has come as far as {stage.name}; make it with: amemgym generate {variant}")
 
-    async def all_sides() -> list["Trial"]:
+    async def all_sides() -> list[Trial]:
         with open_run_context(home()) as run_context:
-            shops = [run_context.at("trial", recipe=side.recipe) for side in sides]
+            contexts = [run_context.at("trial", recipe=side.recipe) for side in sides]
             return [
-                await run_trial(side, stage, inputs, prompt=name, model=shop.model)
-                for side, shop in zip(sides, shops, strict=True)
+                await run_trial(side, stage, inputs, prompt=name, model=context.model)
+                for side, context in zip(sides, contexts, strict=True)
             ]
 
     return asyncio.run(all_sides())
+
+
+def accuracy_table(verdicts: Sequence[Verdict]) -> Table:
+    """Right readings per gate with Wilson's interval, and apart where the text tells the truth and where it does not."""
+    table = Table("gate", title="Hand-labelled cases", title_justify="left", box=box.SIMPLE_HEAD)
+    for column in ("right", "95 % interval", "where the text tells", "where it leaves it open"):
+        table.add_column(column, justify="right")
+    for gate in dict.fromkeys(verdict.gate for verdict in verdicts):
+        own = [verdict for verdict in verdicts if verdict.gate == gate]
+        parts = [own, [one for one in own if one.settled], [one for one in own if not one.settled]]
+        right = [_share(sum(one.right for one in part), len(part)) for part in parts]
+        spread: Any = binomtest(sum(one.right for one in own), len(own)).proportion_ci(method="wilson")
+        table.add_row(gate, right[0], f"{spread.low:.0%} to {spread.high:.0%}", *right[1:])
+    return table
+
+
+def trial_table(name: str, trials: Sequence[Trial], *, prices: Prices) -> Table:
+    """One column per side: replies that passed, tokens, list price, and what became of the stage."""
+    whose = "1 user" if trials[0].users == 1 else f"{trials[0].users} users"
+    table = Table("", title=f"{name} on {whose}", title_justify="left", box=box.SIMPLE_HEAD)
+    columns = [_figures(trial, prices=prices) for trial in trials]
+    for trial in trials:
+        table.add_column(trial.side.name, justify="right")
+    for row in columns[0]:
+        table.add_row(row, *(figures[row] for figures in columns))
+    return table
+
+
+def _figures(trial: Trial, *, prices: Prices) -> dict[str, str]:
+    calls = [exchange for tries in trial.tries for exchange in tries]
+    asked, accepted = len(trial.tries), trial.at_once() + trial.after_reasking()
+    costs = [_cost(exchange, prices) for exchange in calls]
+    known = [cost for cost in costs if cost is not None]
+    total = sum(known) if len(known) == len(costs) else None
+    items = {(record.gate, record.item_id) for record in trial.gate_records}
+    plain = {(r.gate, r.item_id) for r in trial.gate_records if not (r.accepted and r.draft == r.refinement == 0)}
+    return {
+        "questions asked": str(asked),
+        "accepted at once": _share(trial.at_once(), asked),
+        "accepted after an objection": _share(trial.after_reasking(), asked),
+        "never accepted": _share(trial.never(), asked),
+        "calls per accepted reply": f"{len(calls) / accepted:.2f}" if accepted else "none was accepted",
+        "input tokens per call": _mean([exchange.reply.input_tokens for exchange in calls]),
+        "output tokens per call": _mean([exchange.reply.output_tokens for exchange in calls]),
+        "cost at list price": dollars(total),
+        "cost per accepted reply": dollars(total / accepted) if total is not None and accepted else "unknown",
+        "users who passed the stage": _share(trial.users - len(trial.failures), trial.users),
+        "items that passed their gate at once": _share(len(items - plain), len(items)),
+    }
+
+
+def _cost(exchange: Exchange, prices: Prices) -> float | None:
+    reply = exchange.reply
+    return prices.of(exchange.request.model, Usage(input_tokens=reply.input_tokens, output_tokens=reply.output_tokens)).usd
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part} of {whole}" + (f" ({part / whole:.0%})" if whole else "")
+
+
+def _mean(numbers: Sequence[int]) -> str:
+    return f"{sum(numbers) / len(numbers):,.0f}" if numbers else "-"
+
+
+def show_samples(console: Console, trial: Trial, *, count: int) -> None:
+    """First replies, objections, and users given up."""
+    replies = [("reply", tries[0].reply.text) for tries in trial.tries[:count]]
+    objections = [
+        (f"objection to: {before.reply.text[:SHOWN]}", again.objection or "")
+        for tries in trial.tries
+        for before, again in pairwise(tries)
+    ]
+    failures = [("user given up", failed.message) for failed in trial.failures]
+    for title, text in [*replies, *objections[:count], *failures[:count]]:
+        console.print(f"\n[bold]{escape(trial.side.name)}, {escape(title)}[/bold]\n{escape(text[:SHOWN])}")
+
+
+def show_misses(console: Console, verdicts: Sequence[Verdict], *, count: int) -> None:
+    """The first readings that are wrong."""
+    for verdict in [verdict for verdict in verdicts if not verdict.right][:count]:
+        told = escape(f"{verdict.text}\n  is {verdict.wanted}; read: {verdict.read}")
+        console.print(f"\n[bold]{verdict.gate}[/bold] {told}")

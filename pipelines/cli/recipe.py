@@ -1,10 +1,11 @@
-"""Commands about recipes."""
+"""`amemgym recipe`: list, print and import recipes; and recipes with overrides, for the other commands."""
 
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
+import typer
 import yaml
 from rich.console import Console
 from rich.table import Table
@@ -12,7 +13,12 @@ from rich.table import Table
 from assets.recipe.config_schema import recipe_fields
 from assets.recipe.loading import RECIPES, RecipeError, build_recipe, load_recipe, variants
 from assets.recipe.recipe import Recipe
-from pipelines.cli.problems import Problem
+from pipelines.cli.errors import Problem
+from pipelines.cli.options import SetOption
+
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, rich_markup_mode=None, help="Recipes: the parameters of a variant."
+)
 
 # Names of the paper's configuration files, and ours.
 REFERENCE_NAMES = {
@@ -57,10 +63,11 @@ def parse_overrides(pairs: Sequence[str]) -> dict[str, object]:
     return found
 
 
-def checked_recipe(variant: str, pairs: Sequence[str]) -> Recipe:
-    """The recipe with overrides. Raises Problem with the recipe's own sentence."""
+def checked_recipe(variant: str, overrides: Sequence[str] | None = None, *, model: str = "") -> Recipe:
+    """The recipe with FIELD=VALUE overrides, and one model for every role. Raises Problem with the recipe's own sentence."""
+    roles = [f"models.{role}.model={model}" for role in ("writer", "judge", "user_simulator") if model]
     try:
-        return load_recipe(variant, parse_overrides(pairs))
+        return load_recipe(variant, parse_overrides([*(overrides or []), *roles]))
     except RecipeError as error:
         raise Problem(str(error)) from error
 
@@ -83,32 +90,39 @@ def _differences(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any
     return found
 
 
-def print_recipes() -> None:
-    """One line per recipe."""
+@app.command("list")
+def list_recipes() -> None:
+    """List the recipes with their main numbers."""
     table = Table("variant", "users", "periods", "questions", "states per question", "messages per session", "writer")
     for variant in variants():
-        recipe = checked_recipe(variant, [])
+        recipe = checked_recipe(variant)
         counts = (recipe.num_users, recipe.num_periods, recipe.num_questions, recipe.num_states_per_question)
         table.add_row(variant, *map(str, counts), str(2 * recipe.num_rounds_update), recipe.models.writer.model)
     Console().print(table)
 
 
-def print_fields() -> None:
-    """Every field that a recipe may set, with meaning, kind, unit, range and default."""
+@app.command("show")
+def show_recipe(variant: Annotated[str, typer.Argument(help="Which variant.")], overrides: SetOption = None) -> None:
+    """Print a recipe with all its fields, as YAML."""
+    recipe = checked_recipe(variant, overrides)
+    print(yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False, allow_unicode=True), end="")
+
+
+@app.command("fields")
+def list_fields() -> None:
+    """List every field that a recipe may set: meaning, kind, unit, range, default."""
     table = Table("field", "meaning", "kind", "unit", "range", "default")
     for field in recipe_fields():
         table.add_row(field.path, field.meaning, field.kind, field.unit, field.range, field.default)
     Console().print(table)
 
 
-def print_recipe(variant: str, *, overrides: Sequence[str]) -> None:
-    """The whole recipe as YAML."""
-    recipe = checked_recipe(variant, overrides)
-    print(yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False, allow_unicode=True), end="")
-
-
-def import_reference_config(path: str, *, name: str) -> None:
-    """Write `<recipes>/<name>.yaml` from a JSON configuration; fields without a counterpart are named, not guessed."""
+@app.command("import")
+def import_recipe(
+    path: Annotated[str, typer.Argument(help="A JSON configuration of the paper's code.")],
+    name: Annotated[str, typer.Argument(help="Name of the new variant.")],
+) -> None:
+    """Turn a configuration file of the paper's code into a recipe."""
     try:
         content = cast(dict[str, Any], json.loads(Path(path).read_text(encoding="utf-8")))
     except (OSError, json.JSONDecodeError) as error:

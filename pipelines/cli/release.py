@@ -1,10 +1,45 @@
-"""`amemgym release`: freeze what is finished."""
+"""`amemgym release`, `verify`, `diff`, `publish` and `fetch`: what is done with releases, here and on the Hub."""
 
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
-from pipelines.cli.problems import Problem
+from dataset_card.card.recipe import EMBEDDED_FAMILY
+from dataset_card.diff.card_section import changes_section, figure_text
+from dataset_card.diff.compare import DiffError, compare, read_side
+from dataset_card.diff.page import diff_page
+from dataset_card.diff.records import ReleaseDiff
+from dataset_card.hub.layout import checked_repo
+from dataset_card.hub.plan import Planner, PublishPlan, PublishRequest
+from dataset_card.hub.port import HubError, Visibility
+from dataset_card.hub.publish import Published, Publisher
+from dataset_card.hub.read import ON_THE_HUB, Expected
+from dataset_card.hub.verify import ExpectedTag, repository_problems
+from dataset_card.release.errors import ReleaseError
+from dataset_card.release.manifest import MANIFEST, ManifestError, read_manifest
+from dataset_card.release.store import find_release
+from dataset_card.release.verify import examine_release
+from pipelines.cli.errors import Problem
+from pipelines.cli.options import option, options_of
+from pipelines.home import home
+from pipelines.resources.hub.open_hub import open_hub, release_reader, tag_registry
+from pipelines.resources.hub.settings import HubSettings
+from pipelines.resources.storage.errors import StoreError
+from pipelines.resources.storage.io_manager import RecordIOManager
+from pipelines.resources.storage.open_stores import open_release_store, release_at, value_files
+
+EXAMPLES = 100
+SHOWN_CELLS = 6
+CELL_LIMIT = 200
+WHERE = "A folder, URL, VARIANT, VARIANT@VERSION, or OWNER/NAME@TAG."
+EndpointOption = Annotated[str, typer.Option(metavar="URL", help="Another Hub than HF_ENDPOINT's or huggingface.co.")]
 
 
 def release(
@@ -18,11 +53,274 @@ def release(
     The version's rule: labels or rows that changed or are gone ask for a new major number, new rows for a minor one,
     new words for a patch; the same content keeps its version.
     """
+    # Loads all Dagster definitions, which no other command of this module needs.
     from pipelines.cli.generate import freeze_variant
-    from pipelines.home import home
-    from pipelines.resources.storage.io_manager import RecordIOManager
-    from pipelines.resources.storage.open_stores import value_files
 
     if RecordIOManager(value_files(home())).find("recipe", variant) is None:
         raise Problem(f"Nothing of {variant!r} is made yet; make it with: amemgym generate {variant}")
     print(freeze_variant(variant, version=version))
+
+
+def verify(
+    source: Annotated[str, typer.Argument(metavar="FOLDER|VARIANT|URL|OWNER/NAME", help="A release, or a repository.")],
+    tag: Annotated[str, typer.Option(help="Tag or commit of the repository, as in demo-v0.1.0.")] = "",
+    variant: Annotated[str, typer.Option(help="Which one, where a commit holds several.")] = "",
+    version: Annotated[str, typer.Option(help="Version of the variant's release; the newest if not given.")] = "",
+    endpoint: EndpointOption = "",
+) -> None:
+    """Check every digest, every table, every configuration; one sentence for each problem, and exit status 1."""
+    repo, at, revision = source.partition("@")
+    with release_errors():
+        if tag or (at and "/" in repo and not Path(source).exists()):
+            problems = _repository_problems(repo, tag=tag or revision, variant=variant, endpoint=endpoint)
+        else:
+            problems = _folder_problems(source, version=version)
+    for problem in problems:
+        print(problem)
+    if problems:
+        raise Problem(f"{source} is not as it was released: {len(problems)} {'problem' if len(problems) == 1 else 'problems'}.")
+
+
+def _folder_problems(source: str, *, version: str) -> list[str]:
+    # A folder whose manifest is lost is reported as a problem, not as a wrong argument.
+    folder = Path(source) if Path(source).is_dir() else release_folder(source, version=version, fresh=True)
+    problems = examine_release(folder)
+    if not problems:
+        manifest = read_manifest(folder)
+        print_notice(f"{manifest.variant} {manifest.version}, digest {manifest.digest}: every file is as released.")
+    return problems
+
+
+def _repository_problems(repo: str, *, tag: str, variant: str, endpoint: str) -> list[str]:
+    hub = open_hub(HubSettings(endpoint=endpoint or None, notice=print_notice))
+    known = tag_registry().find(hub.endpoint, repo=checked_repo(repo), tag=tag)
+    problems = repository_problems(hub, ExpectedTag(repo, tag, known, variant or None))
+    if not problems:
+        print_notice(f"{repo}@{tag}: every file is as released{' and where it was' if known else ''}.")
+    return problems
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffOptions:
+    """In what form the difference is shown, beside the terminal's tables."""
+
+    page: str = option("Write a web page with the changed rows.", metavar="FILE")
+    json: bool = option("Print the whole record as JSON.", False)
+    markdown: bool = option("Print the card's section.", False)
+    examples: int = option("Changed rows to show of each table.", EXAMPLES)
+
+
+@options_of(DiffOptions, keyword="options")
+def diff(
+    before: Annotated[str, typer.Argument(metavar="BEFORE", help=f"The earlier release. {WHERE}")],
+    after: Annotated[str, typer.Argument(metavar="AFTER", help=f"The later release. {WHERE}")],
+    endpoint: EndpointOption = "",
+    *,
+    options: DiffOptions,
+) -> None:
+    """Tell what changed from one release to another: users, questions, answers, keys, words, figures, settings."""
+    with release_errors():
+        sides = [read_side(source_folder(source, endpoint=endpoint)) for source in (before, after)]
+        try:
+            difference = compare(sides[0], sides[1], examples=options.examples)
+        except DiffError as error:
+            raise Problem(str(error)) from error
+        if options.page:
+            Path(options.page).write_text(diff_page(difference), encoding="utf-8")
+            print_notice(f"wrote {options.page}")
+    if options.json:
+        print(difference.model_dump_json(indent=2))
+    elif options.markdown:
+        print(changes_section(difference), end="")
+    else:
+        _print_diff(difference)
+
+
+def source_folder(source: str, *, endpoint: str) -> Path:
+    """The folder of a release that is here, or that is fetched; every file is checked. Raises HubError or Problem."""
+    place: str | Path = source
+    if not ON_THE_HUB.fullmatch(source):
+        variant, _, version = source.partition("@") if "://" not in source else (source, "", "")
+        place = release_folder(variant, version=version)
+    return release_reader(endpoint=endpoint or None, notice=print_notice).read(place).folder
+
+
+def _print_diff(difference: ReleaseDiff) -> None:
+    console, before, after = Console(), difference.before.name, difference.after.name
+    if difference.level == "same":
+        console.print(f"{before} and {after} are the same release.", highlight=False)
+        return
+    verdict = f"From {before} to {after}: a new {difference.level} number, because {difference.reason}."
+    console.print(Text(verdict))
+    counts = ("before", "after", "added", "removed", "relabelled", "reworded")
+    rows = [[one.table, *(f"{getattr(one, name):,}" for name in counts)] for one in difference.tables]
+    _print_table(console, ("table", "before", "now", "new", "gone", "other labels", "other words"), rows)
+    figures = (*difference.statistics, *difference.quality)
+    values = [[one.figure, figure_text(one.before), figure_text(one.after)] for one in figures]
+    _print_table(console, ("figure", "before", "now"), values)
+    settings = [[one.name, one.before, one.after] for one in difference.settings]
+    _print_table(console, ("how it was made", "before", "now"), settings, numbers=False)
+    cells = [
+        [f"{table.table}\n{', '.join(map(str, row.key.values()))}", cell.column, cell.before, cell.after]
+        for table in sorted(difference.tables, key=lambda one: not one.relabelled)
+        for row in table.examples
+        for cell in row.cells
+    ]
+    _print_table(console, ("row", "column", "before", "now"), cells[:SHOWN_CELLS], numbers=False)
+    if len(cells) > SHOWN_CELLS:
+        console.print(
+            f"{len(cells) - SHOWN_CELLS} more changed values: --page FILE shows them, --json prints them.", highlight=False
+        )
+
+
+def _print_table(console: Console, names: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = True) -> None:
+    """Nothing for no rows. Numbers stand to the right."""
+    if rows:
+        table = Table(show_lines=not numbers)
+        for number, name in enumerate(names):
+            table.add_column(name, justify="right" if number and numbers else "left")
+        for row in rows:
+            table.add_row(*(Text(cell if len(cell) <= CELL_LIMIT else f"{cell[: CELL_LIMIT - 3]}...") for cell in row))
+        console.print(table)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishOptions:
+    """How a release is published."""
+
+    private: bool = option("Only for those who may see it (a new one is private).", False)
+    public: bool = option("Open to everybody, once it is complete.", False)
+    gated: bool = option("Open to everybody who tells a name.", False)
+    pull_request: bool = option("Propose it, and leave main and tags alone.", False)
+    dry_run: bool = option("Tell what would change, and change nothing.", False)
+
+
+@options_of(PublishOptions, keyword="options")
+def publish(
+    source: Annotated[str, typer.Argument(metavar="FOLDER|VARIANT", help="A release's folder, or a variant with a release.")],
+    repo: Annotated[str, typer.Option(metavar="OWNER/NAME", help="The dataset repository; made if it is not there.")],
+    version: Annotated[str, typer.Option(help="Version of the variant's release; the newest if not given.")] = "",
+    endpoint: EndpointOption = "",
+    *,
+    options: PublishOptions,
+) -> None:
+    """Publish a release on the Hub: one commit, then its tag. Run it again to go on where it stopped.
+
+    The token is HF_TOKEN's, or that of `hf auth login`.
+    """
+    visibility = _visibility(options)
+    with release_errors():
+        request = PublishRequest(release_folder(source, version=version), repo, visibility, options.pull_request)
+        _warn_of_embedded(request)
+        hub = open_hub(HubSettings(endpoint=endpoint or None, notice=print_notice))
+        publisher = Publisher(hub, registry=tag_registry(), notice=print_notice)
+        if options.dry_run:
+            _print_plan(*publisher.preview(request), request)
+        else:
+            _print_published(publisher.publish(request), hub.endpoint)
+
+
+def fetch(
+    source: Annotated[str, typer.Argument(metavar="OWNER/NAME@TAG", help="Or @COMMIT, or a release's folder.")],
+    variant: Annotated[str, typer.Option(help="Which one, where a commit holds several.")] = "",
+    file: Annotated[str, typer.Option(metavar="PATH", help="One file instead, as the data.json of another's dataset.")] = "",
+    commit: Annotated[str, typer.Option(help="The commit that the tag has to be at.")] = "",
+    digest: Annotated[str, typer.Option(help="The digest that the release has to have.")] = "",
+    endpoint: EndpointOption = "",
+) -> None:
+    """Fetch a release from the Hub, check every file, and print its folder. Later it is there without the network."""
+    with release_errors():
+        expected = Expected(commit or None, digest or None, variant or None)
+        reader = release_reader(endpoint=endpoint or None, notice=print_notice)
+        if file:
+            downloaded = reader.read_file(source, path=file, expected=expected)
+            print_notice(f"commit {downloaded.commit}, sha256 {downloaded.sha256}")
+            return print(downloaded.path)
+        release = reader.read(source, expected=expected)
+    where = f" at commit {release.commit}" if release.commit else ""
+    print_notice(
+        f"{release.manifest.variant} {release.manifest.version}{where}, digest {release.digest}: every file is as released."
+    )
+    return print(release.folder)
+
+
+@contextmanager
+def release_errors() -> Generator[None, None, None]:
+    """What the Hub, a release or the disk does wrong, as a Problem."""
+    try:
+        yield
+    except (HubError, ManifestError, ReleaseError, StoreError) as error:
+        raise Problem(str(error)) from error
+    except OSError as error:
+        raise Problem(f"{error.filename or 'The disk'} cannot be used: {error.strerror or error}.") from error
+
+
+def release_folder(source: str, *, version: str, fresh: bool = False) -> Path:
+    """The folder that is meant, on this machine; `fresh`: as every byte is now where the release stands.
+
+    Raises Problem when there is none, ReleaseError for a missing version, StoreError.
+    """
+    if "://" in source:
+        return release_at(source, home=home(), fresh=fresh)
+    if (Path(source) / MANIFEST).is_file():
+        if version:
+            raise Problem(f"{source} is a release already; give --version with a variant's name only.")
+        return Path(source)
+    release_store = open_release_store(home())
+    found = find_release(release_store, source, version=version, fresh=fresh)
+    if found is None:
+        raise Problem(f"{source!r} is neither a release folder nor a variant with a release in {release_store.address}.")
+    return found
+
+
+def _visibility(options: PublishOptions) -> Visibility | None:
+    asked: list[Visibility] = [name for name in ("private", "public", "gated") if getattr(options, name)]
+    if len(asked) > 1:
+        raise Problem("Of --private, --public and --gated, give one.")
+    if options.pull_request and asked:
+        raise Problem("A pull request changes no settings; leave out --private, --public and --gated.")
+    return asked[0] if asked else None
+
+
+def _warn_of_embedded(request: PublishRequest) -> None:
+    try:
+        names = read_manifest(request.folder).models.values()
+    except ManifestError:
+        return  # the publisher reports it
+    if request.visibility in ("public", "gated") and any(name.startswith(EMBEDDED_FAMILY) for name in names):
+        print_notice("no language model wrote this release, and it will be open to others; its card says so too.")
+
+
+def _print_plan(planner: Planner, plan: PublishPlan, request: PublishRequest) -> None:
+    tag, repo = planner.release.tag, planner.repo
+    if plan.tagged:
+        print(f"{repo} already has {tag} with this content, at commit {plan.tagged}.")
+    else:
+        for file in plan.change.adds:
+            print(f"{'add' if file.path in plan.change.new else 'change'}  {file.path}  ({file.size:,} bytes)")
+        for path in plan.change.deletes:
+            print(f"delete  {path}")
+        commit = "a pull request" if request.pull_request else f"one commit and the tag {tag}"
+        print(f"{repo} would get {commit if plan.change or request.pull_request else f'the tag {tag}'}.")
+    if plan.state is None:
+        print(f"{repo} would be made, {request.visibility or 'private'} in the end.")
+    elif request.visibility and request.visibility != plan.state.visibility:
+        print(f"{repo} would no longer be {plan.state.visibility}, but {request.visibility}.")
+    print("Nothing was changed.")
+
+
+def _print_published(done: Published, endpoint: str) -> None:
+    page = f"{endpoint}/datasets/{done.repo}"
+    if done.tag:
+        print(f"{'Published' if done.created else 'Already published:'} {done.repo}@{done.tag}, commit {done.commit}")
+        print(f"digest {done.digest}\n{page}/tree/{done.tag}")
+    elif done.pull_request:
+        print(f"{'Proposed' if done.created else 'Already proposed'}: {page}/discussions/{done.pull_request}")
+        print("Once it is merged, run the command without --pull-request: it adds the tag.")
+    else:
+        print(f"{done.repo} already holds this release on main; run the command without --pull-request to add the tag.")
+
+
+def print_notice(text: str) -> None:
+    """Print a line that is no part of the result, on standard error."""
+    typer.echo(f"amemgym: {text}", err=True)

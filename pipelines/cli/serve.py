@@ -1,23 +1,206 @@
-"""Serve the embedded model."""
+"""`amemgym model serve`, `ui` and `cluster`: what runs until it is interrupted, and a variant made on a cluster."""
 
 import contextlib
+import hashlib
+import importlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Optional
 
+import typer
 import uvicorn
 
-from pipelines.cli.listening import listening_at
+from pipelines.cli.errors import Problem
+from pipelines.cli.options import RecipeArgument, SetOption, VersionOption
+from pipelines.cli.recipe import checked_recipe
 from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name
+from pipelines.home import home
+from pipelines.instance import prepare_dagster_home
 
 SECONDS_TO_FINISH = 2  # for requests under way when the server is stopped
+MAGIC = b"GGUF"
+
+model_app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, help="The embedded model.")
+cluster_app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="Work units on many workers (needs the extra `cluster`).",
+)
+
+
+@model_app.command("serve")
+def serve(
+    port: Annotated[int, typer.Option(help="Port of the API.")] = 8321,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    api_key: Annotated[str, typer.Option(envvar="AMEMGYM_SERVE_KEY", help="Ask clients for this key.")] = "",
+    gguf: Annotated[Optional[Path], typer.Option(help="Serve these weights instead (needs the extra `local`).")] = None,
+    latency: Annotated[float, typer.Option(min=0, help="Seconds before each answer of the embedded model.")] = 0.0,
+) -> None:
+    """Serve the embedded model, or the weights of a real one, with the OpenAI API on a port."""
+    if gguf is None:
+        serve_model(host, port=port, api_key=api_key, latency=latency)
+    else:
+        serve_gguf(LocalModel(gguf), host=host, port=port, api_key=api_key, latency=latency)
+
+
+def ui(
+    port: Annotated[int, typer.Option(help="Port of the page.")] = 3000,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+) -> None:
+    """Open the Dagster UI on this project."""
+    folder = prepare_dagster_home(home())
+    command = [sys.executable, "-m", "dagster", "dev", "--host", host, "--port", str(port)]
+    environment = {**os.environ, "DAGSTER_HOME": str(folder), "PYTHONWARNINGS": "ignore"}
+    print(f"Dagster opens on http://{host}:{port} in a few seconds (Ctrl-C ends it).", flush=True)
+    root = Path(__file__).parent.parent.parent
+    try:
+        status = subprocess.run(command, cwd=root, env=environment, check=False).returncode  # noqa: S603 (our own words)
+    except KeyboardInterrupt:
+        status = 0
+    sys.exit(status)
+
+
+@cluster_app.command("up")
+def up(
+    workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 2,
+    port: Annotated[int, typer.Option(help="Port of the Dagster UI.")] = 3000,
+) -> None:
+    """Start Redis, Postgres, workers, daemon and UI on this machine, and look after them until Ctrl-C."""
+    try:
+        from pipelines.cluster.layout import Cluster
+        from pipelines.cluster.services import Services
+    except ModuleNotFoundError as error:
+        raise Problem(f"The cluster needs the extra `cluster` ({error.name} is missing): pip install .[cluster]") from error
+
+    cluster = Cluster(home(), workers=workers, port=port)
+    services = Services(cluster, tell=lambda line: print(line, file=sys.stderr, flush=True))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        services.start()
+        print(f"{workers} workers; Dagster is on {cluster.url} in a few seconds (Ctrl-C ends all).", flush=True)
+        print(f"The shared database, for other commands: export AMEMGYM_DATABASE='{cluster.database}'", flush=True)
+        services.look_after()
+    except KeyboardInterrupt:
+        print("Stopping; unfinished runs go on at the next start.", file=sys.stderr)
+    finally:
+        services.stop()
+
+
+@cluster_app.command("generate")
+def generate_on_workers(
+    variant: RecipeArgument,
+    overrides: SetOption = None,
+    version: VersionOption = "auto",
+    url: Annotated[str, typer.Option(help="The Dagster to ask; else the one that `cluster up` started.")] = "",
+) -> None:
+    """Make a variant on the workers: recipe, all work units at once, release."""
+    # Loads all Dagster definitions, which `cluster up` does not need.
+    from pipelines.cli.generate import phases
+    from pipelines.cluster.remote import Deployment
+
+    known = home().root / "cluster" / "url"
+    if not url and not known.exists():
+        raise Problem(f"No cluster has been started in {home().root}; start one with amemgym cluster up, or give --url.")
+    recipe = checked_recipe(variant, overrides)
+    deployment = Deployment(url or known.read_text(encoding="utf-8"), tell=lambda line: print(line, flush=True))
+    print(f"Made {variant}: {deployment.make(phases(recipe, version=version))}")
+
+
+@contextmanager
+def bound_socket(host: str, port: int) -> Generator[socket.socket, None, None]:
+    """Yield the socket; port 0 takes a free one. Raises Problem when the port is taken."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM) as bound:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            bound.bind((host, port))
+        except OSError as error:
+            raise Problem(f"Port {port} on {host} cannot be used ({error.strerror}); choose another with --port.") from error
+        yield bound
+
+
+def run_server(app: Any, listening: socket.socket) -> None:
+    """Serve an ASGI application on the socket until Ctrl-C."""
+    config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=SECONDS_TO_FINISH)
+    with contextlib.suppress(KeyboardInterrupt):
+        uvicorn.Server(config).run(sockets=[listening])
 
 
 def serve_model(host: str, *, port: int, api_key: str, latency: float) -> None:
     """Run until interrupted; port 0 takes a free one. Raises Problem for a taken port."""
-    with listening_at(host, port) as listening:
+    with bound_socket(host, port) as listening:
         url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/v1"
         print(f"{model_name()} answers on {url} (Ctrl-C ends it). In another terminal:", flush=True)
         print(f"  AMEMGYM_BASE_URL={url} AMEMGYM_API_KEY=any amemgym generate demo --model {model_name()}", flush=True)
-        service = create_app(api_key=api_key or None, latency=latency)
-        quiet = uvicorn.Config(service, log_level="warning", access_log=False, timeout_graceful_shutdown=SECONDS_TO_FINISH)
-        with contextlib.suppress(KeyboardInterrupt):
-            uvicorn.Server(quiet).run(sockets=[listening])
+        run_server(create_app(api_key=api_key or None, latency=latency), listening)
+
+
+@dataclass(frozen=True)
+class LocalModel:
+    """A GGUF file and how it is served. `context`: tokens of prompt and reply of one slot; `slots`: calls at once."""
+
+    path: Path
+    slots: int = 4
+    context: int = 8192
+
+    @property
+    def name(self) -> str:
+        """The file's name and the start of its digest, so that other weights are another model to cache and manifest."""
+        with self.path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return f"{self.path.stem.lower()}@{digest[:8]}"
+
+
+def serve_gguf(local: LocalModel, *, host: str, port: int, api_key: str, latency: float) -> None:
+    """Run until interrupted. Raises Problem where the extra is missing, or the file or the port cannot be used."""
+    if latency:
+        raise Problem("--latency is for the embedded model only; give --gguf without it.")
+    _check(local.path)
+    xllamacpp = _engine()
+    params = xllamacpp.CommonParams()
+    params.model.path = str(local.path)
+    params.model_alias = {local.name}
+    params.hostnames, params.port = [host], port
+    params.n_parallel, params.n_ctx = local.slots, local.slots * local.context
+    params.api_keys = [api_key] if api_key else []
+    params.ui, params.verbosity = False, 0
+    try:
+        server = xllamacpp.Server(params)
+    except RuntimeError as error:
+        reason = str(error).rstrip(". ")
+        raise Problem(
+            f"{local.path} cannot be served on {host}:{port}: {reason}. Is the port taken? Give another --port."
+        ) from error
+    print(f"{local.name} answers on {server.listening_address}/v1 (Ctrl-C ends it). In another terminal:", flush=True)
+    print(
+        f"  AMEMGYM_BASE_URL={server.listening_address}/v1 AMEMGYM_API_KEY={'...' if api_key else 'any'} "
+        f"AMEMGYM_MAX_IN_FLIGHT={local.slots} AMEMGYM_TIMEOUT=1800 amemgym generate demo --model {local.name}",
+        flush=True,
+    )
+    with contextlib.suppress(KeyboardInterrupt):
+        signal.pause()
+
+
+def _engine() -> Any:
+    try:
+        return importlib.import_module("xllamacpp")
+    except ImportError:
+        raise Problem("Serving a GGUF file needs the extra `local`: install it with pip install -e '.[local]'.") from None
+
+
+def _check(path: Path) -> None:
+    try:
+        with path.open("rb") as file:
+            magic = file.read(len(MAGIC))
+    except OSError as error:
+        raise Problem(f"The weights {path} cannot be read: {error.strerror}.") from error
+    if magic != MAGIC:
+        raise Problem(f"{path} is no GGUF file; give --gguf the weights of a model in that format.")

@@ -8,7 +8,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.cli.problems import Problem
+from pipelines.cli.errors import Problem
 from pipelines.home import Home
 
 FILES = Path(__file__).parent

@@ -7,8 +7,8 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any
 
+from pipelines.cli.errors import Problem
 from pipelines.cli.generate import Phase
-from pipelines.cli.problems import Problem
 from pipelines.cluster.web_server import WebServer
 
 LOOK_SECONDS = 2.0

@@ -15,7 +15,7 @@ from typing import Any
 import psycopg2
 import redis
 
-from pipelines.cli.problems import Problem
+from pipelines.cli.errors import Problem
 from pipelines.cluster.layout import DATABASE, FILES, Cluster, module, program, server_user
 
 START_SECONDS = 60.0

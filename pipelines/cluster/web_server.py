@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import httpx2
 
-from pipelines.cli.problems import Problem
+from pipelines.cli.errors import Problem
 
 LOOK_SECONDS = 2.0
 PATIENCE_SECONDS = 300.0

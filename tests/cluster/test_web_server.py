@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from pipelines.cli.problems import Problem
+from pipelines.cli.errors import Problem
 from pipelines.cluster.web_server import WebServer
 from tests.pipelines.llm.scripted_server import on_a_port
 

@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from dataset_card.reference.data_json import data_json
+from pipelines.cli.errors import Problem
 from pipelines.cli.main import app
-from pipelines.cli.problems import Problem
 from tests.evaluation.rehearsal import episode
 
 

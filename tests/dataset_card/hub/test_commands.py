@@ -12,8 +12,8 @@ from typer.testing import CliRunner, Result
 from dataset_card.hub.asset import HubReleaseConfig, Openness, hub_release
 from dataset_card.hub.port import HubError
 from dataset_card.release.store import FolderReleaseStore
+from pipelines.cli.errors import Problem
 from pipelines.cli.main import app
-from pipelines.cli.problems import Problem
 from pipelines.definitions import defs
 from pipelines.resources.dagster_resources import PublisherResource
 from pipelines.resources.hub.open_hub import open_hub

@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from dataset_card.release.folder import write_release
+from pipelines.cli.errors import Problem
 from pipelines.cli.main import app
-from pipelines.cli.problems import Problem
 from pipelines.experiments.annotation.folder import StudyFolder
 from pipelines.experiments.annotation.records import Answer
 from tests.support.releases import content

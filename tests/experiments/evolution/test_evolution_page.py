@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+from pipelines.cli.errors import Problem
 from pipelines.cli.main import app
-from pipelines.cli.problems import Problem
 from pipelines.experiments.evolution.report import evolution_page, evolution_report
 from tests.evaluation.test_page import HOSTILE, blocks
 from tests.experiments.evolution.evolving import evolution_of, evolved, learner

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+from pipelines.cli.errors import Problem
 from pipelines.cli.main import app
-from pipelines.cli.problems import Problem
 from pipelines.resources.cache.export import prune, shares
 from pipelines.resources.cache.reply_cache import open_replies
 from tests.pipelines.ledger.ledger_stores import UsingModel, call, open_stores

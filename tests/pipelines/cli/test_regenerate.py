@@ -2,9 +2,9 @@
 
 import pytest
 
-from pipelines.cli.problems import Problem
+from pipelines.cli.errors import Problem
+from pipelines.cli.generate import asked_again
 from pipelines.cli.recipe import launchpad_config
-from pipelines.cli.regenerate import asked_again
 from tests.support.small import small_recipe
 
 KEPT = {"v": {"events": 2}, "u": {"questions": 1}}

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.cli.problems import Problem
-from pipelines.cli.serve_gguf import LocalModel, serve_gguf
+from pipelines.cli.errors import Problem
+from pipelines.cli.serve import LocalModel, serve_gguf
 
 
 def refused(path: Path, *, latency: float = 0.0) -> str:

@@ -1,23 +1,36 @@
-"""A dataclass as options of a command, one for each field, so that the two cannot drift."""
+"""Options that several commands have, and dataclasses as options: one for each field, so that the two cannot drift."""
 
 import inspect
 from collections.abc import Callable
 from dataclasses import Field, field, fields
 from functools import wraps
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, Optional, get_args, get_type_hints
 
 import typer
 
 Command = Callable[..., None]
 
+RecipeArgument = Annotated[
+    str, typer.Argument(help="demo, base, extra, or the name of a recipe file of your own, without .yaml.")
+]
+SetOption = Annotated[
+    Optional[list[str]],
+    typer.Option("--set", metavar="FIELD=VALUE", help="Override a field of the recipe, as in --set num_users=3."),
+]
+ModelOption = Annotated[str, typer.Option(help="One model for every role, in place of the recipe's.")]
+VersionOption = Annotated[str, typer.Option(help="Version of the release, or auto.")]
+DatasetArgument = Annotated[
+    str, typer.Argument(help="A variant with a release, a release folder, OWNER/NAME@TAG, or a data.json.")
+]
 
-def about(text: str, default: Any = "", **more: Any) -> Any:
-    """A field that is an option: its help text, its default, and more metadata of those below."""
+
+def option(text: str, default: Any = "", **more: Any) -> Any:
+    """A dataclass field that `options_of` turns into an option: its help text, its default, and more metadata."""
     return field(default=default, metadata={"about": text, **more})
 
 
 def options_of(kind: type[Any], *, keyword: str, panel: str | None = None) -> Callable[[Command], Command]:
-    """A decorator: the command with its keyword argument, a `kind`, told by options such as --max-cost 2.
+    """A decorator: the command with its keyword argument, a `kind`, given by options such as --max-cost 2.
 
     Of a field's metadata, `about` is the help text, `most` the largest number, and `metavar` what stands for the value.
     Numbers are never negative.
@@ -25,17 +38,17 @@ def options_of(kind: type[Any], *, keyword: str, panel: str | None = None) -> Ca
 
     def decorate(command: Command) -> Command:
         own = list(inspect.signature(command, eval_str=True).parameters.values())
-        kept = [parameter for parameter in own if parameter.name != keyword]
+        others = [parameter for parameter in own if parameter.name != keyword]
         options = _options(kind, panel=panel)
 
         @wraps(command)
-        def told(**given: Any) -> None:
-            made = kind(**{option.name: given.pop(option.name) for option in options})
-            command(**given, **{keyword: made})
+        def wrapper(**given: Any) -> None:
+            values = kind(**{parameter.name: given.pop(parameter.name) for parameter in options})
+            command(**given, **{keyword: values})
 
-        told.__signature__ = inspect.Signature([*kept, *options])  # pyright: ignore[reportAttributeAccessIssue]
-        told.__annotations__ = {parameter.name: parameter.annotation for parameter in [*kept, *options]}
-        return told
+        wrapper.__signature__ = inspect.Signature([*others, *options])  # pyright: ignore[reportAttributeAccessIssue]
+        wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in [*others, *options]}
+        return wrapper
 
     return decorate
 

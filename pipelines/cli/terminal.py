@@ -1,9 +1,10 @@
-"""A live line per stage on a terminal, a finished line per stage elsewhere."""
+"""What commands print: live progress on a terminal, finished lines elsewhere, notes and reports."""
 
 from types import TracebackType
 from typing import Self
 
 from rich.console import Console
+from rich.markdown import Markdown
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from assets.engine.progress import progress_line
@@ -27,7 +28,7 @@ class LiveProgress:
             disable=not console.is_terminal,
         )
         self._tasks: dict[tuple[str, str], TaskID] = {}
-        self._told: set[tuple[str, str]] = set()
+        self._printed: set[tuple[str, str]] = set()
 
     def __enter__(self) -> Self:
         self._bars.start()
@@ -37,11 +38,11 @@ class LiveProgress:
         self._bars.stop()
 
     def show(self, progress: StageProgress) -> None:
-        """Take note of a stage's progress."""
+        """Show how far a stage is."""
         key = (progress.unit, progress.stage)
         if not self._console.is_terminal:
-            if progress.done == progress.total and key not in self._told:
-                self._told.add(key)
+            if progress.done == progress.total and key not in self._printed:
+                self._printed.add(key)
                 self._console.print(progress_line(progress), highlight=False, soft_wrap=True)
             return
         if key not in self._tasks:
@@ -52,11 +53,11 @@ class LiveProgress:
         self._bars.update(self._tasks[key], completed=progress.done, total=progress.total, calls=calls)
 
     def show_batch(self, progress: BatchProgress) -> None:
-        """Take note of a batch job's progress."""
+        """Show how far a batch job is."""
         key = ("batch", progress.batch_id)
         if not self._console.is_terminal:
-            if progress.ended or key not in self._told:
-                self._told.add(key)
+            if progress.ended or key not in self._printed:
+                self._printed.add(key)
                 self._console.print(describe_batch(progress), highlight=False, soft_wrap=True)
             return
         if key not in self._tasks:
@@ -68,3 +69,31 @@ class LiveProgress:
             calls=f"{progress.status}, {progress.model}",
             visible=not progress.ended,
         )
+
+
+def step_progress(console: Console) -> Progress:
+    """A bar that counts steps, drawn on terminals only."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TextColumn("steps"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        disable=not console.is_terminal,
+    )
+
+
+def print_plain(console: Console, sentence: str) -> None:
+    """Print a sentence as it is, without markup or colours."""
+    console.print(sentence, highlight=False, soft_wrap=True, markup=False)
+
+
+def print_markdown(text: str) -> None:
+    """Print a report, rendered on a terminal and as it is elsewhere."""
+    console = Console()
+    if console.is_terminal:
+        console.print(Markdown(text))
+    else:
+        print(text)

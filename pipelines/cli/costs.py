@@ -1,0 +1,194 @@
+"""`amemgym plan` and `amemgym ledger`: what calls will cost, said before the first paid one, and what they did cost."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from assets.recipe.loading import load_recipe
+from assets.recipe.recipe import Recipe
+from pipelines.cli.errors import Problem
+from pipelines.cli.options import ModelOption, RecipeArgument, SetOption
+from pipelines.cli.recipe import checked_recipe
+from pipelines.home import home
+from pipelines.planning.basis import basis_for
+from pipelines.planning.defaults import Margin
+from pipelines.planning.forecast import Forecast, Range, Terms, forecast
+from pipelines.planning.shape import Shape
+from pipelines.resources.ledger.ledger import Ledger, ledger_file
+from pipelines.resources.ledger.prices import Prices, read_prices
+from pipelines.resources.ledger.queries import LedgerSums, dollars, summary
+from pipelines.resources.ledger.queries import export as write_parquet
+from pipelines.resources.llm.settings import EndpointSettings
+from pipelines.resources.storage.database import database_of
+
+# What the paper says of one user of base with gpt-4.1 (App. C.2).
+PAPER = "140 K input and 15.2 K output tokens, $0.40 with gpt-4.1 (App. C.2)"
+USERS_AT_ONCE = 32
+
+
+def plan(variant: RecipeArgument, overrides: SetOption = None, model: ModelOption = "") -> None:
+    """Say calls, tokens, money and time per stage, with intervals, before the first paid call."""
+    recipe = checked_recipe(variant, overrides, model=model)
+    settings = EndpointSettings.from_environment()
+    prices = Prices(read_prices(), base_url=settings.address if settings else None)
+    path, spent = ledger_file(home()), list[LedgerSums]()
+    ledger = Ledger(path) if database_of(path).exists else None
+    try:
+        basis = asyncio.run(basis_for(recipe, ledger))
+        if ledger is not None:
+            spent = asyncio.run(summary(ledger, by="variant", variant=recipe.variant))
+    finally:
+        if ledger is not None:
+            ledger.close()
+    at_once = (settings or EndpointSettings()).max_in_flight
+    forecasts = forecast(recipe, basis, terms=Terms(prices, at_once, USERS_AT_ONCE))
+    console = Console(highlight=False)
+    console.print(_plan_table(recipe, forecasts))
+    console.print(f"From {basis.source}; intervals of 90 %{_widened(basis.margin)}. Prefix caching is not counted.")
+    for line in (*_sentences(recipe, forecasts[-1]), *_spent(spent)):
+        console.print(line)
+    if settings is None:
+        console.print("No model endpoint is configured: a run now would use the embedded model, which is free.")
+
+
+def _plan_table(recipe: Recipe, forecasts: Sequence[Forecast]) -> Table:
+    models = " and ".join(dict.fromkeys((recipe.models.writer.model, recipe.models.judge.model)))
+    title = f"{recipe.variant}: {recipe.num_users} users, {models}"
+    table = Table("", title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for name in ("calls", "K input", "K output", "US$", "seconds"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for each in forecasts:
+        if each is forecasts[-1]:
+            table.add_section()
+        cells = [_spread(spread, write) for spread, write in _figures(each)]
+        table.add_row("all" if each is forecasts[-1] else each.name, *(mid for mid, _ in cells))
+        table.add_row("", *(interval for _, interval in cells), style="dim")
+    return table
+
+
+def _figures(each: Forecast) -> list[tuple[Range | None, Callable[[float], str]]]:
+    return [
+        (each.calls, lambda number: f"{number:,.0f}"),
+        (each.input_tokens, _thousands),
+        (each.output_tokens, _thousands),
+        (each.cost_usd, lambda usd: f"{usd:,.2f}" if usd >= 1 else f"{usd:.2g}"),
+        (each.seconds, lambda seconds: f"{seconds:,.0f}"),
+    ]
+
+
+def _spread(spread: Range | None, write: Callable[[float], str]) -> tuple[str, str]:
+    if spread is None:
+        return "unknown", ""
+    return write(spread.mid), f"{write(spread.low)}-{write(spread.high)}"
+
+
+def _thousands(tokens: float) -> str:
+    return f"{tokens / 1000:,.0f}" if tokens >= 100_000 else f"{tokens / 1000:.1f}"
+
+
+def _sentences(recipe: Recipe, whole: Forecast) -> Iterator[str]:
+    users = recipe.num_users
+    cost = "an unknown price" if whole.cost_usd is None else dollars(whole.cost_usd.mid / users)
+    sent, received = (_thousands(spread.mid / users) for spread in (whole.input_tokens, whole.output_tokens))
+    yield f"One user: {sent} K input and {received} K output tokens, {cost}."
+    if recipe.models.batched:
+        yield "Calls in batch jobs are counted at half price; a job may take up to a day, the seconds are those of live calls."
+    if Shape.of(recipe) == Shape.of(load_recipe("base")):
+        yield f"The paper's: {PAPER}."
+    if whole.cost_usd is None:
+        yield "Give the model's price in pipelines/resources/ledger/prices.yaml, or in the file that AMEMGYM_PRICES names."
+    budget, high = recipe.budget, whole.input_tokens.high + whole.output_tokens.high
+    dear = budget.max_cost_usd is not None and whole.cost_usd is not None and whole.cost_usd.high > budget.max_cost_usd
+    if dear or (budget.max_tokens is not None and high > budget.max_tokens):
+        yield "The upper end lies above the recipe's budget: the run may pause before it is finished."
+
+
+def _widened(margin: Margin) -> str:
+    return "" if margin.high == 1 else f", widened to {margin.low:g} and {margin.high:g} times their ends"
+
+
+def _spent(lines: Sequence[LedgerSums]) -> list[str]:
+    return [
+        f"So far {dollars(line.cost_usd, unpriced=line.unpriced)} were spent on {line.name}, in {line.calls - line.hits:,} "
+        "paid calls; what they brought is in the call cache and is not paid for again."
+        for line in lines
+    ]
+
+
+ledger_app = typer.Typer(
+    add_completion=False, rich_markup_mode=None, help="Every call that was made: calls, tokens, cost and hit rate."
+)
+
+
+@ledger_app.callback(invoke_without_command=True)
+def summarise(
+    context: typer.Context,
+    variant: Annotated[Optional[str], typer.Option(help="Only this variant.")] = None,
+) -> None:
+    """Print the ledger's sums by stage, model and prompt."""
+    if context.invoked_subcommand is None:
+        _print_summary(variant)
+
+
+@ledger_app.command("export")
+def export(path: Annotated[Path, typer.Argument(help="The Parquet file to write.")] = Path("ledger.parquet")) -> None:
+    """Write every row of the ledger to a Parquet file."""
+    ledger = _open_ledger()
+    try:
+        count = asyncio.run(write_parquet(ledger, path))
+    except OSError as error:
+        raise Problem(f"{path} cannot be written: {error.strerror}." if error.strerror else str(error)) from error
+    finally:
+        ledger.close()
+    print(f"Wrote {count} calls to {path}.")
+
+
+def _print_summary(variant: str | None) -> None:
+    ledger, console = _open_ledger(), Console()
+    try:
+        groups = {by: asyncio.run(summary(ledger, by=by, variant=variant)) for by in ("stage", "model", "prompt")}
+    finally:
+        ledger.close()
+    if not groups["stage"]:
+        raise Problem(f"The ledger has no calls of {variant!r}." if variant else "The ledger has no calls yet.")
+    for by, lines in groups.items():
+        console.print(_ledger_table(by, lines))
+    console.print("Tokens and cost are of paid calls; calls answered by the cache cost nothing.", style="dim")
+
+
+def _open_ledger() -> Ledger:
+    path = ledger_file(home())
+    if not database_of(path).exists:
+        raise Problem(f"There is no ledger in {path.parent} yet; it begins with the first run, as in: amemgym generate demo")
+    return Ledger(path)
+
+
+def _ledger_table(by: str, lines: list[LedgerSums]) -> Table:
+    rows = [dict(_cells(line)) for line in lines]
+    table = Table(by, title=f"by {by}", title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    # What never happened gets no column.
+    names = [name for name in rows[0] if name not in ("errors", "cached") or any(row[name] != "0" for row in rows)]
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=True)
+    for line, row in zip(lines, rows, strict=True):
+        table.add_row(line.name, *(row[name] for name in names))
+    return table
+
+
+def _cells(line: LedgerSums) -> list[tuple[str, str]]:
+    return [
+        ("calls", f"{line.calls:,}"),
+        ("hits", f"{line.hit_rate:.0%}"),
+        ("errors", f"{line.errors:,}"),
+        ("input", f"{line.input_tokens:,}"),
+        ("cached", f"{line.cached_input_tokens:,}"),
+        ("output", f"{line.output_tokens:,}"),
+        ("s/call", f"{line.seconds_per_call:.2f}"),
+        ("cost", line.cost),
+    ]
