@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from assets.recipe.recipe import Recipe
 from assets.records.base import Record, UserRecord
-from assets.records.gate import GateName, GateRecord
+from assets.records.gate import GateRecord
 
 # By stage and user.
 RecordsByStage = Mapping[str, Mapping[str, UserRecord]]
@@ -174,7 +174,7 @@ class OneRowPerUser:
         yield from (Violation(user_id, f"has {more + 1} rows") for user_id, more in self._repeated.items())
 
 
-def accepting_votes(records: Iterable[GateRecord]) -> Counter[tuple[GateName, str, frozenset[tuple[str, str]]]]:
+def accepting_votes(records: Iterable[GateRecord]) -> Counter[tuple[str, str, frozenset[tuple[str, str]]]]:
     """By gate, text and exposed values: how many votes accepted the text as exposing exactly these values.
 
     A target's empty value stands for a variable that must not be exposed; it is left out.

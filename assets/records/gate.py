@@ -1,12 +1,8 @@
-"""What the gates saw: every draft, vote and refinement."""
-
-from typing import Literal
+"""Records of gates: every vote on every draft and refinement."""
 
 from pydantic import Field
 
 from assets.records.base import Name, Record
-
-GateName = Literal["exposure", "recovery", "choice"]
 
 
 class GateRecord(Record):
@@ -17,7 +13,7 @@ class GateRecord(Record):
     `judge` is the model that read.
     """
 
-    gate: GateName = Field(description="exposure, recovery or choice")
+    gate: Name = Field(description="exposure, recovery or choice")
     item_id: Name = Field(description="which query or answer of the user")
     draft: int = Field(description="how often it had been drafted anew")
     refinement: int = Field(description="how often this draft had been refined")

@@ -8,7 +8,7 @@ from assets.amemgym.records.answer import AnswerSet
 from assets.amemgym.records.session import SessionSet
 from assets.records.base import UserRecord
 from assets.records.failure import Failure
-from assets.records.gate import GateName, GateRecord
+from assets.records.gate import GateRecord
 from assets.records.report import GateLine
 from assets.reporting.markdown import Row
 
@@ -49,11 +49,11 @@ class Gates:
     """What the gates did: readings, and accepted items by what it took."""
 
     def __init__(self) -> None:
-        self._counts: defaultdict[GateName, Counter[str]] = defaultdict(Counter)
+        self._counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
     def add(self, votes: Iterable[GateRecord]) -> None:
         """Take one user's votes, those of an item in order."""
-        last: dict[tuple[GateName, str], GateRecord] = {}
+        last: dict[tuple[str, str], GateRecord] = {}
         for vote in votes:
             self._counts[vote.gate]["readings"] += 1
             if vote.accepted:

@@ -6,13 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assets.amemgym.answers.variants import lived
+from assets.amemgym.answers.variants import lived_variants
 from assets.amemgym.records.answer import AnswerSet, QuestionAnswers
 from assets.amemgym.records.schema import SchemaQuestion, StateSchema
 from assets.amemgym.records.trajectory import StateTrajectory
 from assets.llm.text_matching import spells
 from assets.recipe.recipe import Recipe
-from assets.records.gate import GateName
 from validation.rules import Rule, SetRule, Violation, accepting_votes, expect, invariants
 
 SENTENCE_END = re.compile(r"[.!?。！？](?=\s|$)")
@@ -55,7 +54,7 @@ def golden_options_are_right(record: AnswerSet, schema: StateSchema, trajectory:
         fitting: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
         for option in answers.choices:
             fitting[option.state].append(option.choice_id)
-        for period, (variant, golden) in enumerate(zip(lived(question, trajectory), answers.golden, strict=False)):
+        for period, (variant, golden) in enumerate(zip(lived_variants(question, trajectory), answers.golden, strict=False)):
             if fitting[variant] != [golden]:
                 yield f"in period {period} the key of {question.question_id} is {golden}, right is {fitting[variant]}"
 
@@ -63,7 +62,7 @@ def golden_options_are_right(record: AnswerSet, schema: StateSchema, trajectory:
 def types_say_what_occurred(record: AnswerSet, schema: StateSchema, trajectory: StateTrajectory, _: Recipe) -> Iterator[str]:
     """An option is "experience" when the user lived through its variant, else "random"."""
     for question, answers in _answered(record, schema):
-        states = set(lived(question, trajectory))
+        states = set(lived_variants(question, trajectory))
         for option in answers.choices:
             right = "experience" if option.state in states else "random"
             if option.type != right:
@@ -72,7 +71,7 @@ def types_say_what_occurred(record: AnswerSet, schema: StateSchema, trajectory: 
 
 def answers_passed_their_gates(record: AnswerSet, schema: StateSchema, recipe: Recipe) -> Iterator[str]:
     """Of the final text, as many judges as the recipe asks read the variant, and chose it for the variant."""
-    gates: tuple[GateName, ...] = ("recovery", "choice") if recipe.gates.reverse else ("recovery",)
+    gates: tuple[str, ...] = ("recovery", "choice") if recipe.gates.reverse else ("recovery",)
     votes = accepting_votes(record.gate_records)
     for question, answers in _answered(record, schema):
         for option in answers.choices:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from assets.amemgym.audits.probes import GUESSES
+from assets.amemgym.audits.judgements import GUESSES
 from assets.amemgym.records.answer import AnswerSet
 from assets.amemgym.records.audit import Probe, UserAudit
 from assets.recipe.recipe import Recipe

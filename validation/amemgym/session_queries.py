@@ -7,7 +7,7 @@ from assets.amemgym.records.event import EventSet
 from assets.amemgym.records.schema import StateSchema
 from assets.amemgym.records.session import Session, SessionSet
 from assets.amemgym.records.trajectory import StateTrajectory
-from assets.amemgym.session_queries.times import WEEKS_BEFORE_START
+from assets.amemgym.session_queries.stage import WEEKS_BEFORE_START
 from assets.amemgym.state_trajectory.stage import period_dates
 from assets.llm.text_matching import alike, spells
 from assets.recipe.recipe import Recipe

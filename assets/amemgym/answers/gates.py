@@ -1,18 +1,13 @@
 """The gates of an answer: a judge recovers its variant from it, and chooses it for its variant (section 3.1, App. C.3)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from assets.amemgym.answers.variants import Variant
-from assets.amemgym.records.schema import SchemaQuestion, StateSchema
-from assets.engine.seeded_random import SeededRandom
-from assets.llm.gate import Gate, Trial
-from assets.llm.ports import LanguageModel
+from assets.amemgym.answers.variants import QuestionVariants, Variant
+from assets.llm.gate import Gate, VoteContext
 from assets.llm.reply_schema import TEXT, ReplySchema, integer_between, object_of
 from assets.llm.structured_output import ask_structured
-from assets.recipe.recipe import Recipe
 from assets.records.base import Text, duplicates
 from prompts.catalogue import load_prompt
 from prompts.template import RenderedPrompt
@@ -24,94 +19,77 @@ class AnswerReply(BaseModel):
     answer: Text
 
 
-@dataclass(frozen=True)
-class Sheet:
-    """One question with the variants to answer for, and what its calls need."""
-
-    question: SchemaQuestion
-    schema: StateSchema
-    variants: list[Variant]
-    recipe: Recipe
-    model: LanguageModel
-
-    def item_id(self, variant: Variant) -> str:
-        """The name of a variant's answer in the gate records."""
-        return f"{self.question.question_id}-v{self.variants.index(variant) + 1}"
-
-    def shuffled(self, gate: str, *, trial: tuple[str, Trial]) -> list[Variant]:
-        """The variants in the order in which this trial shows them or their answers."""
-        item_id, number = trial
-        rng = SeededRandom(self.recipe.seed, self.schema.user_id, gate, item_id, number.number)
-        return rng.shuffled(self.variants)
-
-
-def recovery_gate(sheet: Sheet, variant: Variant) -> Gate:
+def recovery_gate(asked: QuestionVariants, variant: Variant) -> Gate:
     """From the answer to its variant."""
-    item_id = sheet.item_id(variant)
+    item_id = asked.item_id(variant)
 
-    async def judge(text: str, trial: Trial) -> dict[str, str]:
-        return await recover_variant(sheet, text, trial=(item_id, trial))
+    async def judge(text: str, vote: VoteContext) -> dict[str, str]:
+        return await recover_variant(asked, text, item_id=item_id, vote=vote)
 
     async def refine(text: str, reading: dict[str, str], sample: int) -> str:
-        return await _refine(sheet, variant, text, reading=reading or "could not tell", sample=sample)
+        return await _refine(asked, variant, text, reading=reading or "could not tell", sample=sample)
 
-    return Gate("recovery", variant.assignment, judge, refine, lambda draft: _redraft(sheet, variant, draft))
+    return Gate("recovery", variant.assignment, judge, refine, lambda draft: _redraft(asked, variant, draft))
 
 
-def choice_gate(sheet: Sheet, variant: Variant, answers: Sequence[str]) -> Gate:
+def choice_gate(asked: QuestionVariants, variant: Variant, answers: Sequence[str]) -> Gate:
     """From the variant to its answer. `answers`: those of all variants, in their order, as they are now."""
-    item_id = sheet.item_id(variant)
-    answer_for = {other.values: answer for other, answer in zip(sheet.variants, answers, strict=True)}
+    item_id = asked.item_id(variant)
+    answer_for = {other.values: answer for other, answer in zip(asked.variants, answers, strict=True)}
 
-    async def judge(_: str, trial: Trial) -> dict[str, str]:
-        return await choose_answer(sheet, variant, answers, trial=(item_id, trial))
+    async def judge(_: str, vote: VoteContext) -> dict[str, str]:
+        return await choose_answer(asked, variant, answers, item_id=item_id, vote=vote)
 
     async def refine(text: str, reading: dict[str, str], sample: int) -> str:
         chosen = answer_for.get(tuple(reading.values()), "none")
-        return await _refine(sheet, variant, text, chosen=chosen, sample=sample)
+        return await _refine(asked, variant, text, chosen=chosen, sample=sample)
 
-    return Gate("choice", variant.assignment, judge, refine, lambda draft: _redraft(sheet, variant, draft))
+    return Gate("choice", variant.assignment, judge, refine, lambda draft: _redraft(asked, variant, draft))
 
 
-async def recover_variant(sheet: Sheet, answer: str, *, trial: tuple[str, Trial]) -> dict[str, str]:
-    """The variant a judge takes the answer to be for, {} where it cannot tell; variants shuffled per trial."""
-    order = sheet.shuffled("recovery", trial=trial)
+async def recover_variant(asked: QuestionVariants, answer: str, *, item_id: str, vote: VoteContext) -> dict[str, str]:
+    """The variant a judge takes the answer to be for, {} where it cannot tell; variants shuffled per vote."""
+    order = asked.shuffled("recovery", item_id=item_id, vote=vote)
     prompt = load_prompt("answers/check").render(
-        question=sheet.question.text,
+        question=asked.question.text,
         answer=answer,
-        choices={str(place): variant.assignment for place, variant in enumerate(order, start=1)},
-        cannot_tell=sheet.recipe.gates.cannot_tell,
+        choices={str(number): variant.assignment for number, variant in enumerate(order, start=1)},
+        cannot_tell=asked.recipe.gates.cannot_tell,
     )
-    return await _choose(sheet, prompt, order, trial=trial[1])
+    return await _choose(asked, prompt, order, vote=vote)
 
 
-async def choose_answer(sheet: Sheet, variant: Variant, answers: Sequence[str], *, trial: tuple[str, Trial]) -> dict[str, str]:
+async def choose_answer(
+    asked: QuestionVariants, variant: Variant, answers: Sequence[str], *, item_id: str, vote: VoteContext
+) -> dict[str, str]:
     """The variant whose answer a judge chooses who knows that `variant` is the case, {} where none stands out."""
-    order = sheet.shuffled("choice", trial=trial)
-    answer_for = {other.values: answer for other, answer in zip(sheet.variants, answers, strict=True)}
+    order = asked.shuffled("choice", item_id=item_id, vote=vote)
+    answer_for = {other.values: answer for other, answer in zip(asked.variants, answers, strict=True)}
     prompt = load_prompt("answers/choose").render(
-        question=sheet.question.text,
+        question=asked.question.text,
         situation=variant.assignment,
-        choices={str(place): answer_for[other.values] for place, other in enumerate(order, start=1)},
-        cannot_tell=sheet.recipe.gates.cannot_tell,
+        choices={str(number): answer_for[other.values] for number, other in enumerate(order, start=1)},
+        cannot_tell=asked.recipe.gates.cannot_tell,
     )
-    return await _choose(sheet, prompt, order, trial=trial[1])
+    return await _choose(asked, prompt, order, vote=vote)
 
 
-async def _choose(sheet: Sheet, prompt: RenderedPrompt, order: Sequence[Variant], *, trial: Trial) -> dict[str, str]:
-    reply_schema = choice_schema(0 if sheet.recipe.gates.cannot_tell else 1, len(order))
+async def _choose(
+    asked: QuestionVariants, prompt: RenderedPrompt, order: Sequence[Variant], *, vote: VoteContext
+) -> dict[str, str]:
+    reply_schema = choice_schema(0 if asked.recipe.gates.cannot_tell else 1, len(order))
 
     def convert(reply: dict[str, int]) -> dict[str, str]:
         return order[reply["choice"] - 1].assignment if reply["choice"] else {}
 
     return await ask_structured(
-        sheet.model,
+        asked.model,
         prompt=prompt,
         reply=reply_schema,
         convert=convert,
-        sample=trial.number,
-        model_name=trial.judge,
-        recipe=sheet.recipe,
+        sample=vote.number,
+        model_name=vote.judge,
+        recipe=asked.recipe,
     )
 
 
@@ -121,50 +99,50 @@ def choice_schema(lowest: int, highest: int) -> ReplySchema[dict[str, int]]:
 
 
 async def _refine(
-    sheet: Sheet, variant: Variant, text: str, *, sample: int, reading: dict[str, str] | str = "", chosen: str = ""
+    asked: QuestionVariants, variant: Variant, text: str, *, sample: int, reading: dict[str, str] | str = "", chosen: str = ""
 ) -> str:
     prompt = load_prompt("answers/refine").render(
-        question=sheet.question.text,
+        question=asked.question.text,
         matched_state=variant.assignment,
-        other_states=[other.assignment for other in sheet.variants if other != variant],
+        other_states=[other.assignment for other in asked.variants if other != variant],
         answer=text,
         reading=reading,
         chosen=chosen,
-        language=sheet.recipe.language_name,
+        language=asked.recipe.language_name,
     )
     return await ask_structured(
-        sheet.model, prompt=prompt, reply=AnswerReply, convert=lambda reply: reply.answer, sample=sample, recipe=sheet.recipe
+        asked.model, prompt=prompt, reply=AnswerReply, convert=lambda reply: reply.answer, sample=sample, recipe=asked.recipe
     )
 
 
-async def _redraft(sheet: Sheet, variant: Variant, draft: int) -> str:
-    return (await draft_answers(sheet, [variant], sample=draft))[0]
+async def _redraft(asked: QuestionVariants, variant: Variant, draft: int) -> str:
+    return (await draft_answers(asked, [variant], sample=draft))[0]
 
 
-async def draft_answers(sheet: Sheet, variants: Sequence[Variant], *, sample: int) -> list[str]:
+async def draft_answers(asked: QuestionVariants, variants: Sequence[Variant], *, sample: int) -> list[str]:
     """One answer for each of the variants, in their order."""
     keys = [f"variant_{index + 1}" for index in range(len(variants))]
     prompt = load_prompt("answers/draft").render(
-        question=sheet.question.text,
-        required_info={name: sheet.schema.choices[name] for name in sheet.question.required_info},
+        question=asked.question.text,
+        required_info={name: asked.schema.choices[name] for name in asked.question.required_info},
         variants={key: variant.assignment for key, variant in zip(keys, variants, strict=True)},
-        language=sheet.recipe.language_name,
+        language=asked.recipe.language_name,
     )
 
-    patience = sheet.recipe.gates.max_reasks
+    retries_left = asked.recipe.gates.max_reasks
 
     def convert(reply: dict[str, str]) -> list[str]:
-        nonlocal patience
+        nonlocal retries_left
         answers = [reply[key] for key in keys]
         # Answers that stay equal go on to the gates, where each is rewritten by itself.
-        if (repeated := repeated_answers(answers)) and patience > 0:
-            patience -= 1
+        if (repeated := repeated_answers(answers)) and retries_left > 0:
+            retries_left -= 1
             raise ValueError(f"Every variant needs an answer of its own; these are repeated: {repeated}.")
         return answers
 
     reply_schema: ReplySchema[dict[str, str]] = ReplySchema(object_of(dict.fromkeys(keys, TEXT)))
     return await ask_structured(
-        sheet.model, prompt=prompt, reply=reply_schema, convert=convert, sample=sample, recipe=sheet.recipe
+        asked.model, prompt=prompt, reply=reply_schema, convert=convert, sample=sample, recipe=asked.recipe
     )
 
 

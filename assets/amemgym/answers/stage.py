@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from assets.amemgym import stage_summaries
-from assets.amemgym.answers.gates import Sheet, choice_gate, draft_answers, recovery_gate, repeated_answers
-from assets.amemgym.answers.variants import Variant, lived, variants_of
+from assets.amemgym.answers.gates import choice_gate, draft_answers, recovery_gate, repeated_answers
+from assets.amemgym.answers.variants import QuestionVariants, Variant, lived_variants, variants_of
 from assets.amemgym.records.answer import AnswerChoice, AnswerSet, QuestionAnswers
 from assets.amemgym.records.schema import StateSchema
 from assets.amemgym.records.trajectory import StateTrajectory
@@ -13,7 +13,7 @@ from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
 from assets.engine.item_tasks import together
 from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import Stage
-from assets.llm.gate import Allowance, Attempt, Gate, pass_gate, passes, write_anew
+from assets.llm.gate import Gate, GateAttempt, RefinementBudget, is_accepted, pass_gate, rewrite
 from assets.llm.ports import LanguageModel
 from assets.recipe.recipe import Recipe
 from assets.records.failure import UserFailed
@@ -24,11 +24,11 @@ from assets.reporting.markdown import Row
 
 async def write_answers(schema: StateSchema, trajectory: StateTrajectory, *, recipe: Recipe, model: LanguageModel) -> AnswerSet:
     """Answer all questions at once, each answer through its gates; golden choices are stored by id."""
-    sheets = [
-        Sheet(question, schema, variants_of(question, schema, trajectory, recipe=recipe), recipe, model)
+    questions = [
+        QuestionVariants(question, schema, variants_of(question, schema, trajectory, recipe=recipe), recipe, model)
         for question in schema.questions
     ]
-    made = await together(*(_answer_question(sheet, trajectory) for sheet in sheets))
+    made = await together(*(_answer_question(asked, trajectory) for asked in questions))
     return AnswerSet(
         user_id=schema.user_id,
         questions=tuple(answers for answers, _ in made),
@@ -36,56 +36,60 @@ async def write_answers(schema: StateSchema, trajectory: StateTrajectory, *, rec
     )
 
 
-async def _answer_question(sheet: Sheet, trajectory: StateTrajectory) -> tuple[QuestionAnswers, list[GateRecord]]:
-    drafts = await draft_answers(sheet, sheet.variants, sample=0)
-    attempts = {variant: Attempt(sheet.item_id(variant), text) for variant, text in zip(sheet.variants, drafts, strict=True)}
+async def _answer_question(asked: QuestionVariants, trajectory: StateTrajectory) -> tuple[QuestionAnswers, list[GateRecord]]:
+    drafts = await draft_answers(asked, asked.variants, sample=0)
+    attempts = {
+        variant: GateAttempt(asked.item_id(variant), text) for variant, text in zip(asked.variants, drafts, strict=True)
+    }
     await together(
-        *(pass_gate(recovery_gate(sheet, variant), attempt, recipe=sheet.recipe) for variant, attempt in attempts.items())
+        *(pass_gate(recovery_gate(asked, variant), attempt, recipe=asked.recipe) for variant, attempt in attempts.items())
     )
-    if sheet.recipe.gates.reverse:
-        await _settle_choices(sheet, attempts)
+    if asked.recipe.gates.reverse:
+        await _settle_choices(asked, attempts)
     answers = [attempt.text for attempt in attempts.values()]
     if repeated_answers(answers):
-        raise UserFailed("rule_violated", f"Two answers of question {sheet.question.question_id} have become equal.")
+        raise UserFailed("rule_violated", f"Two answers of question {asked.question.question_id} have become equal.")
     records = [record for attempt in attempts.values() for record in attempt.records]
-    return _in_shown_order(sheet, answers, trajectory), records
+    return _in_shown_order(asked, answers, trajectory), records
 
 
-async def _settle_choices(sheet: Sheet, attempts: Mapping[Variant, Attempt]) -> None:
+async def _settle_choices(asked: QuestionVariants, attempts: Mapping[Variant, GateAttempt]) -> None:
     """Pass the choice gates in rounds, because they compare answers: every round sees all answers as the last one left them.
 
     Whoever was chosen is not asked about again: what is rewritten later has been told from all other variants.
     """
-    due, spent = list(attempts), {variant: Allowance() for variant in attempts}
+    due, spent = list(attempts), {variant: RefinementBudget() for variant in attempts}
     while due:
         answers = [attempt.text for attempt in attempts.values()]
-        gates = {variant: choice_gate(sheet, variant, answers) for variant in due}
-        passed = await together(*(passes(gate, attempts[variant], recipe=sheet.recipe) for variant, gate in gates.items()))
+        gates = {variant: choice_gate(asked, variant, answers) for variant in due}
+        passed = await together(*(is_accepted(gate, attempts[variant], recipe=asked.recipe) for variant, gate in gates.items()))
         due = [variant for variant, chosen in zip(due, passed, strict=True) if not chosen]
-        await together(*(_rewrite(sheet, one, attempts[one], gate=gates[one], spent=spent[one]) for one in due))
+        await together(*(_rewrite(asked, one, attempts[one], gate=gates[one], spent=spent[one]) for one in due))
 
 
-async def _rewrite(sheet: Sheet, variant: Variant, attempt: Attempt, *, gate: Gate, spent: Allowance) -> None:
+async def _rewrite(
+    asked: QuestionVariants, variant: Variant, attempt: GateAttempt, *, gate: Gate, spent: RefinementBudget
+) -> None:
     """Rewrite an answer that was not chosen, until its variant can be recovered from it again."""
-    await write_anew(gate, attempt, spent=spent, policy=sheet.recipe.gates)
-    await pass_gate(recovery_gate(sheet, variant), attempt, recipe=sheet.recipe)
+    await rewrite(gate, attempt, spent=spent, policy=asked.recipe.gates)
+    await pass_gate(recovery_gate(asked, variant), attempt, recipe=asked.recipe)
 
 
-def _in_shown_order(sheet: Sheet, answers: Sequence[str], trajectory: StateTrajectory) -> QuestionAnswers:
+def _in_shown_order(asked: QuestionVariants, answers: Sequence[str], trajectory: StateTrajectory) -> QuestionAnswers:
     """Shuffle the options by seed, name them by the order shown, and look the golden ones up by variant."""
-    question_id = sheet.question.question_id
-    order = SeededRandom(sheet.recipe.seed, sheet.schema.user_id, "options", question_id).shuffled(range(len(answers)))
-    ids = {sheet.variants[index].values: f"{question_id}-c{place + 1}" for place, index in enumerate(order)}
+    question_id = asked.question.question_id
+    order = SeededRandom(asked.recipe.seed, asked.schema.user_id, "options", question_id).shuffled(range(len(answers)))
+    ids = {asked.variants[index].values: f"{question_id}-c{number}" for number, index in enumerate(order, start=1)}
     choices = tuple(
         AnswerChoice(
-            choice_id=ids[sheet.variants[index].values],
-            state=sheet.variants[index].values,
+            choice_id=ids[asked.variants[index].values],
+            state=asked.variants[index].values,
             answer=answers[index],
-            type=sheet.variants[index].type,
+            type=asked.variants[index].type,
         )
         for index in order
     )
-    golden = tuple(ids[values] for values in lived(sheet.question, trajectory))
+    golden = tuple(ids[values] for values in lived_variants(asked.question, trajectory))
     return QuestionAnswers(question_id=question_id, choices=choices, golden=golden)
 
 

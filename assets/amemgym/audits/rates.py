@@ -8,7 +8,7 @@ from typing import Literal
 from assets.amemgym.records.audit import Decoy, Judgement, Recovery, UserAudit
 from assets.records.base import Record
 from assets.records.estimate import Estimate
-from assets.records.gate import GateName, GateRecord
+from assets.records.gate import GateRecord
 from assets.reporting.user_share import Outcome, UserShare, share_by_user
 
 DIGITS = 6
@@ -21,7 +21,7 @@ class GateErrorRate(Record):
     `readings` counts the calls that the decoys took, `errors` the decoys that the gate got wrong.
     """
 
-    gate: GateName
+    gate: str
     error: Literal["false_accept", "false_reject"]
     kind: str
     decoys: int
@@ -63,11 +63,11 @@ class GateErrors:
     """How often gates err, counted while the audits pass by."""
 
     def __init__(self) -> None:
-        self._counts: defaultdict[tuple[GateName, bool, str], DecoyCount] = defaultdict(DecoyCount)
+        self._counts: defaultdict[tuple[str, bool, str], DecoyCount] = defaultdict(DecoyCount)
 
     def add(self, audit: UserAudit) -> None:
         """Take one user's decoys."""
-        groups: defaultdict[tuple[GateName, bool, str], list[Decoy]] = defaultdict(list)
+        groups: defaultdict[tuple[str, bool, str], list[Decoy]] = defaultdict(list)
         for decoy in audit.decoys:
             for kind in ("", decoy.kind):
                 groups[decoy.gate, decoy.right, kind].append(decoy)
@@ -131,12 +131,12 @@ class GateCalls:
     """
 
     def __init__(self) -> None:
-        self._calls, self._accepted = Counter[GateName](), Counter[GateName]()
+        self._calls, self._accepted = Counter[str](), Counter[str]()
 
     def add(self, records: Iterable[GateRecord]) -> None:
         """Take one user's votes, those of an item in order."""
         before: dict[str, GateRecord] = {}
-        accepted: set[tuple[GateName, str]] = set()
+        accepted: set[tuple[str, str]] = set()
         for record in records:
             self._calls[record.gate] += 1
             last = before.get(record.item_id)
@@ -147,6 +147,6 @@ class GateCalls:
                 accepted.add((record.gate, record.item_id))
         self._accepted.update(gate for gate, _ in accepted)
 
-    def per_item(self) -> dict[GateName, float]:
+    def per_item(self) -> dict[str, float]:
         """Calls per accepted item, of the gates that accepted any."""
         return {gate: round(self._calls[gate] / count, DIGITS) for gate, count in sorted(self._accepted.items())}

@@ -2,9 +2,9 @@
 
 from assets.amemgym import stage_summaries
 from assets.amemgym.answers.stage import ANSWERS
-from assets.amemgym.audits.case import Case
 from assets.amemgym.audits.decoys import judge_decoys
-from assets.amemgym.audits.probes import GUESSES, guess_answers, recover_pairs
+from assets.amemgym.audits.judgements import GUESSES, guess_answers, recover_pairs
+from assets.amemgym.audits.user_parts import AuditedUser
 from assets.amemgym.records.answer import AnswerSet
 from assets.amemgym.records.audit import Decoy, Judgement, UserAudit
 from assets.amemgym.records.profile import UserProfile
@@ -36,8 +36,8 @@ async def audit_user(
     """Ask all judges at once; nothing of the user changes. Raises UserFailed when an item turns out ambiguous."""
     if not recipe.audit.enabled:
         return UserAudit(user_id=profile.user_id)
-    case = Case(profile, schema, trajectory, sessions, answers, recipe, model)
-    made = [one for part in await together(judge_decoys(case), recover_pairs(case), guess_answers(case)) for one in part]
+    user = AuditedUser(profile, schema, trajectory, sessions, answers, recipe, model)
+    made = [one for part in await together(judge_decoys(user), recover_pairs(user), guess_answers(user)) for one in part]
     return UserAudit(
         user_id=profile.user_id,
         decoys=tuple(one for one in made if isinstance(one, Decoy)),

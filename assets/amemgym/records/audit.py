@@ -5,7 +5,6 @@ from typing import Literal
 from pydantic import Field
 
 from assets.records.base import Name, Record, UserRecord
-from assets.records.gate import GateName
 
 Recovery = Literal["state_from_answer", "answer_from_state"]
 Guess = Literal["options_only", "question_only", "profile_only"]
@@ -18,7 +17,7 @@ class Decoy(Record):
     `kind` names how it was made. The gate errs where `accepted` differs from `right`: a false accept or a false reject.
     """
 
-    gate: GateName = Field(description="the gate that is tried")
+    gate: str = Field(description="the gate that is tried")
     item_id: Name = Field(description="which query or answer of the user")
     kind: Name = Field(description="how the label was made")
     text: str = Field(description="what the judges read")

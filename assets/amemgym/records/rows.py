@@ -9,7 +9,6 @@ from assets.amemgym.records.answer import ChoiceType
 from assets.amemgym.records.session import ChatMessage
 from assets.records.base import Record
 from assets.records.failure import FailureReason
-from assets.records.gate import GateName
 
 TableName = Literal[
     "users",
@@ -113,7 +112,7 @@ class GateRecordRow(Record):
     user_id: str
     number: int
     released: bool
-    gate: GateName
+    gate: str
     item_id: str
     draft: int
     refinement: int

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import yaml
 
-from assets.amemgym.answers.gates import Sheet, recover_variant
-from assets.amemgym.answers.variants import Variant
+from assets.amemgym.answers.gates import recover_variant
+from assets.amemgym.answers.variants import QuestionVariants, Variant
 from assets.amemgym.records.profile import UserProfile
 from assets.amemgym.records.schema import SchemaQuestion, StateSchema, StateVariable
-from assets.amemgym.session_queries.exposure_gate import Scene, read_exposure
-from assets.llm.gate import Trial
+from assets.amemgym.session_queries.drafts import UserContext
+from assets.amemgym.session_queries.exposure_gate import read_exposure
+from assets.llm.gate import VoteContext
 from assets.llm.ports import CallLabels, LanguageModel
 from assets.llm.usage_meter import Meter, MeteredModel
 from assets.recipe.recipe import Recipe
@@ -81,10 +82,10 @@ async def judge_cases(cases: Cases, *, recipe: Recipe, model: LanguageModel) -> 
 
 async def _read(gate: str, case: ReadingCase, *, recipe: Recipe, model: LanguageModel) -> Verdict:
     schema = _schema(case.choices, question=case.query)
-    scene = Scene(_anybody(), schema, recipe, model)
+    user = UserContext(_anybody(), schema, recipe, model)
     wanted = _told({name: case.truth[name] for name in sorted(case.truth)})
     try:
-        reading = await read_exposure(scene, case.query, schema.choices, trial=(case.query, Trial(0, 0, 0)))
+        reading = await read_exposure(user, case.query, schema.choices, item_id=case.query, vote=VoteContext(0, 0, 0))
         read = _told({name: reading[name] for name in sorted(reading)})
     except UserFailed:
         read = UNUSABLE
@@ -95,9 +96,9 @@ async def _recover(case: AnswerCase, *, recipe: Recipe, model: LanguageModel) ->
     names = tuple(case.choices[0])
     variants = [Variant(names, tuple(one[name] for name in names), "random") for one in case.choices]
     schema = _schema({name: tuple(dict.fromkeys(one[name] for one in case.choices)) for name in names}, question=case.question)
-    sheet = Sheet(schema.questions[0], schema, variants, recipe, model)
+    asked = QuestionVariants(schema.questions[0], schema, variants, recipe, model)
     try:
-        read = _told(await recover_variant(sheet, case.answer, trial=(case.answer, Trial(0, 0, 0))))
+        read = _told(await recover_variant(asked, case.answer, item_id=case.answer, vote=VoteContext(0, 0, 0)))
     except UserFailed:
         read = UNUSABLE
     wanted = case.choices[case.truth - 1] if case.truth else {}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.amemgym.answers.stage import write_answers
-from assets.amemgym.answers.variants import lived, variants_of
+from assets.amemgym.answers.variants import lived_variants, variants_of
 from tests.assets.amemgym.answer_sets import DRAFT, FIRST_QUESTION, REFINE, of_first, written
 from tests.support import scenario
 from tests.support.coroutines import run
@@ -24,7 +24,7 @@ def test_the_golden_choice_of_every_period_is_the_one_of_its_state() -> None:
     assert [answers.question_id for answers in record.questions] == ["q01", "q02"]
     for question, answers in zip(scenario.schema().questions, record.questions, strict=True):
         states = {choice.choice_id: choice.state for choice in answers.choices}
-        assert [states[golden] for golden in answers.golden] == lived(question, scenario.trajectory())
+        assert [states[golden] for golden in answers.golden] == lived_variants(question, scenario.trajectory())
 
 
 def test_each_answer_belongs_to_its_variant() -> None:

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from assets.amemgym.audits.rates import GateCalls, gate_error_rates, recovery_rates
 from assets.amemgym.records.audit import Decoy, Judgement, UserAudit
-from assets.records.gate import GateName, GateRecord
+from assets.records.gate import GateRecord
 from assets.reporting.user_share import Outcome, share_by_user
 
 
-def decoy(kind: str, *, right: bool, accepted: bool, gate: GateName = "exposure", readings: int = 1) -> Decoy:
+def decoy(kind: str, *, right: bool, accepted: bool, gate: str = "exposure", readings: int = 1) -> Decoy:
     return Decoy(gate=gate, item_id="s00-01", kind=kind, text="Hi", label={}, right=right, accepted=accepted, readings=readings)
 
 
@@ -97,7 +97,7 @@ def test_an_interval_holds_its_share_and_stays_a_share(users: dict[str, list[boo
     assert 0 <= share.low <= share.value <= share.high <= 1
 
 
-def record(item: str, *, accepted: bool, refinement: int = 0, gate: GateName = "recovery") -> GateRecord:
+def record(item: str, *, accepted: bool, refinement: int = 0, gate: str = "recovery") -> GateRecord:
     return GateRecord(
         gate=gate,
         item_id=item,
@@ -112,7 +112,7 @@ def record(item: str, *, accepted: bool, refinement: int = 0, gate: GateName = "
     )
 
 
-def calls_per_item(*users: list[GateRecord]) -> dict[GateName, float]:
+def calls_per_item(*users: list[GateRecord]) -> dict[str, float]:
     calls = GateCalls()
     for votes in users:
         calls.add(votes)

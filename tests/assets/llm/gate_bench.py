@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from assets.llm.gate import Attempt, Gate, Trial, pass_gate
+from assets.llm.gate import Gate, GateAttempt, VoteContext, pass_gate
 from assets.recipe.gate_policy import GatePolicy
 from assets.records.gate import GateRecord
 from tests.support.coroutines import run
@@ -17,14 +17,14 @@ class Bench:
     """A gate whose readings come in turn; new texts say how they came about."""
 
     readings: Sequence[dict[str, str]]
-    trials: list[Trial] = field(default_factory=list[Trial])
+    votes_seen: list[VoteContext] = field(default_factory=list[VoteContext])
 
     def gate(self) -> Gate:
         return Gate("exposure", RIGHT, self.judge, self.refine, self.redraft)
 
-    async def judge(self, text: str, trial: Trial) -> dict[str, str]:
-        self.trials.append(trial)
-        return self.readings[min(len(self.trials), len(self.readings)) - 1]
+    async def judge(self, text: str, vote: VoteContext) -> dict[str, str]:
+        self.votes_seen.append(vote)
+        return self.readings[min(len(self.votes_seen), len(self.readings)) - 1]
 
     async def refine(self, text: str, reading: dict[str, str], sample: int) -> str:
         return f"{text}, not {reading.get('diet') or 'unclear'}"
@@ -33,8 +33,8 @@ class Bench:
         return f"draft {number}"
 
 
-def through(gate: Gate, *, policy: GatePolicy, **models: object) -> Attempt:
-    attempt = Attempt("s01-01", "draft 0")
+def through(gate: Gate, *, policy: GatePolicy, **models: object) -> GateAttempt:
+    attempt = GateAttempt("s01-01", "draft 0")
     run(pass_gate(gate, attempt, recipe=small_recipe(gates=policy, models=models)))
     return attempt
 

@@ -51,10 +51,10 @@ def test_a_reading_must_recover_the_target_exactly() -> None:
 
 @settings(max_examples=20)
 @given(st.integers(0, 20), st.integers(0, 5), st.integers(1, 4))
-def test_every_trial_of_an_item_has_a_number_of_its_own(refinements: int, redrafts: int, votes: int) -> None:
+def test_every_vote_of_an_item_has_a_number_of_its_own(refinements: int, redrafts: int, votes: int) -> None:
     policy = GatePolicy(votes=votes, votes_needed=1, max_refinements=refinements, max_redrafts=redrafts)
     bench = Bench([WRONG])
     with pytest.raises(UserFailed):
         through(bench.gate(), policy=policy)
-    numbers = [trial.number for trial in bench.trials]
+    numbers = [vote.number for vote in bench.votes_seen]
     assert len(set(numbers)) == len(numbers) == votes * (refinements + 1) * (redrafts + 1)

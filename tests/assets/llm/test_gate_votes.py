@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.engine.seeded_random import SeededRandom
-from assets.llm.gate import Attempt, Gate, Trial, passes
+from assets.llm.gate import Gate, GateAttempt, VoteContext, is_accepted
 from assets.recipe.gate_policy import GatePolicy
 from assets.records.failure import UserFailed
 from tests.assets.llm.gate_bench import RIGHT, WRONG, Bench, passed, through
@@ -55,12 +55,12 @@ def test_as_many_judges_as_are_needed_read_at_once() -> None:
     at_work: list[int] = []
     most: list[int] = []
 
-    async def judge(text: str, trial: Trial) -> dict[str, str]:
-        at_work.append(trial.vote)
+    async def judge(text: str, vote: VoteContext) -> dict[str, str]:
+        at_work.append(vote.vote)
         await asyncio.sleep(0)
         most.append(len(at_work))
-        at_work.remove(trial.vote)
-        return WRONG if trial.vote == 0 else RIGHT
+        at_work.remove(vote.vote)
+        return WRONG if vote.vote == 0 else RIGHT
 
     bench = Bench([])
     gate = Gate("exposure", RIGHT, judge, bench.refine, bench.redraft)
@@ -73,7 +73,7 @@ def test_judge_models_take_turns_and_their_names_are_kept() -> None:
     bench = Bench([RIGHT])
     judges = {"model": "one", "further": ["two", "three"]}
     attempt = through(bench.gate(), policy=GatePolicy(votes=4, votes_needed=4), judge=judges)
-    assert [trial.judge for trial in bench.trials] == ["one", "two", "three", "one"]
+    assert [vote.judge for vote in bench.votes_seen] == ["one", "two", "three", "one"]
     assert [record.judge for record in attempt.records] == ["one", "two", "three", "one"]
 
 
@@ -86,8 +86,8 @@ class Unreliable:
     options: int = 4
 
     def gate(self, number: int) -> Gate:
-        async def judge(text: str, trial: Trial) -> dict[str, str]:
-            rng = SeededRandom("judge", number, trial.number)
+        async def judge(text: str, vote: VoteContext) -> dict[str, str]:
+            rng = SeededRandom("judge", number, vote.number)
             if not rng.bernoulli(self.wrong):
                 return self.tells
             others = [f"option {place}" for place in range(self.options - 2)]
@@ -101,7 +101,10 @@ class Unreliable:
         recipe = small_recipe(gates=GatePolicy(votes=votes, votes_needed=needed))
 
         async def passing() -> list[bool]:
-            return [await passes(self.gate(number), Attempt(f"t{number}", "text"), recipe=recipe) for number in range(TEXTS)]
+            return [
+                await is_accepted(self.gate(number), GateAttempt(f"t{number}", "text"), recipe=recipe)
+                for number in range(TEXTS)
+            ]
 
         return sum(run(passing())) / TEXTS
 

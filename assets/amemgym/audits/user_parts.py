@@ -1,28 +1,27 @@
-"""One finished user as the audit takes them apart, and how its calls stay apart from those of the gates."""
+"""One finished user as the audit sees it: its sessions and questions, and samples that no gate of the user has used."""
 
 from dataclasses import dataclass
 from functools import cached_property
 
-from assets.amemgym.answers.gates import Sheet
-from assets.amemgym.answers.variants import Variant, variants_of
+from assets.amemgym.answers.variants import QuestionVariants, Variant, variants_of
 from assets.amemgym.records.answer import AnswerChoice, AnswerSet, QuestionAnswers
 from assets.amemgym.records.profile import UserProfile
 from assets.amemgym.records.schema import StateSchema
 from assets.amemgym.records.session import Session, SessionSet
 from assets.amemgym.records.trajectory import StateTrajectory
-from assets.amemgym.session_queries.exposure_gate import Scene
+from assets.amemgym.session_queries.drafts import UserContext
 from assets.engine.seeded_random import SeededRandom
-from assets.llm.gate import Trial
+from assets.llm.gate import VoteContext
 from assets.llm.ports import LanguageModel
 from assets.recipe.recipe import Recipe
 
-# Drafts that no gates reach (`max_redrafts` ends at 5 for each): their trials have samples and orders of their own.
+# Drafts that no gates reach (`max_redrafts` ends at 5 for each): their votes have samples and orders of their own.
 PAIR_DRAFT, DECOY_DRAFT = 98, 99
 
 
 @dataclass(frozen=True)
-class Item:
-    """A session as its gate knew it, by the id of its draft."""
+class AuditedSession:
+    """A session, by the id that its draft had in the exposure gate."""
 
     item_id: str
     period: int
@@ -30,15 +29,15 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A question with its accepted answers, and the sheet that they were written from."""
+class AuditedQuestion:
+    """A question with its accepted answers, and the variants that they were written for."""
 
-    sheet: Sheet
+    context: QuestionVariants
     answers: QuestionAnswers
 
     def variant(self, choice: AnswerChoice) -> Variant:
         """The variant that a choice answers."""
-        return next(variant for variant in self.sheet.variants if variant.values == choice.state)
+        return next(variant for variant in self.context.variants if variant.values == choice.state)
 
     def choice_id(self, assignment: dict[str, str]) -> str | None:
         """The choice that answers an assignment; None for {}, which says that a judge could not tell."""
@@ -46,13 +45,13 @@ class Asked:
 
     @cached_property
     def texts(self) -> list[str]:
-        """The accepted answers in the order of the sheet's variants."""
+        """The accepted answers in the order of the variants."""
         answers = {choice.state: choice.answer for choice in self.answers.choices}
-        return [answers[variant.values] for variant in self.sheet.variants]
+        return [answers[variant.values] for variant in self.context.variants]
 
 
 @dataclass(frozen=True)
-class Case:
+class AuditedUser:
     """One user's finished parts, and what the audit's calls need."""
 
     profile: UserProfile
@@ -64,16 +63,16 @@ class Case:
     model: LanguageModel
 
     @cached_property
-    def scene(self) -> Scene:
+    def context(self) -> UserContext:
         """What the exposure gate's calls need."""
-        return Scene(self.profile, self.schema, self.recipe, self.model)
+        return UserContext(self.profile, self.schema, self.recipe, self.model)
 
     @cached_property
-    def questions(self) -> tuple[Asked, ...]:
+    def questions(self) -> tuple[AuditedQuestion, ...]:
         """All questions in order."""
         return tuple(
-            Asked(
-                Sheet(
+            AuditedQuestion(
+                QuestionVariants(
                     question,
                     self.schema,
                     variants_of(question, self.schema, self.trajectory, recipe=self.recipe),
@@ -86,10 +85,10 @@ class Case:
         )
 
     @cached_property
-    def items(self) -> tuple[Item, ...]:
-        """All sessions in order."""
+    def session_items(self) -> tuple[AuditedSession, ...]:
+        """In order of time."""
         return tuple(
-            Item(f"s{period.index:02d}-{number:02d}", period.index, session)
+            AuditedSession(f"s{period.index:02d}-{number:02d}", period.index, session)
             for period in self.sessions.periods
             for number, session in enumerate(period.sessions, start=1)
         )
@@ -98,9 +97,9 @@ class Case:
         """Draws of the audit for one purpose."""
         return SeededRandom(self.recipe.seed, self.profile.user_id, "audits", *path)
 
-    def trial(self, sample: int) -> Trial:
-        """The trial for this sample of a pair."""
-        return Trial(PAIR_DRAFT, sample, 0, self.judge(sample))
+    def vote(self, sample: int) -> VoteContext:
+        """The vote for this sample of a pair."""
+        return VoteContext(PAIR_DRAFT, sample, 0, self.judge(sample))
 
     def judge(self, sample: int) -> str:
         """The judge model for this sample: they take turns."""

@@ -1,0 +1,188 @@
+"""Drafts of the queries that begin sessions, and the check of their style (section 3.1; App. C.3, query generation).
+
+Initial queries together reveal all values of the initial state; each later query reveals the updates of one event.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assets.amemgym.records.event import Event
+from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.schema import StateSchema
+from assets.amemgym.records.trajectory import TrajectoryPeriod
+from assets.engine.item_tasks import together
+from assets.llm.ports import LanguageModel
+from assets.llm.reply_schema import TEXT, ReplySchema, list_of, object_of, object_of_enums
+from assets.llm.structured_output import ask_structured
+from assets.llm.text_matching import spells
+from assets.recipe.recipe import MAX_STATES_PER_QUERY, Recipe
+from prompts.catalogue import load_prompt
+
+FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
+
+
+@dataclass
+class StyleCheck:
+    """Checks the replies of one call: the user speaks as the user, and hints at values rather than spells them.
+
+    After `retries_left` replies with a fault it accepts them, because a query in bad style is worth more than no user;
+    the asset's checks then report values that are spelled.
+    """
+
+    name: str
+    choices: Mapping[str, Sequence[str]]
+    retries_left: int
+
+    def check(self, queries: Sequence[str]) -> None:
+        """Raise ValueError with what is wrong, while retries are left."""
+        faults = [f"Query {number} {fault}" for number, query in enumerate(queries, start=1) for fault in self._faults(query)]
+        if faults and self.retries_left > 0:
+            self.retries_left -= 1
+            raise ValueError(" ".join(faults))
+
+    def _faults(self, query: str) -> Iterator[str]:
+        if spells(query, self.name) or (self._has_first_name(query) and not FIRST_PERSON.search(query)):
+            yield "speaks of its own writer by name; say I and my, and ask for help with something."
+        copied = [value for values in self.choices.values() for value in values if "_" in value and spells(query, value)]
+        if copied:
+            yield f"spells the values {copied}; let circumstances show them, in other words."
+
+    def _has_first_name(self, query: str) -> bool:
+        """Whether the query has the first name as it is written: some are ordinary words in small letters."""
+        return re.search(rf"(?<!\w){re.escape(self.name.split()[0])}(?!\w)", query) is not None
+
+
+@dataclass(frozen=True)
+class UserContext:
+    """What every call about one user's queries needs."""
+
+    profile: UserProfile
+    schema: StateSchema
+    recipe: Recipe
+    model: LanguageModel
+
+    def common_variables(self) -> dict[str, object]:
+        """The prompt variables that the drafting prompts share."""
+        return {
+            "user_profile": self.profile.formatted_str,
+            "start_date": self.recipe.start_date.isoformat(),
+            "language": self.recipe.language_name,
+        }
+
+    def style_check(self) -> StyleCheck:
+        """A check for the replies of one call."""
+        return StyleCheck(self.profile.name, self.schema.choices, retries_left=self.recipe.gates.max_reasks)
+
+
+@dataclass(frozen=True)
+class QueryDraft:
+    """A query before its gate, and the values that it should reveal; an initial one has no event."""
+
+    item_id: str
+    query: str
+    exposed: dict[str, str]
+    event: Event | None = None
+
+
+@dataclass(frozen=True)
+class InitialQuery:
+    """A query and the values it reveals."""
+
+    exposed_states: dict[str, str]
+    query: str
+
+
+async def initial_queries(user: UserContext, state: Mapping[str, str]) -> list[InitialQuery]:
+    """First drafts, which reveal all of the state. Raises UserFailed like `ask_structured`.
+
+    The writer groups the values as it likes, as the paper's does. Where the recipe wants fewer in a query than the prompt
+    allows, each group is asked for by itself: more calls, each easier.
+    """
+    most, names = user.recipe.max_states_per_query, list(state)
+    if most == MAX_STATES_PER_QUERY:
+        return await draft_initial(user, state, sample=0)
+    groups = [{name: state[name] for name in names[start : start + most]} for start in range(0, len(names), most)]
+    drafted = await together(*(draft_initial(user, group, sample=0, whole=True) for group in groups))
+    return [query for queries in drafted for query in queries]
+
+
+async def draft_initial(user: UserContext, state: Mapping[str, str], *, sample: int, whole: bool = False) -> list[InitialQuery]:
+    """Queries that reveal this state, or a single one that reveals the `whole` of it. Raises UserFailed."""
+    prompt = load_prompt("session_queries/initial").render(
+        **user.common_variables(),
+        state_schema=user.schema.choices,
+        initial_state=dict(state),
+        other_variables=[name for name in user.schema.choices if name not in state],
+        whole=whole,
+    )
+    style = user.style_check()
+
+    def convert(reply: dict[str, list[dict[str, Any]]]) -> list[InitialQuery]:
+        queries = list(_each_value_once(reply["queries"]))
+        _check_coverage([query.exposed_states for query in queries], state)
+        style.check([query.query for query in queries])
+        return queries
+
+    return await ask_structured(
+        user.model, prompt=prompt, reply=_initial_schema(state, whole=whole), convert=convert, sample=sample, recipe=user.recipe
+    )
+
+
+def _initial_schema(state: Mapping[str, str], *, whole: bool) -> ReplySchema[dict[str, list[dict[str, Any]]]]:
+    """The paper's keys; a query reveals current values only, a single query that is `whole` reveals them all."""
+    exposed = object_of_enums({name: [value] for name, value in state.items()}, required=whole)
+    query, least = object_of({"exposed_states": exposed, "query": TEXT}), -(-len(state) // MAX_STATES_PER_QUERY)
+    return ReplySchema(
+        object_of({"queries": list_of(query, max_items=1) if whole else list_of(query, min_items=least, max_items=len(state))})
+    )
+
+
+def _each_value_once(queries: Sequence[Mapping[str, Any]]) -> Iterator[InitialQuery]:
+    """The queries, each for what none before it reveals; one that reveals nothing new is left out."""
+    revealed = set[str]()
+    for query in queries:
+        exposed: dict[str, str] = {name: value for name, value in query["exposed_states"].items() if name not in revealed}
+        revealed.update(exposed)
+        if exposed or not query["exposed_states"]:
+            yield InitialQuery(exposed, query["query"])
+
+
+def _check_coverage(exposed: Sequence[Mapping[str, str]], state: Mapping[str, str]) -> None:
+    """Raise ValueError unless every query reveals one to three variables, and every variable is revealed."""
+    names = [name for query in exposed for name in query]
+    if missing := sorted(set(state) - set(names)):
+        raise ValueError(f"Every variable is revealed by a query; missing: {missing}.")
+    most, sizes = MAX_STATES_PER_QUERY, [len(one) for one in exposed]
+    if not all(1 <= size <= most for size in sizes):
+        pairs = [names[start : start + 2] for start in range(0, len(names), 2)]
+        raise ValueError(f"Every query reveals one to {most} values, not {sizes}; groups like these would do: {pairs}.")
+
+
+async def draft_updates(user: UserContext, period: TrajectoryPeriod, events: tuple[Event, ...], *, sample: int) -> list[str]:
+    """One query for each of the events of a period, in their order. Raises UserFailed."""
+    changes = {update.variable: {"old": update.old, "new": update.new} for update in period.updates}
+    revealed = {name for event in events for name in event.states}
+    prompt = load_prompt("session_queries/update").render(
+        **user.common_variables(),
+        state_schema={name: choices for name, choices in user.schema.choices.items() if name in revealed},
+        other_variables=[name for name in user.schema.choices if name not in revealed],
+        period={"from": str(period.start), "to": str(period.end)},
+        context=[
+            {"background": event.text, "state_transition": {name: changes[name] for name in event.states}} for event in events
+        ],
+    )
+
+    style = user.style_check()
+
+    def convert(reply: dict[str, list[str]]) -> list[str]:
+        style.check(reply["queries"])
+        return reply["queries"]
+
+    reply_schema: ReplySchema[dict[str, list[str]]] = ReplySchema(
+        object_of({"queries": list_of(TEXT, min_items=len(events), max_items=len(events))})
+    )
+    return await ask_structured(
+        user.model, prompt=prompt, reply=reply_schema, convert=convert, sample=sample, recipe=user.recipe
+    )
