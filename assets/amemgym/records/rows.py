@@ -112,7 +112,7 @@ class GateRecordRow(Record):
     user_id: str
     number: int
     released: bool
-    gate: str
+    gate: Literal["exposure", "recovery", "choice"]
     item_id: str
     draft: int
     refinement: int
