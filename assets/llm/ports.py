@@ -50,7 +50,7 @@ class ModelRequest:
 
 @dataclass(frozen=True)
 class ModelReply:
-    """The words that came back. `repeated`: they came from the call cache and cost nothing.
+    """The words that came back. `repeated`: they came from the reply cache and cost nothing.
 
     `cached_input_tokens` are those of the `input_tokens` that the provider had in its prefix cache. `seconds` is the
     time that the answered try took, `price_share` the share of the list price that was asked (BATCH_SHARE in a batch

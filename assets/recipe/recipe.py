@@ -182,7 +182,7 @@ class Recipe(Record):
         Where the pool lies and whose it is changes no row, its content does. The `budget` decides when a run pauses, and
         the rows are the same however often it did; were it counted, raising it would make everything look stale. A
         model's `transport` is the road that requests and replies take: the same request may meet another sample of the
-        model there, as in any second try, but rows follow from replies, and the call cache serves both roads alike.
+        model there, as in any second try, but rows follow from replies, and the reply cache serves both roads alike.
         """
         return _short_digest(self.model_dump_json(exclude={"pool": ONLY_WHOSE_POOL, **ONLY_HOW_CALLS_ARE_MADE}))
 

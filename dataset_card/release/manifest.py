@@ -42,7 +42,7 @@ class ManifestFile(_Part):
 
 
 class Usage(_Part):
-    """Totals over all calls that the rows needed, whether or not the call cache answered them.
+    """Totals over all calls that the rows needed, whether or not the reply cache answered them.
 
     They are part of the release's digest, so they have to be the same in every run over the same replies.
     `cost_usd` None: a price is unknown.

@@ -29,7 +29,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
-    help="The call cache: every reply that was ever paid for.",
+    help="The reply cache: every reply that was ever paid for.",
 )
 
 
@@ -114,7 +114,7 @@ def _day(moment: float | None) -> str:
 def _open_cache(*, new: bool = False) -> Generator[KeyValueStore]:
     path = home().calls
     if not new and not database_of(path).exists:
-        raise Problem(f"There is no call cache in {path.parent} yet; it begins with the first run.")
+        raise Problem(f"There is no reply cache in {path.parent} yet; it begins with the first run.")
     replies = open_replies(path)
     try:
         yield replies

@@ -116,7 +116,7 @@ def _widened(margin: Margin) -> str:
 def _spent(lines: Sequence[LedgerSums]) -> list[str]:
     return [
         f"So far {dollars(line.cost_usd, unpriced=line.unpriced)} were spent on {line.name}, in {line.calls - line.hits:,} "
-        "paid calls; what they brought is in the call cache and is not paid for again."
+        "paid calls; what they brought is in the reply cache and is not paid for again."
         for line in lines
     ]
 

@@ -127,7 +127,7 @@ def _latency(run: FinishedRun) -> str:
     """How long answers took, as a sentence."""
     latency = run.latency
     if not latency.timed:
-        return "How long answers took was not measured: the call cache gave them."
+        return "How long answers took was not measured: the reply cache gave them."
     return (
         f"An answer took {shown(latency.mean, digits=2)} s of model time, half of them {latency.median:.2f} s or less "
         f"({latency.timed:,} of {latency.answers:,} measured)."

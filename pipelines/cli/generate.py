@@ -50,7 +50,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a variant is made; none of it is in its rows. `offline`: no model is asked, every reply comes from the call cache."""
+    """How a variant is made; none of it is in its rows. `offline`: no model is asked, only the reply cache is used."""
 
     concurrency: int = 32
     version: str = "auto"

@@ -68,7 +68,7 @@ COMMANDS = {
     "model": ("serve:model_app", "The embedded model."),
     "recipe": ("recipe:app", "Recipes: the parameters of a variant."),
     "ledger": ("costs:ledger_app", "Every call that was made: calls, tokens, cost and hit rate."),
-    "cache": ("cache:app", "The call cache: every reply that was ever paid for."),
+    "cache": ("cache:app", "The reply cache: every reply that was ever paid for."),
     "cluster": ("serve:cluster_app", "Work units on many workers (needs the extra `cluster`)."),
     "prompts": ("prompts:app", "Prompts: try them before you change them."),
     "annotate": ("annotate:app", "Annotation: have people check items by hand, and say how far they agree."),

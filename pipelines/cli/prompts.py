@@ -51,7 +51,7 @@ def try_prompt(
 ) -> None:
     """Make the prompt's stage anew for finished users and say how many replies pass, what they cost, and why some do not.
 
-    Nothing of the variant is changed; the replies are kept in the call cache, so that a second look is free.
+    Nothing of the variant is changed; the replies are kept in the reply cache, so that a second look is free.
     """
     recipe = resolved_recipe(home(), variant)
     if recipe is None:

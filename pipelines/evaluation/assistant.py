@@ -94,7 +94,7 @@ class Evolvable(Protocol):
 
 @dataclass(frozen=True)
 class Tools:
-    """What a new assistant gets: the models behind the call cache, and the run's seed.
+    """What a new assistant gets: the models behind the reply cache, and the run's seed.
 
     `model` and `embedder` may be used or ignored; calls through them are repeated for free. `default_model` is the model
     to ask where the settings name none.

@@ -42,7 +42,7 @@ def bounds(ledger: Path) -> tuple[float, float]:
     """Seconds of the longest conversation, and of all calls one after another."""
     with sqlite3.connect(ledger) as connection:
         longest = connection.execute(
-            f"SELECT MAX(told) FROM (SELECT SUM({SECONDS}) AS told {CALLS} "
+            f"SELECT MAX(seconds_of_user) FROM (SELECT SUM({SECONDS}) AS seconds_of_user {CALLS} "
             "AND stage IN ('evaluation dialogue', 'evaluation simulator') GROUP BY user_id)"
         ).fetchone()[0]
         work = connection.execute(f"SELECT SUM({SECONDS}) {CALLS}").fetchone()[0]

@@ -13,8 +13,8 @@ from tests.support.small import small_recipe
 async def main(first: int, count: int, most_tokens: int) -> None:
     recipe = small_recipe(budget={"max_tokens": most_tokens})
     with open_models(home()) as models:
-        account = models.for_recipe(recipe).chat
-        calls = (account.complete(call(number)) for number in range(first, first + count))
+        chat = models.for_recipe(recipe).chat
+        calls = (chat.complete(call(number)) for number in range(first, first + count))
         replies = await asyncio.gather(*calls, return_exceptions=True)
     print(sum(isinstance(reply, ModelReply) for reply in replies))
 

@@ -26,7 +26,7 @@ from tests.pipelines.ledger.ledger_stores import LedgerStores, UsingModel, call,
 
 
 def told(stores: LedgerStores, folder: Path) -> list[Any]:
-    """Everything that is read from ledger and call cache, after hits, misses and an error."""
+    """Everything that is read from ledger and reply cache, after hits, misses and an error."""
     stores.ask(UsingModel(), [call(number) for number in range(5)])
     stores.ask(UsingModel(), [call(number) for number in range(3)])
     stores.ask(UsingModel(fails=True), [call(9, model="made-up")])

@@ -59,9 +59,9 @@ def test_an_unknown_price_is_never_nothing(tmp_path: Path) -> None:
 
 
 def test_an_assistant_with_a_client_of_its_own_is_taken_at_its_word() -> None:
-    told = at_least(Usage(calls=1, input_tokens=10), Usage(calls=3, input_tokens=90, output_tokens=6))
+    usage = at_least(Usage(calls=1, input_tokens=10), Usage(calls=3, input_tokens=90, output_tokens=6))
 
-    assert told == Usage(calls=3, input_tokens=90, output_tokens=6, nano_usd=None)
+    assert usage == Usage(calls=3, input_tokens=90, output_tokens=6, nano_usd=None)
     assert at_least(Usage(calls=3), Usage(calls=3)).usd == 0
 
 
@@ -122,12 +122,12 @@ def test_calls_are_in_the_ledger_under_the_run_by_purpose(tmp_path: Path) -> Non
 
 def test_the_forecast_has_a_price_where_all_prices_are_known_and_warns_of_a_small_budget() -> None:
     spec = AssistantSpec(name="llm", kind="llm")
-    told = forecast(dataset(), spec, Options(), roles=ROLES, prices=PRICES)
+    forecasted = forecast(dataset(), spec, Options(), roles=ROLES, prices=PRICES)
     known = Roles("test-model", "test-embedding", "test-model", "test-model")
     priced = forecast(dataset(), spec, Options(), roles=known, prices=PRICES)
 
-    assert told.usd is None
-    assert "unknown price" in told.sentence
+    assert forecasted.usd is None
+    assert "unknown price" in forecasted.sentence
     assert priced.usd is not None
     assert priced.warning(Budget(max_cost_usd=priced.usd / 2)) != ""
     assert priced.warning(Budget(max_tokens=2 * priced.tokens)) == ""

@@ -26,7 +26,7 @@ def digest(home: Path) -> str:
 
 
 def replies_kept(home: Path) -> int:
-    """How many replies the call cache holds."""
+    """How many replies the reply cache holds."""
     with sqlite3.connect(home / "calls.sqlite") as connection:
         return connection.execute("SELECT count(*) FROM replies").fetchone()[0]
 

@@ -110,7 +110,7 @@ class Latency(Record):
     """`latency.json`: seconds of model time for each answer to a question, one call after another.
 
     `mean` has its interval over users; `median` and `slowest` (a twentieth took longer) have none. `timed` of the
-    `answers` were measured; those that the call cache answered were not.
+    `answers` were measured; those that the reply cache answered were not.
     """
 
     answers: int

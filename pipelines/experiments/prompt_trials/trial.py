@@ -102,7 +102,7 @@ class Trial:
 async def run_trial(
     side: Side, stage: Stage[UserRecord], users: Sequence[Inputs], *, prompt: str, model: LanguageModel
 ) -> Trial:
-    """Make the stage for these users at once; nothing is kept but the replies, in the call cache.
+    """Make the stage for these users at once; nothing is kept but the replies, in the reply cache.
 
     Raises EndpointError where the endpoint cannot serve.
     """

@@ -1,4 +1,4 @@
-"""Looking after the call cache: what is in it, copies of it, and taking things out."""
+"""Looking after the reply cache: what is in it, copies of it, and taking things out."""
 
 import asyncio
 import json
@@ -87,7 +87,7 @@ def _lines(connection: Connection) -> Iterator[str]:
 
 
 class NotReplies(ValueError):
-    """A file that is no export of a call cache; the message says where."""
+    """A file that is no export of a reply cache; the message says where."""
 
 
 async def take_in(replies: KeyValueStore, path: Path) -> int:

@@ -125,12 +125,12 @@ class ModelClient:
 # The parts of a chat completion that are needed; the rest is not looked at.
 
 
-class _Part(BaseModel):
+class _ContentPart(BaseModel):
     text: str | None = None
 
 
 class _Message(BaseModel):
-    content: str | list[_Part] | None = None
+    content: str | list[_ContentPart] | None = None
     refusal: str | None = None
 
 
@@ -179,6 +179,6 @@ def _finish(choice: _CompletionChoice) -> FinishReason:
     return "length" if choice.finish_reason == "length" else "stop"
 
 
-def _text(content: str | list[_Part] | None) -> str:
+def _text(content: str | list[_ContentPart] | None) -> str:
     # Some reasoning models answer in parts, where only the parts with text are the answer.
     return content if isinstance(content, str) else "".join(part.text or "" for part in content or [])

@@ -139,7 +139,7 @@ class FailureClassifier:
 
 
 def _message(body: object) -> str:
-    """The provider's own sentence, wherever it put it; a page of HTML says nothing."""
+    """The provider's own sentence, wherever it stands; empty for a page of HTML."""
     if isinstance(body, str):
         return "" if body.lstrip().startswith("<") else body
     if not isinstance(body, dict):

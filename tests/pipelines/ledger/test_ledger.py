@@ -93,8 +93,8 @@ def test_a_call_without_reply_is_booked_as_an_error(stores: LedgerStores) -> Non
 
 def test_an_unknown_price_is_told_as_unknown_beside_its_tokens(stores: LedgerStores) -> None:
     stores.ask(UsingModel(), [call(1, model="made-up"), call(2)])
-    told = {line.name: (line.input_tokens, line.cost) for line in sums(stores)}
-    assert told == {"made-up": (1000, "unknown"), "gpt-4.1": (1000, "$0.0028")}
+    costs = {line.name: (line.input_tokens, line.cost) for line in sums(stores)}
+    assert costs == {"made-up": (1000, "unknown"), "gpt-4.1": (1000, "$0.0028")}
     assert sums(stores, "stage")[0].cost == "$0.0028 + unknown"
 
 

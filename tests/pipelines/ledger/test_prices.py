@@ -65,7 +65,7 @@ def test_the_shipped_file_names_no_model(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         ("gpt-4.1: {input: -1, output: 2}", r"gpt-4\.1\.input: .*greater than or equal to 0"),
         ("gpt-4.1: {inputs: 1, output: 2}", r"gpt-4\.1\.input"),
@@ -74,10 +74,10 @@ def test_the_shipped_file_names_no_model(monkeypatch: pytest.MonkeyPatch) -> Non
         ("a: {", "is not YAML"),
     ],
 )
-def test_a_price_file_that_cannot_be_used_is_named(tmp_path: Path, content: str, told: str) -> None:
+def test_a_price_file_that_cannot_be_used_is_named(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(content)
-    with pytest.raises(EndpointError, match=told) as caught:
+    with pytest.raises(EndpointError, match=message) as caught:
         read_prices(path)
     assert str(path) in str(caught.value)
 

@@ -1,4 +1,4 @@
-"""Batch jobs: everything arrives, nothing is sent twice, and what cannot be mended is told in one sentence."""
+"""Batch jobs: everything arrives, nothing is sent twice, and what cannot be mended ends in one sentence."""
 
 import asyncio
 import subprocess
@@ -150,14 +150,14 @@ def test_a_line_that_cannot_pass_ends_the_run_and_the_others_are_not_paid_again(
         assert len(lines_at(url)) - len(set(lines_at(url))) <= 1, "only the line that failed is sent again"
 
 
-def test_a_model_that_does_not_exist_is_told_before_any_job(tmp_path: Path) -> None:
+def test_a_model_that_does_not_exist_is_named_before_any_job(tmp_path: Path) -> None:
     with on_a_port(Provider(create_app(), FaultProfile())) as url:
         with pytest.raises(EndpointError, match="does not know the model"):
             asyncio.run(batched(tmp_path, settings_for(url)).complete(replace(a_line("Who?"), model="m-1")))
         assert jobs_at(url) == []
 
 
-def test_an_endpoint_without_a_batch_api_is_told(tmp_path: Path) -> None:
+def test_an_endpoint_without_a_batch_api_is_named(tmp_path: Path) -> None:
     with on_a_port(create_app()) as url, pytest.raises(EndpointError, match="has no Batch API; set the transport"):
         ask_all(batched(tmp_path, settings_for(url)))
 
@@ -184,7 +184,7 @@ def test_the_chain_killed_after_submission_and_run_again_sends_nothing_twice(tmp
             while len(jobs_at(url)) < 2 and process.poll() is None:
                 time.sleep(0.02)
             process.kill()
-        assert chain(url, home, transport="batch") == live, "the same rows by either road"
+        assert chain(url, home, transport="batch") == live, "the same rows by either transport"
         assert len(jobs_at(url)) > 2
         assert len(lines_at(url)) == len(set(lines_at(url)))
 

@@ -1,4 +1,4 @@
-"""The endpoint speaks the chat API over a socket and in process, adapts to what it meets, and keeps the limits."""
+"""The model client speaks the chat API over a socket and in process, adapts to the endpoint, and keeps the limits."""
 
 import asyncio
 import time
@@ -67,7 +67,9 @@ def test_a_reply_brings_text_and_tokens(settings: EndpointSettings, server: Scri
         (fault(400, "filtered", code="content_filter"), "refusal", ""),
     ],
 )
-def test_the_finish_is_told(settings: EndpointSettings, server: ScriptedServer, answer: Answer, finish: str, text: str) -> None:
+def test_replies_have_a_finish(
+    settings: EndpointSettings, server: ScriptedServer, answer: Answer, finish: str, text: str
+) -> None:
     server.says(answer)
     reply = ask(settings)
     assert (reply.finish, reply.text) == (finish, text)
@@ -177,7 +179,7 @@ def test_an_overloaded_endpoint_is_asked_less_and_recovers(server: ScriptedServe
     assert len(server.asked) == 90
 
 
-def test_a_cancelled_call_gives_its_slot_back(server: ScriptedServer) -> None:
+def test_a_cancelled_call_makes_room_for_the_next(server: ScriptedServer) -> None:
     server.says(Answer(hang=5, body=completion().body))
     client = ModelClient(in_process(server, max_in_flight=1))
 

@@ -1,4 +1,4 @@
-"""What passes is tried again, what does not is told in one sentence, and the key is in none of them."""
+"""What passes is tried again, what does not ends in one sentence, and the key is in none of them."""
 
 import asyncio
 import socket
@@ -42,8 +42,8 @@ def ask(settings: EndpointSettings) -> ModelReply:
 def sentence(settings: EndpointSettings) -> str:
     with pytest.raises(EndpointError) as caught:
         ask(settings)
-    told = "".join(traceback.format_exception(caught.value))
-    assert "openai." not in told, "the provider's exception, with its words, must not be in the traceback"
+    text = "".join(traceback.format_exception(caught.value))
+    assert "openai." not in text, "the provider's exception, with its words, must not be in the traceback"
     assert caught.value.__context__ is None
     return str(caught.value)
 
@@ -98,8 +98,8 @@ def test_a_hanging_endpoint_times_out(server: ScriptedServer, url: str, over_a_s
 
 def test_after_eight_tries_the_run_ends(server: ScriptedServer) -> None:
     server.always = fault(500, "the oven is cold")
-    told = sentence(in_process(server))
-    assert "http://model/v1 failed (500: the oven is cold) at the last of 8 tries" in told
+    message = sentence(in_process(server))
+    assert "http://model/v1 failed (500: the oven is cold) at the last of 8 tries" in message
     assert len(server.asked) == 8
 
 
@@ -119,13 +119,13 @@ def test_after_eight_tries_the_run_ends(server: ScriptedServer) -> None:
 )
 def test_what_cannot_pass_ends_the_run_at_once(url: str, server: ScriptedServer, answer: Answer, words: list[str]) -> None:
     server.says(answer)
-    told = sentence(settings_for(url))
+    message = sentence(settings_for(url))
     assert len(server.asked) == 1
-    assert told.startswith(f"The model endpoint {url} ")
-    assert [word for word in words if word not in told] == []
-    assert len(told) < 600
-    assert [KEY[at : at + 6] for at in range(len(KEY) - 5) if KEY[at : at + 6] in told] == []
-    assert KEY[-4:] not in told
+    assert message.startswith(f"The model endpoint {url} ")
+    assert [word for word in words if word not in message] == []
+    assert len(message) < 600
+    assert [KEY[at : at + 6] for at in range(len(KEY) - 5) if KEY[at : at + 6] in message] == []
+    assert KEY[-4:] not in message
 
 
 def test_a_missing_key_is_asked_for(server: ScriptedServer) -> None:
@@ -138,8 +138,8 @@ def test_a_server_that_is_not_there_is_told_after_three_tries() -> None:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     began = time.monotonic()
-    told = sentence(settings_for(f"http://user:secret@127.0.0.1:{port}/v1"))
-    assert f"http://127.0.0.1:{port}/v1 could not be reached at the last of 3 tries; start the server" in told
+    message = sentence(settings_for(f"http://user:secret@127.0.0.1:{port}/v1"))
+    assert f"http://127.0.0.1:{port}/v1 could not be reached at the last of 3 tries; start the server" in message
     assert time.monotonic() - began < 2
 
 

@@ -60,10 +60,10 @@ def test_who_asks_again_after_a_damaged_reply_hears_what_was_meant(fault: FaultP
     damaged_reply = post(Provider(create_app(), fault), chat("Hello?"))
     assert damaged_reply is not None
     choice = damaged_reply.json()["choices"][0]
-    said = choice["message"]["content"] or choice["message"]["refusal"]
-    assert (said == REFUSAL) or (choice["finish_reason"] == "length" and whole.startswith(said) and said != whole)
+    text = choice["message"]["content"] or choice["message"]["refusal"]
+    assert (text == REFUSAL) or (choice["finish_reason"] == "length" and whole.startswith(text) and text != whole)
     again = chat("Hello?")
-    again["messages"] += [{"role": "assistant", "content": said}, {"role": "user", "content": f"{OBJECTION} Again."}]
+    again["messages"] += [{"role": "assistant", "content": text}, {"role": "user", "content": f"{OBJECTION} Again."}]
     # The app without faults would answer the longer conversation, with other chances; the provider knows what it did.
     answer = post(Provider(create_app(), replace(fault, cut_off=0.0, refusals=0.0, latency=0.001)), again)
     assert answer is not None
