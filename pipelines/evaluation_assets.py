@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Optional
 import dagster as dg
 from pydantic import Field
 
-from assets.engine.cancellation import stopping_with_the_run
+from assets.engine.cancellation import stop_with_run
 from assets.engine.progress import Steps, heartbeat
-from assets.engine.stage_asset import disk_problem
+from assets.engine.stage_asset import disk_error_message
 from assets.llm.ports import EndpointError
 from assets.recipe.partitions import VARIANT_PARTITIONS
 from assets.recipe.pools import MODEL_POOL
@@ -65,13 +65,13 @@ async def evaluation(context: dg.AssetExecutionContext, config: EvaluationConfig
     from pipelines.evaluation.errors import EvaluationError
 
     try:
-        async with stopping_with_the_run():
+        async with stop_with_run():
             runs = [await _evaluated(order, context.log.info) for order in _orders(config, context.partition_key)]
         return _result(runs)
     except (EvaluationError, EndpointError) as error:
         raise dg.Failure(description=str(error), allow_retries=False) from error
     except OSError as error:
-        raise dg.Failure(description=disk_problem(error), allow_retries=False) from error
+        raise dg.Failure(description=disk_error_message(error), allow_retries=False) from error
 
 
 def _orders(config: EvaluationConfig, variant: str) -> "list[Order]":
@@ -111,7 +111,7 @@ async def _evaluated(order: "Order", write: Callable[[str], object]) -> "Finishe
     def step(_: str) -> None:
         nonlocal done
         done += 1
-        steps.now(f"{done} of {total} steps", share=done / max(1, total))
+        steps.begin(f"{done} of {total} steps", share=done / max(1, total))
 
     with heartbeat(write, steps.line):
         return await carry_out(order, place=home(), watch=Watch(begun=begun, step=step))

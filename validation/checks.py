@@ -7,10 +7,9 @@ import dagster as dg
 
 from assets.amemgym.pipeline import STAGES
 from assets.engine.gc_control import collector_at_rest
+from assets.engine.ports import SnapshotRef, portions, rows_of
 from assets.engine.run_context import RunContext
-from assets.engine.snapshot_rows import portions, rows_of
 from assets.engine.stage import Stage
-from assets.llm.ports import SnapshotRef
 from assets.recipe.partitions import UNIT_PARTITIONS, by_variant, variant_of
 from assets.recipe.recipe import Recipe
 from assets.records.base import UserRecord

@@ -19,7 +19,7 @@ from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
 from assets.recipe.recipe import Recipe
-from assets.records.failure import UserFailed
+from assets.records.failure import ItemFailed
 from assets.reporting.asset_description import AssetDescription
 from assets.reporting.markdown import Row
 
@@ -50,7 +50,7 @@ async def join_episode(
         )
     except ValidationError as error:
         problem = error.errors()[0]["msg"].removeprefix("Value error, ")
-        raise UserFailed("rule_violated", f"The user's parts contradict each other: {problem}") from error
+        raise ItemFailed("rule_violated", f"The user's parts contradict each other: {problem}") from error
 
 
 def _rows(episode: Episode) -> list[Row]:
@@ -78,6 +78,6 @@ EPISODES = Stage(
         description="Everything about one user in one record, one row of the dataset (paper section 3.1). References "
         "resolve, states follow from updates, and exactly one option of each question is right in each period.",
         rows=_rows,
-        survey=stage_summaries.of_episodes,
+        summary=stage_summaries.of_episodes,
     ),
 )

@@ -10,7 +10,7 @@ from assets.amemgym.records.trajectory import StateTrajectory, TrajectoryPeriod
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
 from assets.amemgym.user_profiles import USER_PROFILES
-from assets.engine.item_tasks import together
+from assets.engine.async_calls import gather_all
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
 from assets.llm.reply_schema import TEXT, ReplySchema, enum_of, list_of, object_of
@@ -26,7 +26,7 @@ async def elaborate_events(
     profile: UserProfile, schema: StateSchema, trajectory: StateTrajectory, *, recipe: Recipe, model: LanguageModel
 ) -> EventSet:
     """Explain the updates of all periods, each period in a call of its own, all at once."""
-    periods = await together(
+    periods = await gather_all(
         *(_period_events(profile, schema, period, recipe=recipe, model=model) for period in trajectory.periods[1:])
     )
     return EventSet(user_id=profile.user_id, periods=tuple(periods))
@@ -89,6 +89,6 @@ EVENTS = Stage(
         description="What happened in the user's life that caused each period's changes (paper section 3.1, App. C.3). Every "
         "update belongs to exactly one event, and no event touches an unchanged state.",
         rows=_rows,
-        survey=stage_summaries.of_events,
+        summary=stage_summaries.of_events,
     ),
 )

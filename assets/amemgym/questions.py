@@ -69,6 +69,6 @@ QUESTIONS = Stage(
         description="Questions the user may ask at any time, each with the information types its answer depends on and their "
         "choices (paper section 3.1, App. C.3). Each user has exactly num_questions of them.",
         rows=_rows,
-        survey=stage_summaries.of_questions,
+        summary=stage_summaries.of_questions,
     ),
 )

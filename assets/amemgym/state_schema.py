@@ -191,6 +191,6 @@ STATE_SCHEMA = Stage(
         "choices unified, questions rewritten onto them (paper section 3.1, App. C.3). Every drafted type maps to exactly one "
         "variable.",
         rows=_rows,
-        survey=stage_summaries.of_schemas,
+        summary=stage_summaries.of_schemas,
     ),
 )

@@ -139,6 +139,6 @@ USER_PROFILES = Stage(
         description="Personas made ready for role-play: name, basic facts and a condensed paragraph (paper section 3.1, App. "
         "C.3). Every later prompt reads the formatted profile.",
         rows=_rows,
-        survey=stage_summaries.of_profiles,
+        summary=stage_summaries.of_profiles,
     ),
 )

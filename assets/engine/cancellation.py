@@ -2,8 +2,8 @@
 
 Dagster turns the signal that cancels a run into an exception at whatever line is running. On an event loop, that line belongs
 to one of hundreds of tasks, or to a callback, which may keep the exception for itself, and the run would go on. Here the signal
-cancels the stage as a whole, and the cancellation reaches everything that the stage waits for. Only calls that are paid for are
-given a moment to come back and be kept.
+cancels the stage as a whole, and the cancellation reaches everything that the stage waits for. Only calls that are paid for get
+a moment to come back and be stored.
 """
 
 import asyncio
@@ -14,19 +14,19 @@ from contextlib import asynccontextmanager
 
 import dagster as dg
 
-from assets.engine.shielded_calls import landed
+from assets.engine.async_calls import wait_for_shielded_calls
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # A stopped run ends within five seconds, of which Dagster takes up to two.
-LANDING_SECONDS = 2.5
+SHIELDED_SECONDS = 2.5
 STOPPED = "The run was stopped. What was finished is kept, and the same run goes on from there."
 
 
 @asynccontextmanager
-async def stopping_with_the_run() -> AsyncGenerator[None, None]:
+async def stop_with_run() -> AsyncGenerator[None, None]:
     """Around what a task awaits: raises DagsterExecutionInterruptedError when a signal arrived meanwhile.
 
-    Calls in the air get LANDING_SECONDS; a second signal stops those too. Outside the main thread, where Python delivers no
+    Shielded calls get SHIELDED_SECONDS; a second signal stops those too. Outside the main thread, where Python delivers no
     signals, it does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
@@ -48,7 +48,7 @@ async def stopping_with_the_run() -> AsyncGenerator[None, None]:
         except asyncio.CancelledError:
             if not arrived:
                 raise
-            await landed(within=LANDING_SECONDS)
+            await wait_for_shielded_calls(seconds=SHIELDED_SECONDS)
     except asyncio.CancelledError:
         if not arrived:
             raise

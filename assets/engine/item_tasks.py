@@ -1,70 +1,57 @@
-"""One batch of users at work: fetch each record where it lies, or make it, and keep it at once."""
+"""The work on some items of a unit: find each record where it is stored, or make it and store it at once."""
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
 
-from assets.engine.prefetch_tasks import Made, Work
+from assets.engine.async_calls import gather_all
+from assets.engine.in_flight import Made
 from assets.engine.run_context import RunContext
 from assets.engine.serialized_record import SerializedRecord, serialized
 from assets.engine.stage import Stage
-from assets.llm.ports import CallLabels, EndpointError
+from assets.llm.ports import CallLabels
 from assets.llm.usage_meter import Meter, MeteredModel
 from assets.recipe.recipe import Recipe
 from assets.records.base import UserRecord
-from assets.records.failure import Failure, UserFailed
+from assets.records.failure import Failure, ItemFailed
 from assets.records.usage import Usage
 
-T = TypeVar("T")
 
-
-class GivenUp(Exception):
-    """A user's failure, on its way from the stage where it happened to the asset that is being made."""
+class RecordedFailure(Exception):
+    """An item's failure, on its way from the stage where it happened to the asset that is being made."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
         self.failure = failure
 
 
-async def together(*awaited: Awaitable[T]) -> list[T]:
-    """Wait for all, then return all results or raise the first failure in the order given.
-
-    The order, not the clock, decides which failure is told, so that a failed user's record is the same in every run.
-    """
-    results = await asyncio.gather(*awaited, return_exceptions=True)
-    problems = [result for result in results if isinstance(result, BaseException)]
-    for problem in sorted(problems, key=lambda problem: not isinstance(problem, EndpointError)):
-        raise problem
-    return [result for result in results if not isinstance(result, BaseException)]
-
-
 @dataclass
-class Desk:
-    """The records of some users of one unit: those in upstream snapshots, and those made here.
+class ItemTasks:
+    """The records of some items of one unit, by stage and position: those `known` from upstream snapshots, those `made` here.
 
-    `ahead`: the desk of work done before its asset's turn, which leaves the records for that asset to take.
+    `source`: the stage that drew the items. `prefetching`: the records are left in flight for the asset to whom they belong.
     """
 
     recipe: Recipe
     run_context: RunContext
     meter: Meter
+    source: str
     known: Mapping[str, Mapping[int, Made]]
-    ahead: bool = False
+    prefetching: bool = False
     made: dict[str, dict[int, Made]] = field(default_factory=dict[str, dict[int, Made]])
     _running: dict[tuple[str, int], asyncio.Future[Made]] = field(default_factory=dict[tuple[str, int], "asyncio.Future[Made]"])
 
-    def outlook(self, position: int) -> "Desk":
-        """A desk for this user's stages ahead, with all that is known of the user here."""
+    def ahead(self, position: int) -> "ItemTasks":
+        """The tasks that prefetch this item's later stages, with all that is known of the item here."""
         known: dict[str, dict[int, Made]] = {}
-        for held in (self.known, self.made):
-            known.update({name: {position: rows[position]} for name, rows in held.items() if position in rows})
-        return Desk(self.recipe, self.run_context, Meter(), known, ahead=True)
+        for records in (self.known, self.made):
+            known.update({name: {position: rows[position]} for name, rows in records.items() if position in rows})
+        return ItemTasks(self.recipe, self.run_context, Meter(), self.source, known, prefetching=True)
 
     async def record(self, stage: Stage[UserRecord], position: int) -> Made:
-        """The stage's record of the user at this position. Raises GivenUp when the user cannot be finished."""
+        """The stage's record of the item at this position. Raises RecordedFailure when the item cannot be finished."""
         known = self.known.get(stage.name, {}).get(position)
         if known is not None:
             return known
@@ -74,42 +61,45 @@ class Desk:
         return await self._running[key]
 
     async def _make(self, stage: Stage[UserRecord], position: int) -> Made:
-        inputs = await together(*(self.record(need, position) for need in stage.needs))
-        recipe = self.recipe.for_stage(stage.name, user_id=self._user_id(position))
-        key = work_key(stage, inputs, recipe=recipe)
-        made = await self._in_flight(key, partial(self._fly, stage, inputs, key=key, position=position))
+        inputs = await gather_all(*(self.record(need, position) for need in stage.needs))
+        item_id = self.known[self.source][position].record.user_id
+        recipe = self.recipe.for_stage(stage.name, user_id=item_id)
+        key = record_key(stage, inputs, recipe=recipe)
+        work = partial(self._load_or_make, stage, inputs, recipe=recipe, key=key, item_id=item_id, position=position)
+        in_flight = self.run_context.in_flight
+        made = await (in_flight.prefetch(key, work) if self.prefetching else in_flight.take(key, work, meter=self.meter))
         self.made.setdefault(stage.name, {})[position] = made
         return made
 
-    async def _in_flight(self, key: str, work: Work) -> Made:
-        flights = self.run_context.flights
-        return await (flights.wait(key, work) if self.ahead else flights.take(key, work, meter=self.meter))
-
-    async def _fly(self, stage: Stage[UserRecord], inputs: Sequence[Made], meter: Meter, *, key: str, position: int) -> Made:
-        stored = await self.run_context.work.get(key)
+    async def _load_or_make(
+        self,
+        stage: Stage[UserRecord],
+        inputs: Sequence[Made],
+        meter: Meter,
+        *,
+        recipe: Recipe,
+        key: str,
+        item_id: str,
+        position: int,
+    ) -> Made:
+        cache = self.run_context.record_cache
+        stored = await cache.get(key)
         if stored is not None:
             usage, _, content = stored.partition(b"\n")
             used = Usage.model_validate_json(usage)
             meter.add(used, repeated=used.calls)
             return SerializedRecord(content.decode(), decode=stage.record.model_validate_json)
-        made = serialized(await self._work(stage, inputs, position=position, meter=meter))
-        await self.run_context.work.put(key, f"{meter.usage.model_dump_json()}\n{made.text}".encode())
+        model = MeteredModel(self.run_context.model, CallLabels(stage=stage.name, user_id=item_id), meter)
+        try:
+            record = await stage.make(*(one.record for one in inputs), recipe=recipe, model=model)
+        except ItemFailed as failed:
+            raise RecordedFailure(failed.at(stage.name, user_id=item_id, position=position)) from failed
+        made = serialized(record)
+        await cache.put(key, f"{meter.usage.model_dump_json()}\n{made.text}".encode())
         return made
 
-    async def _work(self, stage: Stage[UserRecord], inputs: Sequence[Made], *, position: int, meter: Meter) -> UserRecord:
-        user_id = self._user_id(position)
-        model = MeteredModel(self.run_context.model, CallLabels(stage=stage.name, user_id=user_id), meter)
-        recipe = self.recipe.for_stage(stage.name, user_id=user_id)
-        try:
-            return await stage.make(*(one.record for one in inputs), recipe=recipe, model=model)
-        except UserFailed as failed:
-            raise GivenUp(failed.at(stage.name, user_id=user_id, position=position)) from failed
 
-    def _user_id(self, position: int) -> str:
-        return self.known["personas"][position].record.user_id
-
-
-def work_key(stage: Stage[UserRecord], inputs: Sequence[Made], *, recipe: Recipe) -> str:
-    """The identity of one user's work at a stage: what it is made from, and by what."""
+def record_key(stage: Stage[UserRecord], inputs: Sequence[Made], *, recipe: Recipe) -> str:
+    """The identity of one item's record of a stage: what it is made from, and by what."""
     parts = [stage.name, stage.code_version, recipe.user_fingerprint, *(one.sha256 for one in inputs)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()

@@ -1,53 +1,53 @@
-"""What a run starts before it is due: the later stages of users who are done here, and stand-ins for users who are lost.
+"""What a run starts before it is due: later stages of items that are done here, and replacements of items that failed.
 
-Nothing is started that is not going to be needed: each lost user is replaced by the next persona of the reserve, and by no
-other, whenever the loss becomes known.
+Nothing is started that is not going to be needed: each failed item is replaced by the next one of the reserve, and by no
+other, whenever the failure becomes known.
 """
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from assets.engine.item_tasks import Desk, GivenUp
-from assets.engine.prefetch_tasks import Flights
+from assets.engine.in_flight import InFlight
+from assets.engine.item_tasks import ItemTasks, RecordedFailure
 from assets.engine.stage import Stage
 from assets.records.base import UserRecord
 
 
 @dataclass
-class LookAhead:
-    """Work ahead of one asset's turn. `later`: the stages that the same run reaches afterwards, none to stand still.
+class Prefetcher:
+    """Starts work ahead of one asset's turn. `later`: the stages that the same run reaches afterwards; none: no prefetch.
 
-    `reserve` are the personas next in line; `open_desk` reads what upstream snapshots hold of one of them.
+    `reserve`: positions of the next items to take a failed one's place; `read_item` reads upstream snapshots for one.
     """
 
-    flights: Flights
+    in_flight: InFlight
     stage: Stage[UserRecord]
     later: Sequence[Stage[UserRecord]]
-    open_desk: Callable[[int], Desk]
+    read_item: Callable[[int], ItemTasks]
     reserve: list[int] = field(default_factory=list[int])
-    lost: set[int] = field(default_factory=set[int])
+    replaced: set[int] = field(default_factory=set[int])
 
-    def go_on(self, desk: Desk, position: int) -> None:
-        """Start the later stages of a user who is done with this one."""
-        outlook = desk.outlook(position)
-        self.flights.look_ahead(self._follow(outlook, position, self._reachable(outlook.known)))
+    def continue_with(self, tasks: ItemTasks, position: int) -> None:
+        """Start the later stages of an item that is done with this one."""
+        ahead = tasks.ahead(position)
+        self.in_flight.start(self._make(ahead, position, self._reachable(ahead.known)))
 
     def replace(self, position: int) -> None:
-        """Start the next persona of the reserve, once for each user who is lost."""
-        if position in self.lost or not self.later:
+        """Start the next item of the reserve, once for each item that failed."""
+        if position in self.replaced or not self.later:
             return
-        self.lost.add(position)
+        self.replaced.add(position)
         if self.reserve:
-            self.flights.look_ahead(self._stand_in(self.reserve.pop(0)))
+            self.in_flight.start(self._make_replacement(self.reserve.pop(0)))
 
-    async def _stand_in(self, position: int) -> None:
-        outlook = (await asyncio.to_thread(self.open_desk, position)).outlook(position)
-        await self._follow(outlook, position, [self.stage, *self._reachable(ancestry(self.stage))])
+    async def _make_replacement(self, position: int) -> None:
+        ahead = (await asyncio.to_thread(self.read_item, position)).ahead(position)
+        await self._make(ahead, position, [self.stage, *self._reachable(stages_up_to(self.stage))])
 
-    async def _follow(self, outlook: Desk, position: int, stages: Sequence[Stage[UserRecord]]) -> None:
-        results = await asyncio.gather(*(outlook.record(stage, position) for stage in stages), return_exceptions=True)
-        if any(isinstance(result, GivenUp) for result in results):
+    async def _make(self, ahead: ItemTasks, position: int, stages: Sequence[Stage[UserRecord]]) -> None:
+        results = await asyncio.gather(*(ahead.record(stage, position) for stage in stages), return_exceptions=True)
+        if any(isinstance(result, RecordedFailure) for result in results):
             self.replace(position)
 
     def _reachable(self, known: Iterable[str]) -> list[Stage[UserRecord]]:
@@ -61,9 +61,9 @@ class LookAhead:
         return reachable
 
 
-def ancestry(stage: Stage[UserRecord]) -> dict[str, Stage[UserRecord]]:
+def stages_up_to(stage: Stage[UserRecord]) -> dict[str, Stage[UserRecord]]:
     """The stage and all that it needs, directly or not, by name."""
     found: dict[str, Stage[UserRecord]] = {stage.name: stage}
     for need in stage.needs:
-        found.update(ancestry(need))
+        found.update(stages_up_to(need))
     return found

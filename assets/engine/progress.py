@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from assets.llm.ports import StageProgress
+from assets.engine.ports import StageProgress
 from assets.llm.usage_meter import Meter
 
 # Lines reach the page within a second, so that a new one is seen every five.
@@ -17,15 +17,15 @@ RATE_SECONDS = 30.0
 
 @contextmanager
 def heartbeat(
-    write: Callable[[str], object], say: Callable[[], str], *, every: float = LOG_SECONDS
+    write: Callable[[str], object], message: Callable[[], str], *, every: float = LOG_SECONDS
 ) -> Generator[None, None, None]:
-    """Write what `say` says after a second and then every so many, from a thread that no wait and no work keeps silent."""
+    """Write the message of the moment after a second and then every so many, from a thread that nothing else blocks."""
     over = threading.Event()
 
     def beat() -> None:
         wait = min(FIRST_SECONDS, every)
         while not over.wait(wait):
-            write(say())
+            write(message())
             wait = every
 
     thread = threading.Thread(target=beat, name="heartbeat", daemon=True)
@@ -37,25 +37,25 @@ def heartbeat(
         thread.join()
 
 
-class StageWatch:
-    """How a stage gets on: takes note of its progress, and tells it in a line with rate, cost and time left.
+class ProgressLog:
+    """A stage's progress as a line with rate, cost and time left.
 
-    `begin` is told before the first progress, `expected` counts the calls of a user until one is done.
+    `first_line` stands there before the first progress; `expected` is how many calls an item takes, until one is done.
     """
 
-    def __init__(self, meter: Meter, *, begin: str, expected: float = 0.0) -> None:
-        self._meter, self._line, self._expected = meter, begin, expected
+    def __init__(self, meter: Meter, *, first_line: str, expected: float = 0.0) -> None:
+        self._meter, self._line, self._expected = meter, first_line, expected
         self._recent: deque[tuple[float, int, int]] = deque([(0.0, 0, 0)])
 
-    def __call__(self, progress: StageProgress) -> None:
-        """Take note."""
+    def update(self, progress: StageProgress) -> None:
+        """Make the line say this progress."""
         self._recent.append((progress.seconds, progress.calls, progress.calls - progress.repeated))
         while len(self._recent) > 2 and self._recent[1][0] <= progress.seconds - RATE_SECONDS:
             self._recent.popleft()
         self._line = ", ".join(self._parts(progress))
 
     def line(self) -> str:
-        """What was last noted."""
+        """The progress of the last update."""
         return self._line
 
     def _parts(self, progress: StageProgress) -> list[str]:
@@ -67,22 +67,22 @@ class StageWatch:
         return parts
 
     def _rates(self) -> tuple[float, float]:
-        """Calls per second of late: all, and those that no store answered, which decide how long the rest takes."""
+        """Calls per second over the last while: all, and those that no cache answered, which decide how long the rest takes."""
         (since, *before), (now, *calls) = self._recent[0], self._recent[-1]
         every, fresh = ((count - last) / max(now - since, 0.001) for count, last in zip(calls, before, strict=True))
         return every, fresh
 
     def _calls_left(self, progress: StageProgress) -> float:
-        """By the calls of users who are done, who are those with the most calls; 0 where it cannot be told.
+        """Estimated from the items that are done, which are those with the most calls; 0 where nothing is known.
 
-        Never less than the replies awaited, also where users take more calls than was expected.
+        Never less than the replies awaited, also where items take more calls than was expected.
         """
         if progress.done == progress.total:
             return 0.0
         each = sorted((work.calls for work in self._meter.users.values()), reverse=True)[: progress.done]
         typical = sum(each) / len(each) if each else self._expected
-        users = progress.total + progress.failed  # who was given up took calls too, and has a stand-in
-        return max(typical * users - progress.calls, self._meter.waiting) if typical else 0.0
+        items = progress.total + progress.failed  # a failed item took calls too, and has a replacement
+        return max(typical * items - progress.calls, self._meter.waiting) if typical else 0.0
 
     def _cost(self) -> str:
         if self._meter.unpriced:
@@ -91,10 +91,10 @@ class StageWatch:
 
 
 def progress_line(progress: StageProgress, *, rate: float | None = None) -> str:
-    """Users done, calls with rate and cache hits, users given up. `rate`: calls per second, else that since the start."""
+    """Items done, calls with rate and cache hits, items failed. `rate`: calls per second, else that since the start."""
     rate = progress.calls / max(progress.seconds, 0.001) if rate is None else rate
     line = (
-        f"{progress.stage} of {progress.unit}: {progress.done} of {progress.total} users, "
+        f"{progress.stage} of {progress.unit}: {progress.done} of {progress.total} {progress.noun}s, "
         f"{progress.calls} calls ({progress.repeated} from the cache, {rate:.{0 if rate >= 10 else 1}f}/s)"
     )
     return f"{line}, {progress.failed} given up" if progress.failed else line
@@ -105,13 +105,13 @@ def _duration(seconds: float) -> str:
 
 
 class Steps:
-    """What is being done where nothing counts users: the step under way, and how long everything has taken."""
+    """Progress where nothing counts items: the step under way, and how long everything has taken."""
 
     def __init__(self, what: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._what, self._clock, self._began, self._step, self._share = what, clock, clock(), "beginning", 0.0
 
-    def now(self, step: str, *, share: float = 0.0) -> None:
-        """This is what is done from now on; `share`: how much of the whole is done, where that is known."""
+    def begin(self, step: str, *, share: float = 0.0) -> None:
+        """Set the step under way; `share`: how much of the whole is done, where that is known."""
         self._step, self._share = step, share
 
     def line(self) -> str:

@@ -1,4 +1,4 @@
-"""The one wrapper that turns a stage, an async function about one user, into a native Dagster asset."""
+"""The one wrapper that turns a stage, an async function about one item, into a native Dagster asset."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -9,13 +9,14 @@ from typing import Any, cast
 import dagster as dg
 
 from assets.engine.benchmark import Benchmark
-from assets.engine.cancellation import stopping_with_the_run
-from assets.engine.progress import StageWatch, Steps, heartbeat
+from assets.engine.cancellation import stop_with_run
+from assets.engine.ports import SnapshotRef, StageProgress
+from assets.engine.progress import ProgressLog, Steps, heartbeat
 from assets.engine.run_context import RunContext
 from assets.engine.serialized_record import serialized_rows
 from assets.engine.stage import Stage
-from assets.engine.stage_runner import Line, StageResult
-from assets.llm.ports import BudgetReached, EndpointError, SnapshotRef, StageProgress
+from assets.engine.stage_runner import StageResult, StageRunner
+from assets.llm.ports import BudgetReached, EndpointError
 from assets.llm.usage_meter import Meter
 from assets.recipe.loading import RecipeError, units
 from assets.recipe.partitions import UNIT_PARTITIONS, by_variant, unit_of
@@ -57,12 +58,15 @@ def stage_asset(stage: Stage[UserRecord], benchmark: Benchmark) -> dg.AssetsDefi
         recipe: Recipe = values.pop("recipe")
         refs = cast(dict[str, SnapshotRef], values)
         snapshots = context.resources.run_context.snapshots
-        line, watch = _watched(stage, benchmark, context, recipe, refs)
-        with heartbeat(context.log.info, watch.line):
-            async with stopping_with_the_run():
-                result = await told_in_one_sentence(line, waiting=lambda: _waiting(stage, benchmark, context))
+        runner, log = _runner_with_log(stage, benchmark, context, recipe, refs)
+        with heartbeat(context.log.info, log.line):
+            async with stop_with_run():
+                result = await run_or_explain(runner, benchmark, unfinished=lambda: _unfinished(stage, benchmark, context))
                 records = await asyncio.to_thread(first_records, snapshots, result, stage.record)
-        tell_losses(result, context.log.warning)
+        for failure in result.failed:
+            context.log.warning(f"{failure.user_id} was replaced at {failure.stage}: {failure.message}")
+        if result.ref.users < result.wanted:
+            context.log.warning(shortfall_message(result, benchmark))
         return dg.MaterializeResult(
             value=result.ref,
             data_version=dg.DataVersion(result.ref.digest[:16]),
@@ -98,7 +102,7 @@ def _source_asset(stage: Stage[UserRecord], benchmark: Benchmark) -> dg.AssetsDe
         try:
             with heartbeat(context.log.info, Steps(f"{unit.key}: drawing {wanted} {stage.name}").line):
                 writer, drawn = run_context.snapshots.writer(stage.name, unit=unit.key), iter(draw(recipe, unit))
-                while rows := list(islice(drawn, run_context.users_per_part)):
+                while rows := list(islice(drawn, run_context.items_per_part)):
                     writer.add(stage.name, serialized_rows(rows))
                 ref = writer.finish([])
         except RecipeError as error:
@@ -114,88 +118,75 @@ def _source_asset(stage: Stage[UserRecord], benchmark: Benchmark) -> dg.AssetsDe
     return materialize
 
 
-def _watched(
+def _runner_with_log(
     stage: Stage[UserRecord],
     benchmark: Benchmark,
     context: dg.AssetExecutionContext,
     recipe: Recipe,
     refs: Mapping[str, SnapshotRef],
-) -> tuple[Line, StageWatch]:
-    """The line of the asset's partition, and who watches it beside whoever else is told."""
+) -> tuple[StageRunner, ProgressLog]:
+    """The runner of the asset's partition, and the log of its progress, which reports to the run context as well."""
     run_context: RunContext = context.resources.run_context
-    unit, meter, others = unit_of(context.partition_key, among=units(recipe)), Meter(), run_context.report
+    unit, meter = unit_of(context.partition_key, among=units(recipe)), Meter()
     expected = run_context.expected_calls(recipe, stage.name) if run_context.expected_calls else 0.0
-    watch = StageWatch(meter, begin=f"{stage.name} of {unit.key}: reading what it needs", expected=expected)
+    log = ProgressLog(meter, first_line=f"{stage.name} of {unit.key}: reading what it needs", expected=expected)
 
     def report(progress: StageProgress) -> None:
-        watch(progress)
-        if others is not None:
-            others(progress)
+        log.update(progress)
+        if run_context.report is not None:
+            run_context.report(progress)
 
-    at_work = replace(run_context, report=report).at(unit.key, recipe=recipe)
-    return Line(stage, unit, recipe, at_work, refs, later=_later(stage, benchmark, context), meter=meter), watch
+    in_unit = replace(run_context, report=report).for_unit(unit.key, recipe=recipe)
+    # The stages whose assets the same run materializes after this one.
+    steps = set(context.run.step_keys_to_execute or ())
+    after = benchmark.stages[benchmark.stage_names.index(stage.name) + 1 :]
+    later = [one for one in after if one.name in steps]
+    return StageRunner(stage, unit, recipe, in_unit, refs, later=later, noun=benchmark.noun, meter=meter), log
 
 
 def stage_definition(stage: Stage[UserRecord]) -> dict[str, Any]:
     """Metadata of a stage's asset before anything is made: the columns of its snapshots, its code and its prompts."""
-    told = definition(None, stage.draw or stage.make, prompts=stage.prompts)
-    return {**told, "dagster/column_schema": column_schema(stage.record, POSITION)}
+    metadata = definition(None, stage.draw or stage.make, prompts=stage.prompts)
+    return {**metadata, "dagster/column_schema": column_schema(stage.record, POSITION)}
 
 
-def tell_losses(result: StageResult, warn: Callable[[str], object]) -> None:
-    """A warning for each user who was replaced meanwhile, and one where users are missing."""
-    for failure in result.lost:
-        warn(f"User {failure.user_id} was replaced at {failure.stage}: {failure.message}")
-    if result.ref.users < result.wanted:
-        warn(shortfall(result))
-
-
-def _later(stage: Stage[UserRecord], benchmark: Benchmark, context: dg.AssetExecutionContext) -> list[Stage[UserRecord]]:
-    """The stages whose assets the same run materializes after this one."""
-    steps = set(context.run.step_keys_to_execute or ())
-    after = benchmark.stages[benchmark.stage_names.index(stage.name) + 1 :]
-    return [one for one in after if one.name in steps]
-
-
-def _waiting(stage: Stage[UserRecord], benchmark: Benchmark, context: dg.AssetExecutionContext) -> list[str]:
+def _unfinished(stage: Stage[UserRecord], benchmark: Benchmark, context: dg.AssetExecutionContext) -> list[str]:
     """The other stages that this run has still to materialize."""
     found = context.instance.get_records_for_run(context.run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION)
-    past = {stage.name, *(record.asset_key.path[-1] for record in found.records if record.asset_key)}
-    steps = set(context.run.step_keys_to_execute or ()) - past
+    done = {stage.name, *(record.asset_key.path[-1] for record in found.records if record.asset_key)}
+    steps = set(context.run.step_keys_to_execute or ()) - done
     return [name for name in benchmark.stage_names if name in steps]
 
 
-async def told_in_one_sentence(line: Line, *, waiting: Callable[[], Sequence[str]] = tuple) -> StageResult:
-    """Run the line; problems that the user can mend end the step with one sentence and no retry.
+async def run_or_explain(
+    runner: StageRunner, benchmark: Benchmark, *, unfinished: Callable[[], Sequence[str]] = tuple
+) -> StageResult:
+    """Run the stage. Raises dg.Failure, without retry and in one sentence, for problems that the user can mend.
 
-    `waiting` names the other stages that are not finished, for a run that pauses.
+    `unfinished` names the other stages that are not finished, for a run that pauses at its budget.
     """
     try:
-        return await line.run()
+        return await runner.run()
     except BudgetReached as error:
-        raise dg.Failure(description=f"{error} {left_to_do(line, waiting())}", allow_retries=False) from error
+        wanted, others = len(runner.unit.users), "".join(f", {name}" for name in unfinished())
+        left = f"{runner.stage.name} of {wanted - runner.done} of {wanted} {benchmark.noun}s{others}"
+        raise dg.Failure(f"{error} Left to do in {runner.unit.key!r}: {left}.", allow_retries=False) from error
     except (EndpointError, RecipeError) as error:
         raise dg.Failure(description=str(error), allow_retries=False) from error
     except OSError as error:
-        raise dg.Failure(description=disk_problem(error), allow_retries=False) from error
+        raise dg.Failure(description=disk_error_message(error), allow_retries=False) from error
 
 
-def left_to_do(line: Line, waiting: Sequence[str]) -> str:
-    """The sentence that names what a paused run has not done: users of this stage, and other stages."""
-    wanted, others = len(line.unit.users), "".join(f", {name}" for name in waiting)
-    return f"Left to do in {line.unit.key!r}: {line.stage.name} of {wanted - line.done} of {wanted} users{others}."
-
-
-def disk_problem(error: OSError) -> str:
+def disk_error_message(error: OSError) -> str:
     """One sentence about a disk that is full, read-only or broken; our stores' own errors are sentences already."""
     if error.strerror is None:
         return str(error)
     return f"{error.filename or 'The data folder'} cannot be written: {error.strerror}. What was finished before is kept."
 
 
-def shortfall(result: StageResult) -> str:
-    """The sentence that says plainly that users are missing."""
+def shortfall_message(result: StageResult, benchmark: Benchmark) -> str:
+    """The sentence for a unit in which items are missing."""
     return (
-        f"Only {result.ref.users} of {result.wanted} users passed {result.ref.stage} and the reserve is used up; "
-        "raise num_reserve in the recipe and materialize again, finished users are kept."
+        f"Only {result.ref.users} of {result.wanted} {benchmark.noun}s passed {result.ref.stage} and the reserve is used up; "
+        f"raise num_reserve in the recipe and materialize again, finished {benchmark.noun}s are kept."
     )

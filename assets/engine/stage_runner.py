@@ -1,8 +1,8 @@
-"""One work unit's way through a stage: who is worked on, and who replaces those given up.
+"""One work unit's way through a stage: which items are worked on, and which ones replace those that failed.
 
-A stage works on the first N personas of the sample that have not failed. When a user fails, the next persona takes
-the place and passes the earlier stages first; those rows are carried in this stage's snapshot. Which users a stage
-ends with is therefore a function of recipe and replies alone, whatever the concurrency.
+A stage works on the first N items of the sample that have not failed. When an item fails, the next one of the reserve takes
+its place and passes the earlier stages first; those rows are carried in this stage's snapshot. Which items a stage ends
+with is therefore a function of recipe and replies alone, whatever the concurrency.
 """
 
 import asyncio
@@ -12,27 +12,27 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 
 from assets.engine.gc_control import all_there_spared, collector_at_rest
-from assets.engine.item_tasks import Desk, GivenUp
-from assets.engine.prefetch import LookAhead, ancestry
-from assets.engine.prefetch_tasks import Made
+from assets.engine.in_flight import Made
+from assets.engine.item_tasks import ItemTasks, RecordedFailure
+from assets.engine.ports import SnapshotRef, SnapshotWriter, StageProgress, serialized_rows_of
+from assets.engine.prefetch import Prefetcher, stages_up_to
 from assets.engine.run_context import RunContext
-from assets.engine.snapshot_rows import serialized_rows_of
 from assets.engine.stage import Stage
-from assets.llm.ports import EndpointError, SnapshotRef, SnapshotWriter, StageProgress
+from assets.llm.ports import EndpointError
 from assets.llm.usage_meter import Meter
 from assets.recipe.loading import Unit
 from assets.recipe.recipe import Recipe
 from assets.records.base import UserRecord
 from assets.records.failure import Failure
 
-TICK_SECONDS = 0.5
+REPORT_SECONDS = 0.5
 
 
 @dataclass
 class StageResult:
-    """What making one asset came to. `tried` counts users worked on, `wanted` those the unit should have.
+    """What making one asset came to. `tried` counts items worked on, `wanted` those the unit should have.
 
-    `lost`: users given up while it was made; replacements fail at the stages that they pass late, too.
+    `failed`: items that failed while it was made; replacements fail at the stages that they pass late, too.
     """
 
     ref: SnapshotRef
@@ -40,14 +40,14 @@ class StageResult:
     seconds: float
     wanted: int
     tried: int
-    lost: Sequence[Failure] = ()
+    failed: Sequence[Failure] = ()
 
 
 @dataclass
-class Line:
-    """Works one unit through one stage. `upstream` holds the snapshots that the asset was given, by stage.
+class StageRunner:
+    """Takes one unit through one stage. `upstream` holds the snapshots that the asset was given, by stage.
 
-    `later` are the stages that the same run reaches afterwards; they start for each user who is done here.
+    `later` are the stages that the same run reaches afterwards; they start for each item that is done here.
     """
 
     stage: Stage[UserRecord]
@@ -56,113 +56,110 @@ class Line:
     run_context: RunContext
     upstream: Mapping[str, SnapshotRef]
     later: Sequence[Stage[UserRecord]] = ()
+    noun: str = "item"
     meter: Meter = field(default_factory=Meter)
     done: int = 0
     tried: int = 0
-    lost: int = 0
-    failed: dict[int, Failure] = field(default_factory=dict[int, Failure])
+    # All failures of the unit by position, those of the stages before too.
+    failures: dict[int, Failure] = field(default_factory=dict[int, Failure])
+    new_failures: int = 0
     started: float = field(default_factory=time.monotonic)
 
     async def run(self) -> StageResult:
-        """Finish N users, or as many as the reserve allows, and write them as a snapshot."""
-        landed = False
+        """Finish N items, or as many as the reserve allows, and write them as a snapshot."""
+        prefetching = False
         try:
             result = await self._run()
-            landed = bool(self.later)
+            prefetching = bool(self.later)
             return result
         finally:
-            if not landed:
-                self.run_context.flights.abandon()
+            if not prefetching:
+                self.run_context.in_flight.cancel()
 
     async def _run(self) -> StageResult:
-        before = await asyncio.to_thread(self._failed_before)
-        self.failed.update(before)
-        waiting = (position for position in chain(self.unit.users, self.unit.reserve) if position not in self.failed)
+        before = await asyncio.to_thread(self._upstream_failures)
+        self.failures.update(before)
+        candidates = (position for position in chain(self.unit.users, self.unit.reserve) if position not in self.failures)
         wanted = len(self.unit.users)
         writer = self.run_context.snapshots.writer(self.stage.name, unit=self.unit.key)
-        while batch := list(islice(waiting, min(wanted - self.done, self.run_context.users_per_part))):
+        while part := list(islice(candidates, min(wanted - self.done, self.run_context.items_per_part))):
             with all_there_spared():
-                await self._part(batch, writer)
-        told = [self.failed[position] for position in sorted(self.failed)]
-        ref = await asyncio.to_thread(writer.finish, told)
+                await self._make_and_write(part, writer)
+        failures = [self.failures[position] for position in sorted(self.failures)]
+        ref = await asyncio.to_thread(writer.finish, failures)
         usage = {name: used for ref in self.upstream.values() for name, used in ref.usage.items()}
         ref = ref.model_copy(update={"usage": {**usage, self.stage.name: self.meter.usage}})
-        lost = [failure for failure in told if failure.position not in before]
-        return StageResult(ref, self.meter, time.monotonic() - self.started, wanted, self.tried, lost)
+        new = [failure for failure in failures if failure.position not in before]
+        return StageResult(ref, self.meter, time.monotonic() - self.started, wanted, self.tried, new)
 
-    async def _part(self, batch: Sequence[int], writer: SnapshotWriter) -> None:
-        """Make some users' rows and write them; when this ends, nothing of them is left for the search to look through."""
-        made = await self._batch(batch)
-        with collector_at_rest():
-            await asyncio.to_thread(_written, writer, made)
-
-    def _failed_before(self) -> dict[int, Failure]:
-        """Who was given up in the stages before, by position."""
+    def _upstream_failures(self) -> dict[int, Failure]:
         snapshots, refs = self.run_context.snapshots, [ref for ref in self.upstream.values() if ref.failures.users]
         return {failure.position: failure for ref in refs for failure in snapshots.failures(ref)}
 
-    async def _batch(self, positions: Sequence[int]) -> dict[str, list[tuple[int, Made]]]:
-        desk = await asyncio.to_thread(self._desk, positions)
-        ahead = self._look_ahead(after=positions[-1])
-        slots = asyncio.Semaphore(self.run_context.users_at_once)
-        ticker = asyncio.create_task(self._tick())
-        try:
-            await self._all([self._one(desk, position, slots=slots, ahead=ahead) for position in positions])
-        finally:
-            ticker.cancel()
-            self._report()
-        return {
-            name: sorted((position, record) for position, record in rows.items() if position not in self.failed)
-            for name, rows in desk.made.items()
-        }
+    async def _make_and_write(self, part: Sequence[int], writer: SnapshotWriter) -> None:
+        """Make some items' rows and write them; when this ends, nothing of them is left in memory."""
+        made = await self._make(part)
+        with collector_at_rest():
+            await asyncio.to_thread(_write, writer, made)
 
-    async def _all(self, jobs: Sequence[object]) -> None:
+    async def _make(self, positions: Sequence[int]) -> dict[str, list[tuple[int, Made]]]:
+        """Make the stage's records at these positions, and those of earlier stages that replacements lack; by stage."""
+        tasks = await asyncio.to_thread(self._item_tasks, positions)
+        prefetcher = self._prefetcher(after=positions[-1])
+        limit = asyncio.Semaphore(self.run_context.items_at_once)
+        reporting = asyncio.create_task(self._report_regularly())
         try:
             async with asyncio.TaskGroup() as group:
-                for job in jobs:
-                    group.create_task(job)  # pyright: ignore[reportArgumentType, reportUnknownMemberType]
+                for position in positions:
+                    group.create_task(self._make_item(tasks, position, limit=limit, prefetcher=prefetcher))
         except* (EndpointError, OSError) as errors:
             raise errors.exceptions[0] from None
+        finally:
+            reporting.cancel()
+            self._report()
+        return {
+            name: sorted((position, record) for position, record in rows.items() if position not in self.failures)
+            for name, rows in tasks.made.items()
+        }
 
-    async def _one(self, desk: Desk, position: int, *, slots: asyncio.Semaphore, ahead: LookAhead) -> None:
-        async with slots:
+    async def _make_item(self, tasks: ItemTasks, position: int, *, limit: asyncio.Semaphore, prefetcher: Prefetcher) -> None:
+        async with limit:
             self.tried += 1
             try:
-                await desk.record(self.stage, position)
+                await tasks.record(self.stage, position)
                 self.done += 1
-                ahead.go_on(desk, position)
-            except GivenUp as given_up:
-                self.lost += 1
-                self.failed[position] = given_up.failure
-                ahead.replace(position)
+                prefetcher.continue_with(tasks, position)
+            except RecordedFailure as recorded:
+                self.new_failures += 1
+                self.failures[position] = recorded.failure
+                prefetcher.replace(position)
 
-    def _look_ahead(self, *, after: int) -> LookAhead:
-        def open_desk(position: int) -> Desk:
-            return self._desk([position])
+    def _prefetcher(self, *, after: int) -> Prefetcher:
+        def read_item(position: int) -> ItemTasks:
+            return self._item_tasks([position])
 
-        # Records made ahead wait in memory for their asset, so a unit of many parts, which keeps the model busy anyway,
+        # Prefetched records wait in memory for their asset, so a unit of many parts, which keeps the model busy anyway,
         # does without.
-        if len(self.unit.users) > self.run_context.users_per_part:
-            return LookAhead(self.run_context.flights, self.stage, (), open_desk)
-        reserve = [position for position in self.unit.positions if position > after and position not in self.failed]
-        return LookAhead(self.run_context.flights, self.stage, self.later, open_desk, reserve)
+        if len(self.unit.users) > self.run_context.items_per_part:
+            return Prefetcher(self.run_context.in_flight, self.stage, (), read_item)
+        reserve = [position for position in self.unit.positions if position > after and position not in self.failures]
+        return Prefetcher(self.run_context.in_flight, self.stage, self.later, read_item, reserve)
 
-    def _desk(self, positions: Sequence[int]) -> Desk:
-        return Desk(self.recipe, self.run_context, self.meter, self._known(positions))
-
-    def _known(self, positions: Sequence[int]) -> dict[str, dict[int, Made]]:
-        """What the upstream snapshots hold of these users, their own rows and the carried ones."""
-        refs, snapshots, stages = self.upstream.values(), self.run_context.snapshots, ancestry(self.stage)
-        names: set[str] = {part.stage for ref in refs for part in ref.parts}
-        return {
+    def _item_tasks(self, positions: Sequence[int]) -> ItemTasks:
+        """Tasks that know what the upstream snapshots hold of these items, their own rows and the carried ones."""
+        refs, snapshots, stages = self.upstream.values(), self.run_context.snapshots, stages_up_to(self.stage)
+        names = {part.stage for ref in refs for part in ref.parts}
+        known = {
             name: serialized_rows_of(name, record=stages[name].record, refs=refs, snapshots=snapshots, positions=positions)
             for name in names
         }
+        (source,) = (stage.name for stage in stages.values() if not stage.needs)
+        return ItemTasks(self.recipe, self.run_context, self.meter, source, known)
 
-    async def _tick(self) -> None:
+    async def _report_regularly(self) -> None:
         while True:
             self._report()
-            await asyncio.sleep(TICK_SECONDS)
+            await asyncio.sleep(REPORT_SECONDS)
 
     def _report(self) -> None:
         if self.run_context.report is not None:
@@ -172,15 +169,16 @@ class Line:
                     unit=self.unit.key,
                     done=self.done,
                     total=len(self.unit.users),
-                    failed=self.lost,
+                    failed=self.new_failures,
                     calls=self.meter.usage.calls,
                     repeated=self.meter.repeated,
                     seconds=time.monotonic() - self.started,
+                    noun=self.noun,
                 )
             )
 
 
-def _written(writer: SnapshotWriter, made: dict[str, list[tuple[int, Made]]]) -> None:
-    """Write the rows and let go of them here, before the search for cycles wakes: it would look through all of them."""
+def _write(writer: SnapshotWriter, made: dict[str, list[tuple[int, Made]]]) -> None:
+    """Write the rows and release them one stage at a time, before the garbage collector could look through all of them."""
     while made:
         writer.add(*made.popitem())

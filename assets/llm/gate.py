@@ -6,10 +6,10 @@ The paper's gates ask once and retry until a judge agrees (section 3.1); these t
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
-from assets.engine.item_tasks import together
+from assets.engine.async_calls import gather_all
 from assets.recipe.gate_policy import GatePolicy
 from assets.recipe.recipe import Recipe
-from assets.records.failure import UserFailed
+from assets.records.failure import ItemFailed
 from assets.records.gate import GateRecord
 
 
@@ -71,7 +71,7 @@ class Gate:
 
 
 async def pass_gate(gate: Gate, attempt: GateAttempt, *, recipe: Recipe) -> None:
-    """Rewrite the attempt's text until the gate accepts it. Raises UserFailed when the policy allows no more of that."""
+    """Rewrite the attempt's text until the gate accepts it. Raises ItemFailed when the policy allows no more of that."""
     spent = RefinementBudget()
     while not await is_accepted(gate, attempt, recipe=recipe):
         await rewrite(gate, attempt, spent=spent, policy=recipe.gates)
@@ -93,7 +93,7 @@ async def collect_votes(gate: Gate, attempt: GateAttempt, *, recipe: Recipe) -> 
     policy, votes = recipe.gates, list[GateRecord]()
     while missing := _missing_votes(votes, policy):
         numbers = range(len(votes), len(votes) + missing)
-        votes.extend(await together(*(_vote(gate, attempt, number, recipe=recipe) for number in numbers)))
+        votes.extend(await gather_all(*(_vote(gate, attempt, number, recipe=recipe) for number in numbers)))
     return votes
 
 
@@ -129,7 +129,7 @@ async def _vote(gate: Gate, attempt: GateAttempt, number: int, *, recipe: Recipe
 async def rewrite(gate: Gate, attempt: GateAttempt, *, spent: RefinementBudget, policy: GatePolicy) -> None:
     """Refine a refused text with what was read last, at most `max_refinements` times, then start over from a new draft.
 
-    Raises UserFailed when the gate has spent its refinements and redrafts.
+    Raises ItemFailed when the gate has spent its refinements and redrafts.
     """
     if spent.refinements < policy.max_refinements:
         reading = next(vote.reading for vote in reversed(attempt.records) if not vote.accepted)
@@ -144,4 +144,4 @@ async def rewrite(gate: Gate, attempt: GateAttempt, *, spent: RefinementBudget, 
             f"No draft of {attempt.item_id} passed the {gate.name} gate in {len(attempt.records)} readings; "
             f"it should tell {gate.target}, the last reading was {attempt.records[-1].reading}."
         )
-        raise UserFailed("gate_exhausted", message, last_reply=attempt.text, gate_records=attempt.records)
+        raise ItemFailed("gate_exhausted", message, last_reply=attempt.text, gate_records=attempt.records)

@@ -1,19 +1,12 @@
-"""The ports: what the stages need from outside, as protocols. `pipelines` brings what stands behind them."""
+"""What asking a model takes: requests, replies and the protocols of whoever answers. `pipelines` has the implementations."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeVar
+from typing import Literal, Protocol
 
-from pydantic import Field
-
-from assets.engine.serialized_record import SerializedRecord
 from assets.recipe.model_policy import Transport
-from assets.records.base import Record, UserRecord
-from assets.records.failure import Failure
-from assets.records.usage import Usage
 from prompts.template import Message
 
-R = TypeVar("R", bound=UserRecord)
 FinishReason = Literal["stop", "length", "refusal"]
 BATCH_SHARE = 0.5  # of the price of a live call, at every provider with batch jobs
 
@@ -90,92 +83,3 @@ class Embedder(Protocol):
     """Anything that turns texts into vectors, one per text in order. Raises EndpointError like a LanguageModel."""
 
     async def embed(self, texts: Sequence[str], *, model: str) -> list[Vector]: ...
-
-
-class SnapshotPart(Record):
-    """One Parquet file of a snapshot: rows of one stage at positions `first` to `last`, in order."""
-
-    stage: str
-    path: str
-    rows: int
-    first: int
-    last: int
-    digest: str
-
-
-class FailureFile(Record):
-    """Where it is kept why so many `users` were replaced, at the stage or at one before it."""
-
-    path: str
-    users: int
-
-
-class SnapshotRef(Record):
-    """An immutable snapshot of one stage of one work unit; `digest` is over its rows, not over file bytes.
-
-    Beside the stage's own rows it carries the upstream rows of replacement users, which joined too late to be in
-    the upstream snapshots. `usage` is what the calls of this stage and of those upstream used, by stage.
-    """
-
-    stage: str
-    unit: str
-    digest: str
-    users: int
-    parts: tuple[SnapshotPart, ...]
-    failures: FailureFile
-    usage: dict[str, Usage] = Field(default_factory=dict[str, Usage])
-
-
-class SnapshotWriter(Protocol):
-    """Takes rows part by part; nothing is visible until `finish`."""
-
-    def add(self, stage: str, rows: Sequence[tuple[int, SerializedRecord[UserRecord]]]) -> None: ...
-
-    def finish(self, failures: Sequence[Failure]) -> SnapshotRef: ...
-
-
-class SnapshotStore(Protocol):
-    """Stores snapshots. Their files are below `address`, a folder's path or a URL."""
-
-    @property
-    def address(self) -> str: ...
-
-    def writer(self, stage: str, *, unit: str) -> SnapshotWriter: ...
-
-    def read(
-        self, ref: SnapshotRef, stage: str, *, record: type[R], positions: Collection[int] | None = None
-    ) -> dict[int, R]: ...
-
-    def read_serialized(
-        self, ref: SnapshotRef, stage: str, *, record: type[R], positions: Collection[int] | None = None
-    ) -> dict[int, SerializedRecord[R]]:
-        """The same, each record to be decoded when it is looked into."""
-        ...
-
-    def positions(self, ref: SnapshotRef) -> Iterator[list[int]]:
-        """Of the stage's own rows, part by part."""
-        ...
-
-    def failures(self, ref: SnapshotRef) -> list[Failure]: ...
-
-
-class RecordCache(Protocol):
-    """Keeps every finished user the moment its stage is done, so that a killed run loses nothing."""
-
-    async def get(self, key: str) -> bytes | None: ...
-
-    async def put(self, key: str, record: bytes) -> None: ...
-
-
-@dataclass(frozen=True)
-class StageProgress:
-    """How far a stage is."""
-
-    stage: str
-    unit: str
-    done: int
-    total: int
-    failed: int
-    calls: int
-    repeated: int
-    seconds: float

@@ -12,7 +12,7 @@ from assets.llm.ports import CallLabels, LanguageModel, ModelReply, ModelRequest
 from assets.llm.reply_schema import ReplySchema, schema_of_model
 from assets.llm.usage_meter import MeteredModel
 from assets.recipe.recipe import Recipe
-from assets.records.failure import FailureReason, UserFailed
+from assets.records.failure import FailureReason, ItemFailed
 from assets.records.usage import Usage
 from prompts.template import Message, RenderedPrompt
 
@@ -38,7 +38,7 @@ async def ask_structured(
     sample: int = 0,
     model_name: str | None = None,
 ) -> R:
-    """Ask until a reply passes. Raises UserFailed after `gates.max_reasks` further tries, the last of which starts afresh.
+    """Ask until a reply passes. Raises ItemFailed after `gates.max_reasks` further tries, the last of which starts afresh.
 
     `reply` is the schema: a fixed pydantic model, or one made for this call. `convert` turns a valid reply into what the
     stage needs and raises ValueError, with a sentence for the model, when the reply breaks a rule. `sample` tells equal
@@ -56,7 +56,7 @@ async def ask_structured(
             return _converted(answer, schema, convert)
         except UnusableReply as problem:
             if attempt == reasks:
-                raise UserFailed(problem.reason, f"{prompt.name}: {problem}", last_reply=answer.text) from problem
+                raise ItemFailed(problem.reason, f"{prompt.name}: {problem}", last_reply=answer.text) from problem
             objection = _objection(answer, str(problem))
             last = attempt + 1 == reasks > 1
             messages = _starting_afresh(prompt.messages, str(problem)) if last else (*prompt.messages, *objection)

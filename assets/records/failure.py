@@ -20,7 +20,7 @@ class Failure(Record):
     gate_records: tuple[GateRecord, ...] = ()
 
 
-class UserFailed(Exception):
+class ItemFailed(Exception):
     """Raised inside a stage when this user cannot be finished; the stage's wrapper makes it a Failure."""
 
     def __init__(

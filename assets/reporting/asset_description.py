@@ -23,8 +23,8 @@ MOST_COLUMNS = 18
 POSITION = dg.TableColumn("position", "int32", "place in the variant's sample of personas, from 0")
 
 
-def nothing(_: Sequence[Any]) -> Metadata:
-    """The survey of a stage that has nothing more to tell."""
+def no_summary(_: Sequence[Any]) -> Metadata:
+    """The summary of a stage that has none."""
     return {}
 
 
@@ -37,7 +37,7 @@ def fields(record: Any) -> Sequence[Row]:
 class AssetDescription:
     """How a stage shows itself: its group, two sentences, and rows of a record for the preview.
 
-    `paper`: the section that it follows. `survey`: what the finished items' records come to, as metadata. `kinds`: what the
+    `paper`: the section that it follows. `summary`: what the finished items' records come to, as metadata. `kinds`: what the
     asset is made with, as icons.
     """
 
@@ -46,7 +46,7 @@ class AssetDescription:
     rows: Callable[[Any], Sequence[Row]] = fields
     paper: str = "3.1"
     kinds: tuple[str, ...] = ("python",)
-    survey: Callable[[Sequence[Any]], Metadata] = nothing
+    summary: Callable[[Sequence[Any]], Metadata] = no_summary
 
 
 def group(name: GroupName) -> str:

@@ -6,8 +6,8 @@ from typing import Any
 
 import dagster as dg
 
+from assets.engine.ports import SnapshotRef, SnapshotStore
 from assets.engine.stage_runner import StageResult
-from assets.llm.ports import SnapshotRef, SnapshotStore
 from assets.records.base import UserRecord
 from assets.records.usage import Usage
 from assets.reporting.asset_description import AssetDescription, Metadata
@@ -16,8 +16,8 @@ from assets.reporting.markdown import Row, example, markdown_table
 
 PREVIEW_ROWS = 12
 USERS_SHOWN = 5
-# Reading a few hundred users back takes a second; more would tell the same.
-SURVEYED = 200
+# Reading a few hundred users back takes a second; more would show the same.
+SUMMARIZED = 200
 
 
 def stage_metadata(
@@ -25,7 +25,7 @@ def stage_metadata(
 ) -> dict[str, Any]:
     """Counts, one row to read at a glance and a preview of more, cost in tokens and money, and what the records come to.
 
-    `records` are those of the stage's first users, as many as are surveyed; `stored_at` the address of all snapshots.
+    `records` are those of the stage's first users, as many as are summarized; `stored_at` the address of all snapshots.
     """
     usage = result.ref.usage.get(result.ref.stage, Usage())
     rows = [{"user": number, **row} for number, record in enumerate(records[:3], start=1) for row in description.rows(record)]
@@ -36,10 +36,10 @@ def stage_metadata(
         "users_replaced": result.ref.failures.users,
         **_replaced(result),
         # What follows up to the gates is of these users alone, where there are more.
-        **({"surveyed_users": len(records)} if len(records) < result.ref.users else {}),
+        **({"summarized_users": len(records)} if len(records) < result.ref.users else {}),
         "example": dg.MetadataValue.md(example(rows)),
         "preview": dg.MetadataValue.md(markdown_table(rows[:PREVIEW_ROWS])),
-        **description.survey(records),
+        **description.summary(records),
         **_gates(result, records),
         "calls": usage.calls,
         "calls_from_cache": result.meter.repeated,
@@ -59,9 +59,9 @@ def stage_metadata(
 def first_records(store: SnapshotStore, result: StageResult, record: type[UserRecord]) -> list[UserRecord]:
     """The records of the snapshot's first users, in order, read back from where they are kept."""
     parts = [part for part in result.ref.parts if part.stage == result.ref.stage]
-    positions = list(islice((place for part in parts for place in range(part.first, part.last + 1)), 2 * SURVEYED))
+    positions = list(islice((place for part in parts for place in range(part.first, part.last + 1)), 2 * SUMMARIZED))
     found = store.read_serialized(result.ref, result.ref.stage, record=record, positions=positions)
-    return [found[position].record for position in sorted(found)[:SURVEYED]]
+    return [found[position].record for position in sorted(found)[:SUMMARIZED]]
 
 
 def _place(ref: SnapshotRef, stored_at: str) -> Metadata:
@@ -77,14 +77,14 @@ def _replaced(result: StageResult) -> Metadata:
     """Why users were replaced meanwhile, if any were."""
     rows: list[Row] = [
         {"user": failure.user_id, "at": failure.stage, "reason": failure.reason.replace("_", " "), "what": failure.message}
-        for failure in result.lost[:USERS_SHOWN]
+        for failure in result.failed[:USERS_SHOWN]
     ]
     return {"replaced": dg.MetadataValue.md(markdown_table(rows))} if rows else {}
 
 
 def _gates(result: StageResult, records: Iterable[UserRecord]) -> Metadata:
     """What it took to pass the stage's gates, where it has any."""
-    lost = [failure for failure in result.lost if failure.stage == result.ref.stage]
+    lost = [failure for failure in result.failed if failure.stage == result.ref.stage]
     rows = gate_rows(records, lost)
     return {"gates": dg.MetadataValue.md(markdown_table(rows))} if rows else {}
 

@@ -8,7 +8,7 @@ import dagster as dg
 
 from assets.amemgym.records.episode import Episode
 from assets.engine.progress import Steps, heartbeat
-from assets.engine.stage_asset import disk_problem
+from assets.engine.stage_asset import disk_error_message
 from assets.recipe.partitions import VARIANT_PARTITIONS
 from assets.reporting.asset_description import OWNERS, definition, group
 from dataset_card.hub.plan import PublishRequest
@@ -72,7 +72,7 @@ def hub_release(context: dg.AssetExecutionContext, config: HubReleaseConfig) -> 
     except HubError as error:
         raise dg.Failure(description=str(error), allow_retries=False) from error
     except OSError as error:
-        raise dg.Failure(description=disk_problem(error), allow_retries=False) from error
+        raise dg.Failure(description=disk_error_message(error), allow_retries=False) from error
     return dg.MaterializeResult(data_version=dg.DataVersion(done.digest[:16]), metadata=_metadata(done, publisher.endpoint))
 
 

@@ -11,7 +11,7 @@ import dagster as dg
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.report import QualityReport
 from assets.engine.progress import Steps, heartbeat
-from assets.engine.stage_asset import disk_problem
+from assets.engine.stage_asset import disk_error_message
 from assets.recipe.partitions import VARIANT_PARTITIONS, by_unit
 from assets.recipe.recipe import Recipe
 from assets.records.usage import Usage as StageUsage
@@ -101,7 +101,7 @@ def release_folder(
     except ReleaseError as error:
         raise dg.Failure(description=str(error), allow_retries=False) from error
     except OSError as error:
-        raise dg.Failure(description=disk_problem(error), allow_retries=False) from error
+        raise dg.Failure(description=disk_error_message(error), allow_retries=False) from error
     yield from _results(released, f"{release_store.address}/{recipe.variant}/{released.version}")
 
 

@@ -9,8 +9,7 @@ from assets.amemgym.answers.stage import ANSWERS
 from assets.amemgym.episodes import EPISODES
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.session_queries.stage import SESSION_QUERIES
-from assets.engine.snapshot_rows import portions, rows_of
-from assets.llm.ports import SnapshotRef, SnapshotStore
+from assets.engine.ports import SnapshotRef, SnapshotStore, portions, rows_of
 from assets.records.base import UserRecord
 from assets.records.failure import Failure
 from assets.records.gate import GateRecord

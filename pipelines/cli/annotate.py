@@ -169,7 +169,7 @@ def dry_run(
             base = checked_recipe("base")
             asked = model or run_context.embedded_model or base.models.judge.model
             recipe = with_model(base, "judge", asked).model_copy(update={"variant": "annotation"})
-            language_model = run_context.at("annotation", recipe=recipe).model
+            language_model = run_context.for_unit("annotation", recipe=recipe).model
             return [await fill_in(items, sheet, recipe=recipe, model=language_model) for sheet in sheets]
 
     for sheet in asyncio.run(fill_in_all()):

@@ -144,7 +144,7 @@ def _run_context(place: Home, options: RunOptions, progress: LiveProgress) -> An
     mode, users = "replay" if options.offline else "use", options.concurrency
     try:
         return open_run_context(
-            place, users_at_once=users, report=progress.show, on_batch_progress=progress.show_batch, mode=mode
+            place, items_at_once=users, report=progress.show, on_batch_progress=progress.show_batch, mode=mode
         )
     except OSError as error:
         raise Problem(f"The data folder {place.root} cannot be used: {error.strerror or error}.") from error

@@ -77,7 +77,7 @@ def judge(
         with open_run_context(home()) as run_context:
             asked = model or run_context.embedded_model or checked_recipe(variant).models.judge.model
             recipe = with_model(checked_recipe(variant), "judge", asked).model_copy(update={"variant": "trial"})
-            return await judge_cases(load_cases(), recipe=recipe, model=run_context.at("trial", recipe=recipe).model)
+            return await judge_cases(load_cases(), recipe=recipe, model=run_context.for_unit("trial", recipe=recipe).model)
 
     verdicts = asyncio.run(all_cases())
     console = Console(highlight=False)
@@ -120,7 +120,7 @@ def _run(name: str, sides: Sequence[Side], *, variant: str, users: int) -> list[
 
     async def all_sides() -> list[Trial]:
         with open_run_context(home()) as run_context:
-            contexts = [run_context.at("trial", recipe=side.recipe) for side in sides]
+            contexts = [run_context.for_unit("trial", recipe=side.recipe) for side in sides]
             return [
                 await run_trial(side, stage, inputs, prompt=name, model=context.model)
                 for side, context in zip(sides, contexts, strict=True)

@@ -11,7 +11,7 @@ from rich.table import Table
 from assets.amemgym.episodes import EPISODES
 from assets.amemgym.records.episode import Episode, EpisodePeriod, EpisodeQuestion
 from assets.amemgym.records.report import QualityReport
-from assets.llm.ports import SnapshotRef
+from assets.engine.ports import SnapshotRef
 from assets.recipe.loading import variants
 from assets.recipe.partitions import UNITS
 from assets.records.estimate import percent, percents

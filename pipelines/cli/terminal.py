@@ -7,8 +7,8 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from assets.engine.ports import StageProgress
 from assets.engine.progress import progress_line
-from assets.llm.ports import StageProgress
 from pipelines.resources.llm.batch.settings import BatchProgress, describe_batch
 
 

@@ -10,7 +10,7 @@ from assets.amemgym.records.session import Session
 from assets.llm.ports import CallLabels, LanguageModel, ModelRequest
 from assets.llm.structured_output import ask_structured
 from assets.recipe.recipe import Recipe
-from assets.records.failure import UserFailed
+from assets.records.failure import ItemFailed
 from prompts.catalogue import load_prompt
 from prompts.template import Message, RenderedPrompt
 
@@ -101,7 +101,7 @@ async def _write(scene: Scene, prompt: RenderedPrompt, messages: tuple[Message, 
 async def _breaches(scene: Scene, session: Session, text: str, *, said: Sequence[Message], period: int) -> tuple[str, ...]:
     try:
         told = await _told(scene, text, said=said)
-    except UserFailed:
+    except ItemFailed:
         return (UNCHECKED,)
     found = (breach(scene.episode, session, name, value, period=period) for name, value in told)
     return tuple(sorted({one for one in found if one}))

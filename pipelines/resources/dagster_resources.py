@@ -33,7 +33,7 @@ class RunContextResource(dg.ConfigurableResource[RunContext]):
             if context.log is not None:
                 context.log.info(describe_batch(progress))
 
-        with open_run_context(home(), users_at_once=self.users_at_once, on_batch_progress=log_progress) as run_context:
+        with open_run_context(home(), items_at_once=self.users_at_once, on_batch_progress=log_progress) as run_context:
             yield run_context
 
 

@@ -14,8 +14,9 @@ from weakref import WeakKeyDictionary
 
 import httpx2
 
+from assets.engine.ports import StageProgress
 from assets.engine.run_context import RunContext
-from assets.llm.ports import LanguageModel, StageProgress
+from assets.llm.ports import LanguageModel
 from assets.recipe.recipe import Budget, Recipe
 from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name
@@ -171,7 +172,7 @@ def open_models(
 def open_run_context(
     home: Home,
     *,
-    users_at_once: int = 32,
+    items_at_once: int = 32,
     report: Callable[[StageProgress], None] | None = None,
     on_batch_progress: OnBatchProgress | None = None,
     mode: CacheMode = "use",
@@ -185,8 +186,8 @@ def open_run_context(
         yield RunContext(
             model=CachedModel(chat.client, store=chat.replies, mode=mode),
             snapshots=ParquetSnapshots(snapshot_files(home)),
-            work=work,
-            users_at_once=users_at_once,
+            record_cache=work,
+            items_at_once=items_at_once,
             report=report,
             expected_calls=calls_per_user,
             embedded_model=models.embedded,

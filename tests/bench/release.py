@@ -16,8 +16,8 @@ from typing import Any, cast
 
 from assets.amemgym.pipeline import STAGES
 from assets.amemgym.records.report import QualityReport
+from assets.engine.ports import SnapshotRef
 from assets.engine.serialized_record import serialized_rows
-from assets.llm.ports import SnapshotRef
 from assets.recipe.loading import load_recipe
 from assets.records.base import UserRecord
 from dataset_card.release.asset import FINISHED, release_content

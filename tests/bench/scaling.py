@@ -25,10 +25,10 @@ import yaml
 from assets.amemgym.personas.stage import draw_unit
 from assets.amemgym.pipeline import STAGES
 from assets.amemgym.records.persona import PERSONA_COLUMNS, Persona
-from assets.engine.item_tasks import Desk
+from assets.engine.item_tasks import ItemTasks
+from assets.engine.ports import SnapshotRef
 from assets.engine.serialized_record import serialized_rows
 from assets.engine.stage import Stage
-from assets.llm.ports import SnapshotRef
 from assets.llm.usage_meter import Meter
 from assets.recipe.asset import resolve
 from assets.recipe.loading import load_recipe, units
@@ -125,8 +125,9 @@ async def fill(place: Home, lives: Originals) -> None:
         for unit in units(recipe):
             drawn = list(draw_unit(recipe, unit))
             for start in range(0, len(unit.users), AT_ONCE):
-                desk = Desk(recipe, shop, Meter(), {"personas": dict(serialized_rows(drawn[start : start + AT_ONCE]))})
-                await asyncio.gather(*(desk.record(stages[0], position) for position, _ in drawn[start : start + AT_ONCE]))
+                part = drawn[start : start + AT_ONCE]
+                tasks = ItemTasks(recipe, shop, Meter(), "personas", {"personas": dict(serialized_rows(part))})
+                await asyncio.gather(*(tasks.record(stages[0], position) for position, _ in part))
 
 
 def prepare(folder: Path, users: int, *, per_shard: int | None) -> tuple[Home, Path]:

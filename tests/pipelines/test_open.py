@@ -18,7 +18,7 @@ def test_generation_and_evaluation_share_cache_and_ledger(tmp_path: Path) -> Non
 
     async def generate() -> ModelReply:
         with open_run_context(home) as context:
-            return await context.at("unit", recipe=recipe).model.complete(a_line("Who?"))
+            return await context.for_unit("unit", recipe=recipe).model.complete(a_line("Who?"))
 
     async def evaluate() -> ModelReply:
         with open_models(home) as models:

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from assets.engine.ports import SnapshotRef
 from assets.engine.run_context import RunContext
 from assets.engine.serialized_record import serialized_rows
 from assets.engine.stage import Stage
-from assets.engine.stage_runner import Line, StageResult
-from assets.llm.ports import SnapshotRef
+from assets.engine.stage_runner import StageResult, StageRunner
 from assets.recipe.loading import units
 from assets.recipe.recipe import Recipe
 from pipelines.resources.storage.snapshots import ParquetSnapshots
@@ -35,7 +35,7 @@ class MemoryWork:
 
 def run_context(folder: Path, model: ScriptedModel, **changes: Any) -> RunContext:
     """A run context whose snapshots lie in the folder."""
-    fields: dict[str, Any] = {"snapshots": ParquetSnapshots(folder), "work": MemoryWork(), **changes}
+    fields: dict[str, Any] = {"snapshots": ParquetSnapshots(folder), "record_cache": MemoryWork(), **changes}
     return RunContext(model=model, **fields)
 
 
@@ -48,11 +48,11 @@ def sampled(shop: RunContext, recipe: Recipe) -> SnapshotRef:
     return writer.finish([])
 
 
-def line_of(stage: Stage[Any], shop: RunContext, recipe: Recipe, refs: Mapping[str, SnapshotRef]) -> Line:
-    """The line of the recipe's only unit, with the snapshots that the stage's asset would be given."""
+def runner_of(stage: Stage[Any], shop: RunContext, recipe: Recipe, refs: Mapping[str, SnapshotRef]) -> StageRunner:
+    """The runner of the recipe's only unit, with the snapshots that the stage's asset would be given."""
     (unit,) = units(recipe)
     names: tuple[str, ...] = ("personas", *(need.name for need in stage.needs))
-    return Line(stage, unit, recipe, shop, {name: refs[name] for name in names})
+    return StageRunner(stage, unit, recipe, shop, {name: refs[name] for name in names})
 
 
 def materialized(shop: RunContext, recipe: Recipe, *stages: Stage[Any]) -> dict[str, StageResult]:
@@ -60,6 +60,6 @@ def materialized(shop: RunContext, recipe: Recipe, *stages: Stage[Any]) -> dict[
     refs: dict[str, SnapshotRef] = {"personas": sampled(shop, recipe)}
     results: dict[str, StageResult] = {}
     for stage in stages:
-        results[stage.name] = run(line_of(stage, shop, recipe, refs).run())
+        results[stage.name] = run(runner_of(stage, shop, recipe, refs).run())
         refs[stage.name] = results[stage.name].ref
     return results

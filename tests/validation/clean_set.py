@@ -10,9 +10,10 @@ from typing import Any
 from assets.amemgym.personas.stage import draw_unit
 from assets.amemgym.pipeline import STAGES
 from assets.amemgym.records.rows import TableName
+from assets.engine.ports import SnapshotRef
 from assets.engine.run_context import RunContext
 from assets.engine.serialized_record import serialized_rows
-from assets.llm.ports import ModelReply, ModelRequest, SnapshotRef
+from assets.llm.ports import ModelReply, ModelRequest
 from assets.recipe.loading import load_recipe, units
 from assets.recipe.recipe import Recipe
 from assets.records.base import Record, UserRecord
@@ -23,7 +24,7 @@ from pipelines.embedded.task import recognise
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.support.coroutines import run
 from tests.support.gate_votes import vote_rows
-from tests.support.run_contexts import MemoryWork, line_of
+from tests.support.run_contexts import MemoryWork, runner_of
 from tests.support.scripted_model import reply
 from validation.checks import records_of
 from validation.expectations.release_tables import released_rows
@@ -79,12 +80,12 @@ def clean_set() -> CleanSet:
     recipe = clean_set_recipe()
     (unit,) = units(recipe)
     with TemporaryDirectory() as folder:
-        shop = RunContext(model=EmbeddedModel(), snapshots=ParquetSnapshots(Path(folder)), work=MemoryWork())
+        shop = RunContext(model=EmbeddedModel(), snapshots=ParquetSnapshots(Path(folder)), record_cache=MemoryWork())
         writer = shop.snapshots.writer("personas", unit=unit.key)
         writer.add("personas", serialized_rows(draw_unit(recipe, unit)))
         refs: dict[str, SnapshotRef] = {"personas": writer.finish([])}
         for stage in STAGES[1:]:
-            refs[stage.name] = run(line_of(stage, shop, recipe, refs).run()).ref
+            refs[stage.name] = run(runner_of(stage, shop, recipe, refs).run()).ref
         found: dict[str, dict[str, UserRecord]] = {stage.name: records_of(stage, refs, shop) for stage in STAGES}
         failures = shop.snapshots.failures(refs["episodes"])
     users = list(found["episodes"])

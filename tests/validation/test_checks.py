@@ -10,8 +10,8 @@ import pytest
 from assets.amemgym.personas.stage import PERSONAS
 from assets.amemgym.records.persona import Persona
 from assets.amemgym.records.rows import TABLES
+from assets.engine.ports import SnapshotRef
 from assets.engine.serialized_record import serialized_rows
-from assets.llm.ports import SnapshotRef
 from assets.recipe.partitions import UNIT_PARTITIONS, VARIANT_PARTITIONS
 from assets.recipe.recipe import Recipe
 from assets.records.report import ColumnLine

@@ -9,8 +9,8 @@ import pytest
 from assets.amemgym.pipeline import STAGES
 from assets.amemgym.records.audit import Judgement, UserAudit
 from assets.amemgym.records.report import QualityReport
+from assets.engine.ports import SnapshotRef
 from assets.engine.run_context import RunContext
-from assets.llm.ports import SnapshotRef
 from tests.support import scenario
 from tests.support.coroutines import run
 from tests.support.run_contexts import materialized, run_context, sampled

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from assets.amemgym.pipeline import STAGES
+from assets.engine.ports import SnapshotRef
 from assets.engine.serialized_record import SerializedRecord
-from assets.llm.ports import SnapshotRef
 from assets.records.base import UserRecord
 from assets.reporting.intervals import Sample, Tallies
 from dataset_card.release.asset import FINISHED
@@ -55,7 +55,7 @@ class CountingSnapshots(ParquetSnapshots):
 
 def test_report_and_release_read_no_more_users_than_asked_for_and_no_part_at_once(tmp_path: Path) -> None:
     recipe = small_recipe(num_users=2 * PART + 1, num_reserve=0)
-    shop = run_context(tmp_path, ScriptedModel(), users_per_part=PART)
+    shop = run_context(tmp_path, ScriptedModel(), items_per_part=PART)
     results = materialized(shop, recipe, *STAGES[1:])
     refs = {"personas": {recipe.variant: sampled(shop, recipe)}}
     refs |= {name: {recipe.variant: result.ref} for name, result in results.items()}

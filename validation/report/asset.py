@@ -8,11 +8,11 @@ import dagster as dg
 from assets.amemgym.personas.sampling import pool_counts, pool_files
 from assets.amemgym.pipeline import STAGES
 from assets.amemgym.records.report import QualityReport
-from assets.engine.cancellation import stopping_with_the_run
+from assets.engine.cancellation import stop_with_run
 from assets.engine.gc_control import collector_at_rest
 from assets.engine.progress import Steps, heartbeat
 from assets.engine.run_context import RunContext
-from assets.engine.stage_asset import disk_problem
+from assets.engine.stage_asset import disk_error_message
 from assets.llm.ports import BudgetReached
 from assets.recipe.loading import RecipeError
 from assets.recipe.partitions import VARIANT_PARTITIONS, by_unit
@@ -53,14 +53,14 @@ async def quality_report(context: dg.AssetExecutionContext, recipe: Recipe, **re
     # Nothing else is under way in a run that has come to its report. So nothing here goes to a thread, where the signal of a
     # cancelled run would not reach it.
     with heartbeat(context.log.info, steps.line):
-        report, problems = await report_on(Finished(run_context, recipe, refs), tell=steps.now)
+        report, problems = await report_on(Finished(run_context, recipe, refs), tell=steps.begin)
         for problem in problems:
             context.log.warning(problem)
-        steps.now("drawing the page")
+        steps.begin("drawing the page")
         try:
             page = write_page(report, context.resources.reports / f"{recipe.variant}.html")
         except OSError as error:
-            raise dg.Failure(description=disk_problem(error), allow_retries=False) from error
+            raise dg.Failure(description=disk_error_message(error), allow_retries=False) from error
     return dg.MaterializeResult(
         value=report, data_version=dg.DataVersion(report.sha256()[:16]), metadata=report_metadata(report, page)
     )
@@ -103,7 +103,7 @@ async def _embeddings(finished: Finished, builder: "ReportBuilder", problems: li
     run_context, recipe = finished.run_context, finished.recipe
     embedder = None if run_context.open_embedder is None else run_context.open_embedder(recipe, recipe.variant)
     try:
-        async with stopping_with_the_run():
+        async with stop_with_run():
             embeddings = await question_embeddings(builder.compared(), embedder, recipe=recipe)
     except BudgetReached as error:
         raise dg.Failure(description=f"{error} Left to do: the quality report.", allow_retries=False) from error

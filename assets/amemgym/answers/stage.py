@@ -10,13 +10,13 @@ from assets.amemgym.records.schema import StateSchema
 from assets.amemgym.records.trajectory import StateTrajectory
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
-from assets.engine.item_tasks import together
+from assets.engine.async_calls import gather_all
 from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import Stage
 from assets.llm.gate import Gate, GateAttempt, RefinementBudget, is_accepted, pass_gate, rewrite
 from assets.llm.ports import LanguageModel
 from assets.recipe.recipe import Recipe
-from assets.records.failure import UserFailed
+from assets.records.failure import ItemFailed
 from assets.records.gate import GateRecord
 from assets.reporting.asset_description import AssetDescription
 from assets.reporting.markdown import Row
@@ -28,7 +28,7 @@ async def write_answers(schema: StateSchema, trajectory: StateTrajectory, *, rec
         QuestionVariants(question, schema, variants_of(question, schema, trajectory, recipe=recipe), recipe, model)
         for question in schema.questions
     ]
-    made = await together(*(_answer_question(asked, trajectory) for asked in questions))
+    made = await gather_all(*(_answer_question(asked, trajectory) for asked in questions))
     return AnswerSet(
         user_id=schema.user_id,
         questions=tuple(answers for answers, _ in made),
@@ -41,14 +41,14 @@ async def _answer_question(asked: QuestionVariants, trajectory: StateTrajectory)
     attempts = {
         variant: GateAttempt(asked.item_id(variant), text) for variant, text in zip(asked.variants, drafts, strict=True)
     }
-    await together(
+    await gather_all(
         *(pass_gate(recovery_gate(asked, variant), attempt, recipe=asked.recipe) for variant, attempt in attempts.items())
     )
     if asked.recipe.gates.reverse:
         await _settle_choices(asked, attempts)
     answers = [attempt.text for attempt in attempts.values()]
     if repeated_answers(answers):
-        raise UserFailed("rule_violated", f"Two answers of question {asked.question.question_id} have become equal.")
+        raise ItemFailed("rule_violated", f"Two answers of question {asked.question.question_id} have become equal.")
     records = [record for attempt in attempts.values() for record in attempt.records]
     return _in_shown_order(asked, answers, trajectory), records
 
@@ -62,9 +62,11 @@ async def _settle_choices(asked: QuestionVariants, attempts: Mapping[Variant, Ga
     while due:
         answers = [attempt.text for attempt in attempts.values()]
         gates = {variant: choice_gate(asked, variant, answers) for variant in due}
-        passed = await together(*(is_accepted(gate, attempts[variant], recipe=asked.recipe) for variant, gate in gates.items()))
+        passed = await gather_all(
+            *(is_accepted(gate, attempts[variant], recipe=asked.recipe) for variant, gate in gates.items())
+        )
         due = [variant for variant, chosen in zip(due, passed, strict=True) if not chosen]
-        await together(*(_rewrite(asked, one, attempts[one], gate=gates[one], spent=spent[one]) for one in due))
+        await gather_all(*(_rewrite(asked, one, attempts[one], gate=gates[one], spent=spent[one]) for one in due))
 
 
 async def _rewrite(
@@ -113,6 +115,6 @@ ANSWERS = Stage(
         description="One personalized answer per state variant of each question, kept when judges recovered the variant from "
         "it and chose it for the variant (paper section 3.1, App. C.3). The golden choice of every period is stored by id.",
         rows=_rows,
-        survey=stage_summaries.of_answers,
+        summary=stage_summaries.of_answers,
     ),
 )

@@ -15,7 +15,7 @@ from assets.amemgym.records.answer import AnswerChoice
 from assets.amemgym.records.audit import Decoy
 from assets.amemgym.session_queries.drafts import QueryDraft
 from assets.amemgym.session_queries.exposure_gate import exposure_gate
-from assets.engine.item_tasks import together
+from assets.engine.async_calls import gather_all
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.gate import Gate, GateAttempt, collect_votes, enough_accept
 
@@ -49,7 +49,7 @@ async def judge_decoys(user: AuditedUser) -> list[Decoy]:
     gates += [(recovery_gate(one.question.context, one.variant), one.probe) for one in answer_probes(user, gate="recovery")]
     if user.recipe.gates.reverse:
         gates += [(_choice(one), one.probe) for one in answer_probes(user, gate="choice")]
-    return await together(*(_judge(user, gate, probe, number) for number, (gate, probe) in enumerate(gates)))
+    return await gather_all(*(_judge(user, gate, probe, number) for number, (gate, probe) in enumerate(gates)))
 
 
 async def _judge(user: AuditedUser, gate: Gate, probe: LabelledProbe, number: int) -> Decoy:

@@ -7,9 +7,9 @@ from assets.amemgym.audits.rates import DIRECTIONS
 from assets.amemgym.audits.user_parts import AuditedQuestion, AuditedUser
 from assets.amemgym.records.answer import AnswerChoice
 from assets.amemgym.records.audit import Guess, Judgement, Recovery
-from assets.engine.item_tasks import together
+from assets.engine.async_calls import gather_all
 from assets.llm.structured_output import ask_structured
-from assets.records.failure import UserFailed
+from assets.records.failure import ItemFailed
 from prompts.catalogue import load_prompt
 from prompts.template import RenderedPrompt
 
@@ -19,9 +19,9 @@ GUESSES: tuple[Guess, ...] = ("options_only", "question_only", "profile_only")
 async def recover_pairs(user: AuditedUser) -> list[Judgement]:
     """The ambiguity audit: judges recover seeded variants from their answers, and the answers from the variants.
 
-    Raises UserFailed for a pair that too few of its readings recover.
+    Raises ItemFailed for a pair that too few of its readings recover.
     """
-    made = await together(
+    made = await gather_all(
         *(_recover(user, question, choice, probe=probe) for question, choice in _pairs(user) for probe in DIRECTIONS)
     )
     return [judgement for judgements in made for judgement in judgements]
@@ -73,7 +73,7 @@ def _check_recovery(
 ) -> None:
     recovered, least = sum(one.chosen == one.expected for one in judgements), user.recipe.audit.min_recovery
     if recovered < least * len(judgements):
-        raise UserFailed(
+        raise ItemFailed(
             "ambiguous",
             f"Question {question.answers.question_id} is ambiguous for {question.variant(choice).assignment}: "
             f"{recovered} of {len(judgements)} readings recovered {judgements[0].probe.replace('_', ' ')}, "
@@ -87,7 +87,7 @@ async def guess_answers(user: AuditedUser) -> list[Judgement]:
 
     The prompts do not change from period to period, so one guess counts against the right option of every period.
     """
-    made = await together(
+    made = await gather_all(
         *(
             _guess(user, question, probe=probe, sample=sample)
             for question in user.questions

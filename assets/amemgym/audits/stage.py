@@ -15,7 +15,7 @@ from assets.amemgym.session_queries.stage import SESSION_QUERIES
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
 from assets.amemgym.user_profiles import USER_PROFILES
-from assets.engine.item_tasks import together
+from assets.engine.async_calls import gather_all
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
 from assets.recipe.recipe import Recipe
@@ -33,11 +33,11 @@ async def audit_user(
     recipe: Recipe,
     model: LanguageModel,
 ) -> UserAudit:
-    """Ask all judges at once; nothing of the user changes. Raises UserFailed when an item turns out ambiguous."""
+    """Ask all judges at once; nothing of the user changes. Raises ItemFailed when an item turns out ambiguous."""
     if not recipe.audit.enabled:
         return UserAudit(user_id=profile.user_id)
     user = AuditedUser(profile, schema, trajectory, sessions, answers, recipe, model)
-    made = [one for part in await together(judge_decoys(user), recover_pairs(user), guess_answers(user)) for one in part]
+    made = [one for part in await gather_all(judge_decoys(user), recover_pairs(user), guess_answers(user)) for one in part]
     return UserAudit(
         user_id=profile.user_id,
         decoys=tuple(one for one in made if isinstance(one, Decoy)),
@@ -74,6 +74,6 @@ AUDITS = Stage(
         description="What judges say of the finished user, in calls of their own: the check of paper section 3.1 asked again, "
         "decoys that measure the gates' errors, guesses without the state. A user with an item that nobody recovers is lost.",
         rows=_rows,
-        survey=stage_summaries.of_audits,
+        summary=stage_summaries.of_audits,
     ),
 )

@@ -12,7 +12,7 @@ from assets.amemgym.records.event import Event
 from assets.amemgym.records.profile import UserProfile
 from assets.amemgym.records.schema import StateSchema
 from assets.amemgym.records.trajectory import TrajectoryPeriod
-from assets.engine.item_tasks import together
+from assets.engine.async_calls import gather_all
 from assets.llm.ports import LanguageModel
 from assets.llm.reply_schema import TEXT, ReplySchema, list_of, object_of, object_of_enums
 from assets.llm.structured_output import ask_structured
@@ -95,7 +95,7 @@ class InitialQuery:
 
 
 async def initial_queries(user: UserContext, state: Mapping[str, str]) -> list[InitialQuery]:
-    """First drafts, which reveal all of the state. Raises UserFailed like `ask_structured`.
+    """First drafts, which reveal all of the state. Raises ItemFailed like `ask_structured`.
 
     The writer groups the values as it likes, as the paper's does. Where the recipe wants fewer in a query than the prompt
     allows, each group is asked for by itself: more calls, each easier.
@@ -104,12 +104,12 @@ async def initial_queries(user: UserContext, state: Mapping[str, str]) -> list[I
     if most == MAX_STATES_PER_QUERY:
         return await draft_initial(user, state, sample=0)
     groups = [{name: state[name] for name in names[start : start + most]} for start in range(0, len(names), most)]
-    drafted = await together(*(draft_initial(user, group, sample=0, whole=True) for group in groups))
+    drafted = await gather_all(*(draft_initial(user, group, sample=0, whole=True) for group in groups))
     return [query for queries in drafted for query in queries]
 
 
 async def draft_initial(user: UserContext, state: Mapping[str, str], *, sample: int, whole: bool = False) -> list[InitialQuery]:
-    """Queries that reveal this state, or a single one that reveals the `whole` of it. Raises UserFailed."""
+    """Queries that reveal this state, or a single one that reveals the `whole` of it. Raises ItemFailed."""
     prompt = load_prompt("session_queries/initial").render(
         **user.common_variables(),
         state_schema=user.schema.choices,
@@ -161,7 +161,7 @@ def _check_coverage(exposed: Sequence[Mapping[str, str]], state: Mapping[str, st
 
 
 async def draft_updates(user: UserContext, period: TrajectoryPeriod, events: tuple[Event, ...], *, sample: int) -> list[str]:
-    """One query for each of the events of a period, in their order. Raises UserFailed."""
+    """One query for each of the events of a period, in their order. Raises ItemFailed."""
     changes = {update.variable: {"old": update.old, "new": update.new} for update in period.updates}
     revealed = {name for event in events for name in event.states}
     prompt = load_prompt("session_queries/update").render(

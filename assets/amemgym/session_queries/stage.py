@@ -14,7 +14,7 @@ from assets.amemgym.session_queries.exposure_gate import Redraft, exposure_gate
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
 from assets.amemgym.user_profiles import USER_PROFILES
-from assets.engine.item_tasks import together
+from assets.engine.async_calls import gather_all
 from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import Stage
 from assets.llm.gate import GateAttempt, pass_gate
@@ -43,7 +43,7 @@ async def write_sessions(
     user = UserContext(profile, schema, recipe, model)
     first = _initial_sessions(user, trajectory.periods[0])
     later = [_update_sessions(user, period, own) for period, own in zip(trajectory.periods[1:], events.periods, strict=True)]
-    made = await together(first, *later)
+    made = await gather_all(first, *later)
     return SessionSet(
         user_id=profile.user_id,
         periods=tuple(period for period, _ in made),
@@ -83,7 +83,7 @@ async def _gated_sessions(
 ) -> tuple[PeriodSessions, list[GateRecord]]:
     attempts = [GateAttempt(draft.item_id, draft.query) for draft in drafts]
     gates = [exposure_gate(user, draft, redraft) for draft in drafts]
-    await together(*(pass_gate(gate, own, recipe=user.recipe) for gate, own in zip(gates, attempts, strict=True)))
+    await gather_all(*(pass_gate(gate, own, recipe=user.recipe) for gate, own in zip(gates, attempts, strict=True)))
     times = session_times(user.recipe, period, count=len(drafts), user_id=user.profile.user_id)
     sessions = tuple(
         Session(
@@ -139,6 +139,6 @@ SESSION_QUERIES = Stage(
         description="The first utterance of every session, from which the assistant can learn the state (paper section 3.1, "
         "App. C.3). Each passed a gate in which a judge read the values back out of it.",
         rows=_rows,
-        survey=stage_summaries.of_sessions,
+        summary=stage_summaries.of_sessions,
     ),
 )

@@ -123,6 +123,6 @@ STATE_TRAJECTORY = Stage(
         description="The state at the start and its changes period by period, with a cap per variable (paper section 3.1, App. "
         "C.3). This is the ground truth that sessions reveal and answers depend on.",
         rows=_rows,
-        survey=stage_summaries.of_trajectories,
+        summary=stage_summaries.of_trajectories,
     ),
 )

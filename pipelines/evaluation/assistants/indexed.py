@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from assets.llm.ports import Vector
 from assets.llm.structured_output import ask_structured
 from assets.records.base import Text
-from assets.records.failure import UserFailed
+from assets.records.failure import ItemFailed
 from pipelines.evaluation.assistant import Settings, Tools
 from pipelines.evaluation.assistants.buffered import BufferedAssistant, BufferSettings, Line
 from pipelines.evaluation.assistants.chat import Voice, checked
@@ -88,7 +88,7 @@ class AweAssistant(RagAssistant):
             if facts:
                 await self._reconcile(facts, at=lines[-1].at)
             self._found.clear()
-        except UserFailed:
+        except ItemFailed:
             # A model that cannot put it into words twice in a row has not remembered it.
             self.failed_writes += 1
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from assets.records.failure import UserFailed
+from assets.records.failure import ItemFailed
 from pipelines.evaluation.assistant import Settings, Tools
 from pipelines.evaluation.assistants.buffered import BufferedAssistant, Line
 from pipelines.evaluation.assistants.chat import Voice, checked
@@ -46,7 +46,7 @@ class Mem0Assistant(BufferedAssistant):
         work = partial(self._memory.add, messages, user_id=USER, metadata={"created_at": lines[-1].at})
         try:
             kept = await self._models.run(work)
-        except UserFailed:
+        except ItemFailed:
             # As with AWE: what cannot be put into words twice in a row is not remembered.
             self.failed_writes += 1
             return

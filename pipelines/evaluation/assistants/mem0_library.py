@@ -21,7 +21,7 @@ from pydantic import BaseModel, Field
 from assets.llm.ports import Embedder, EndpointError, Vector
 from assets.llm.structured_output import ask_structured
 from assets.records.base import Text
-from assets.records.failure import UserFailed
+from assets.records.failure import ItemFailed
 from pipelines.evaluation.assistants.chat import Voice, message_of
 from pipelines.evaluation.errors import EvaluationError
 from prompts.template import RenderedPrompt
@@ -44,7 +44,7 @@ T = TypeVar("T")
 DATES = re.compile(r"(?<=## Observation Date\n)\S+|(?<=## Current Date\n)\S+")
 THREADS = 64
 # What went wrong in one piece of Mem0's work; a context is handed to its thread.
-TROUBLES: ContextVar[list[EndpointError | UserFailed]] = ContextVar("TROUBLES")
+TROUBLES: ContextVar[list[EndpointError | ItemFailed]] = ContextVar("TROUBLES")
 
 
 def installed(package: str) -> str:
@@ -175,7 +175,7 @@ class Mem0Models:
 
     async def run(self, work: Callable[[], T]) -> T:
         """The result of Mem0's work. Raises what its calls raised, which Mem0 itself wraps or passes over."""
-        self._loop, troubles = asyncio.get_running_loop(), list[EndpointError | UserFailed]()
+        self._loop, troubles = asyncio.get_running_loop(), list[EndpointError | ItemFailed]()
         context = copy_context()
         context.run(TROUBLES.set, troubles)
         try:
@@ -219,7 +219,7 @@ class Mem0Models:
             raise RuntimeError("Mem0 asks a model outside of a run.")
         try:
             return asyncio.run_coroutine_threadsafe(work, self._loop).result()
-        except (EndpointError, UserFailed) as trouble:
+        except (EndpointError, ItemFailed) as trouble:
             TROUBLES.get().append(trouble)
             raise
 

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import Field, RootModel
 
 from assets.llm.structured_output import ask_structured
-from assets.records.failure import UserFailed
+from assets.records.failure import ItemFailed
 from pipelines.evaluation.assistant import Settings, Tools
 from pipelines.evaluation.assistants.buffered import BufferedAssistant, BufferSettings, Line
 from pipelines.evaluation.assistants.chat import Voice, checked
@@ -54,7 +54,7 @@ class AwiAssistant(BufferedAssistant):
             found = await ask_structured(
                 self._voice.model, prompt=prompt, reply=NotesReply, convert=lambda reply: reply.root, recipe=self._voice.recipe
             )
-        except UserFailed:
+        except ItemFailed:
             self.failed_writes += 1
             return
         self._notes |= found

@@ -11,7 +11,7 @@ from assets.llm.ports import CallLabels, LanguageModel
 from assets.llm.structured_output import ask_structured
 from assets.llm.usage_meter import Meter, MeteredModel
 from assets.recipe.recipe import Recipe
-from assets.records.failure import UserFailed
+from assets.records.failure import ItemFailed
 from pipelines.experiments.annotation.records import Answer, AnswerSheet, Study, Task
 from pipelines.experiments.annotation.study import dealt
 from pipelines.experiments.annotation.units import NONE, VALUE, VARIABLE
@@ -74,7 +74,7 @@ async def _answer(study: Study, task: Task, *, sample: int, recipe: Recipe, mode
             sample=sample,
             recipe=recipe,
         )
-    except UserFailed:
+    except ItemFailed:
         return None
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from assets.llm.ports import LanguageModel, ModelReply, ModelRequest
 from assets.llm.structured_output import ask_structured
 from assets.recipe.recipe import Recipe
-from assets.records.failure import UserFailed
+from assets.records.failure import ItemFailed
 from pipelines.experiments.evolution.feedback import as_text
 from pipelines.experiments.evolution.records import Outcome, PolicyStep
 from prompts.catalogue import load_prompt
@@ -94,7 +94,7 @@ async def improved(turning: Turning, feedback: Sequence[Mapping[str, Any]], *, i
 
     try:
         after, changes = await ask_structured(told, prompt=prompt, reply=ImprovedReply, convert=convert, recipe=improver.recipe)
-    except UserFailed as failed:
+    except ItemFailed as failed:
         return still.model_copy(update={"outcome": "kept", "problem": str(failed), **told.said()})
     outcome: Outcome = "unchanged" if after == turning.before else "improved"
     diff = changed_lines(turning.before, after)

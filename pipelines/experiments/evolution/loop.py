@@ -10,7 +10,7 @@ from assets.amemgym.records.episode import Episode
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.reply_schema import ReplySchema, object_of_enums
 from assets.llm.structured_output import ask_structured
-from assets.records.failure import UserFailed
+from assets.records.failure import ItemFailed
 from pipelines.evaluation.interview import together
 from pipelines.evaluation.metrics.diagnosis import diagnosed
 from pipelines.evaluation.records import Answer, Asked, PeriodLived, Turn
@@ -68,7 +68,7 @@ async def _verdicts(step: Step, memory: Sequence[str], told: Mapping[str, str]) 
         found = await ask_structured(
             step.model("recall"), prompt=prompt, reply=reply_schema, convert=lambda reply: reply, recipe=step.run.recipe
         )
-    except UserFailed:
+    except ItemFailed:
         return {}
     return {name: found[number] for number, name in zip(claims, told, strict=True)}
 

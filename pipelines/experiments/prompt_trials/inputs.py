@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from assets.amemgym.pipeline import STAGES
-from assets.engine.snapshot_rows import rows_of
+from assets.engine.ports import SnapshotRef, rows_of
 from assets.engine.stage import Stage
-from assets.llm.ports import SnapshotRef
 from assets.recipe.partitions import UNITS
 from assets.recipe.recipe import Recipe
 from assets.records.base import UserRecord

@@ -18,7 +18,7 @@ from assets.llm.ports import CallLabels, LanguageModel
 from assets.llm.usage_meter import Meter, MeteredModel
 from assets.recipe.recipe import Recipe
 from assets.records.base import Record
-from assets.records.failure import UserFailed
+from assets.records.failure import ItemFailed
 
 CASES = Path(__file__).with_name("cases.yaml")
 NOBODY = "nobody"
@@ -87,7 +87,7 @@ async def _read(gate: str, case: ReadingCase, *, recipe: Recipe, model: Language
     try:
         reading = await read_exposure(user, case.query, schema.choices, item_id=case.query, vote=VoteContext(0, 0, 0))
         read = _told({name: reading[name] for name in sorted(reading)})
-    except UserFailed:
+    except ItemFailed:
         read = UNUSABLE
     return Verdict(gate, case.query, any(case.truth.values()), wanted, read)
 
@@ -99,7 +99,7 @@ async def _recover(case: AnswerCase, *, recipe: Recipe, model: LanguageModel) ->
     asked = QuestionVariants(schema.questions[0], schema, variants, recipe, model)
     try:
         read = _told(await recover_variant(asked, case.answer, item_id=case.answer, vote=VoteContext(0, 0, 0)))
-    except UserFailed:
+    except ItemFailed:
         read = UNUSABLE
     wanted = case.choices[case.truth - 1] if case.truth else {}
     return Verdict("recovery", case.answer, bool(case.truth), _told(wanted), read)

@@ -9,7 +9,7 @@ from assets.llm.ports import CallLabels, LanguageModel, ModelReply, ModelRequest
 from assets.llm.usage_meter import Meter, MeteredModel
 from assets.recipe.recipe import Recipe
 from assets.records.base import UserRecord
-from assets.records.failure import UserFailed
+from assets.records.failure import ItemFailed
 from assets.records.gate import GateRecord
 from prompts.catalogue import on_trial
 from prompts.template import Prompt
@@ -78,7 +78,7 @@ class Trial:
     side: Side
     tries: list[list[Exchange]]
     users: int
-    failures: list[UserFailed]
+    failures: list[ItemFailed]
     gate_records: list[GateRecord]
 
     def at_once(self) -> int:
@@ -108,15 +108,15 @@ async def run_trial(
     """
     noting, meter = Noting(model, prompt), Meter()
 
-    async def make(inputs: Inputs) -> UserRecord | UserFailed:
+    async def make(inputs: Inputs) -> UserRecord | ItemFailed:
         labels = CallLabels(stage=stage.name, user_id=inputs[0].user_id)
         try:
             return await stage.make(*inputs, recipe=side.recipe, model=MeteredModel(noting, labels, meter))
-        except UserFailed as failed:
+        except ItemFailed as failed:
             return failed
 
     with on_trial(side.prompt):
         made = await asyncio.gather(*map(make, users))
-    failures = [one for one in made if isinstance(one, UserFailed)]
+    failures = [one for one in made if isinstance(one, ItemFailed)]
     records = [record for one in made for record in getattr(one, "gate_records", ())]
     return Trial(side, list(noting.tries.values()), len(users), failures, records)

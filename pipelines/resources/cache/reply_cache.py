@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 from pydantic import TypeAdapter
 
-from assets.engine.shielded_calls import landing
+from assets.engine.async_calls import shielded
 from assets.llm.ports import CallLabels, EndpointError, LanguageModel, ModelReply, ModelRequest
 from pipelines.resources.storage.database import database_of
 from pipelines.resources.storage.key_value import KeyValueStore, SqlValue
@@ -68,7 +68,7 @@ class CachedModel:
             if self._mode == "replay":
                 raise EndpointError(_missing_reply(request.labels))
             async with self._limit:
-                return await landing(self._ask(request, key=key))
+                return await shielded(self._ask(request, key=key))
 
     async def _stored(self, key: str) -> ModelReply | None:
         value = await self._store.get(key)

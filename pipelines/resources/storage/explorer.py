@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-from assets.llm.ports import SnapshotRef
+from assets.engine.ports import SnapshotRef
 from pipelines.resources.storage.file_store import FileStore
 from pipelines.resources.storage.snapshots import FAILURES, load_ref
 

@@ -7,8 +7,8 @@ import dagster as dg
 from pydantic import ValidationError
 
 from assets.amemgym.records.report import QualityReport
-from assets.engine.stage_asset import disk_problem
-from assets.llm.ports import SnapshotRef
+from assets.engine.ports import SnapshotRef
+from assets.engine.stage_asset import disk_error_message
 from assets.recipe.recipe import Recipe
 from assets.records.base import Record
 from pipelines.resources.storage.errors import StoreError
@@ -29,7 +29,7 @@ class RecordIOManager(dg.IOManager):
         try:
             self._files.write(name, f"{type(obj).__name__}\n{obj.model_dump_json()}\n".encode())
         except OSError as error:
-            raise dg.Failure(description=disk_problem(error), allow_retries=False) from error
+            raise dg.Failure(description=disk_error_message(error), allow_retries=False) from error
 
     def load_input(self, context: dg.InputContext) -> Any:
         """The record of the input's partition, or partition to record where the input is marked as many."""

@@ -21,8 +21,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import ValidationError
 
+from assets.engine.ports import FailureFile, SnapshotPart, SnapshotRef
 from assets.engine.serialized_record import SerializedRecord
-from assets.llm.ports import FailureFile, SnapshotPart, SnapshotRef
 from assets.records.base import UserRecord
 from assets.records.columnar import to_table
 from assets.records.failure import Failure

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from assets.llm.ports import ModelRequest
-from assets.records.failure import UserFailed
+from assets.records.failure import ItemFailed
 from tests.assets.amemgym.answer_sets import CHECK, CHOOSE, DRAFT, REFINE, of_first, written
 from tests.support import scenario
 from tests.support.honest_replies import honest, material
@@ -39,7 +39,7 @@ LAST = {name: scenario.STATES[2][name] for name in scenario.schema().questions[1
 
 
 def test_an_answer_that_no_judge_recognizes_gives_the_user_up_with_all_votes() -> None:
-    with pytest.raises(UserFailed, match="No draft of q02-v3 passed the recovery gate in 4 readings") as failed:
+    with pytest.raises(ItemFailed, match="No draft of q02-v3 passed the recovery gate in 4 readings") as failed:
         written({CHECK: [unsure]})
     votes = failed.value.gate_records
     assert [(vote.draft, vote.refinement, vote.reading) for vote in votes] == [(d, r, {}) for d in (0, 1) for r in (0, 1)]
@@ -64,7 +64,7 @@ def test_answers_that_become_equal_by_refining_give_the_user_up() -> None:
     def check(request: ModelRequest) -> object:
         return taken_for(LAST, request) if request.sample else unsure(request)
 
-    with pytest.raises(UserFailed, match="Two answers of question q02 have become equal"):
+    with pytest.raises(ItemFailed, match="Two answers of question q02 have become equal"):
         written({CHECK: [check], REFINE: [refine]})
 
 
@@ -111,7 +111,7 @@ def test_an_answer_that_is_never_chosen_gives_the_user_up_with_the_votes_of_both
     def choose(request: ModelRequest) -> object:
         return {"choice": 0} if material(request, "situation") == LAST else honest(request)
 
-    with pytest.raises(UserFailed, match="No draft of q02-v3 passed the choice gate in 8 readings") as failed:
+    with pytest.raises(ItemFailed, match="No draft of q02-v3 passed the choice gate in 8 readings") as failed:
         written({CHOOSE: [choose]}, reverse=True)
     votes = [(vote.gate, vote.draft, vote.refinement) for vote in failed.value.gate_records]
     assert votes == [(gate, d, r) for d in (0, 1) for r in (0, 1) for gate in ("recovery", "choice")]

@@ -8,7 +8,7 @@ from assets.amemgym.answers.stage import write_answers
 from assets.amemgym.audits.stage import audit_user
 from assets.amemgym.records.audit import Judgement, UserAudit
 from assets.llm.ports import ModelRequest
-from assets.records.failure import UserFailed
+from assets.records.failure import ItemFailed
 from tests.assets.amemgym.audited import CHOOSE, answered, audited, recipe, sessions
 from tests.support import scenario
 from tests.support.coroutines import run
@@ -55,7 +55,7 @@ def test_a_pair_that_the_first_judge_misses_is_read_again() -> None:
 
 
 def test_an_ambiguous_pair_gives_the_user_up_with_its_answer() -> None:
-    with pytest.raises(UserFailed, match=r"q0\d is ambiguous for \{.*0 of 3 readings recovered answer from state") as failed:
+    with pytest.raises(ItemFailed, match=r"q0\d is ambiguous for \{.*0 of 3 readings recovered answer from state") as failed:
         audited({CHOOSE: [missing(3)]}, decoys=0, pairs=1)
     assert failed.value.reason == "ambiguous"
     assert failed.value.last_reply in {one.answer for question in answered().questions for one in question.choices}
@@ -67,7 +67,7 @@ def test_the_recipe_says_how_often_a_pair_must_be_recovered(times: int, least: f
     if passes:
         audited(script, decoys=0, pairs=1, min_recovery=least)
     else:
-        with pytest.raises(UserFailed, match=f"audit.min_recovery is {least}"):
+        with pytest.raises(ItemFailed, match=f"audit.min_recovery is {least}"):
             audited(script, decoys=0, pairs=1, min_recovery=least)
 
 

@@ -7,7 +7,7 @@ from assets.amemgym.records.answer import AnswerSet
 from assets.amemgym.records.audit import UserAudit
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.session import PeriodSessions, SessionSet
-from assets.records.failure import UserFailed
+from assets.records.failure import ItemFailed
 from tests.support import scenario
 from tests.support.coroutines import run
 from tests.support.scripted_model import ScriptedModel
@@ -35,6 +35,6 @@ def test_the_examples_parts_make_the_examples_episode_without_a_call() -> None:
 def test_parts_that_contradict_each_other_give_the_user_up() -> None:
     first, second = scenario.answers()
     wrong = ANSWERS.model_copy(update={"questions": (first.model_copy(update={"golden": first.golden[:2]}), second)})
-    with pytest.raises(UserFailed, match="contradict each other: Question q01 has 2 golden choices for 3 periods") as failed:
+    with pytest.raises(ItemFailed, match="contradict each other: Question q01 has 2 golden choices for 3 periods") as failed:
         joined(answers=wrong)
     assert failed.value.reason == "rule_violated"

@@ -8,7 +8,7 @@ import pytest
 from assets.amemgym.events import elaborate_events
 from assets.amemgym.records.event import Event, EventSet
 from assets.llm.ports import ModelRequest
-from assets.records.failure import UserFailed
+from assets.records.failure import ItemFailed
 from tests.support import scenario
 from tests.support.coroutines import run
 from tests.support.honest_replies import honest, material
@@ -88,5 +88,5 @@ def test_a_change_named_twice_in_one_event_counts_once() -> None:
 
 def test_of_two_failing_periods_the_first_is_told() -> None:
     model = ScriptedModel({PROMPT: [events(([DIET], "A talk."))]})
-    with pytest.raises(UserFailed, match=r"without event: \['training_goal'\], in several: \[\]"):
+    with pytest.raises(ItemFailed, match=r"without event: \['training_goal'\], in several: \[\]"):
         run(made_with(model))

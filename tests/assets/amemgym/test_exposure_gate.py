@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from assets.llm.ports import ModelRequest
-from assets.records.failure import UserFailed
+from assets.records.failure import ItemFailed
 from tests.assets.amemgym.session_sets import CHECK, FIRST, INITIAL, REFINE, UPDATE, of_period, part, queries, written
 from tests.support import scenario
 from tests.support.honest_replies import honest, material
@@ -47,7 +47,7 @@ def test_a_query_that_refining_does_not_help_is_written_anew(index: int) -> None
 
 
 def test_a_user_whose_query_is_never_understood_is_given_up_with_all_votes() -> None:
-    with pytest.raises(UserFailed, match="No draft of s02-01 passed the exposure gate in 4 readings") as failed:
+    with pytest.raises(ItemFailed, match="No draft of s02-01 passed the exposure gate in 4 readings") as failed:
         written({CHECK: [of_period(2, [{EVENINGS: "cannot_tell"}] * 4)]})
     assert failed.value.reason == "gate_exhausted"
     assert len(failed.value.gate_records) == 4
@@ -121,5 +121,5 @@ def test_a_query_that_tells_more_than_it_should_is_refined_with_what_leaked() ->
 
 
 def test_a_query_that_keeps_telling_more_gives_the_user_up() -> None:
-    with pytest.raises(UserFailed, match="No draft of s02-01 passed the exposure gate"):
+    with pytest.raises(ItemFailed, match="No draft of s02-01 passed the exposure gate"):
         written({CHECK: [leaking]}, unexposed=3)

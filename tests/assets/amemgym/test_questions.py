@@ -7,7 +7,7 @@ import pytest
 
 from assets.amemgym.questions import draft_questions
 from assets.amemgym.records.question import QuestionSet
-from assets.records.failure import UserFailed
+from assets.records.failure import ItemFailed
 from tests.support import scenario
 from tests.support.coroutines import run
 from tests.support.scripted_model import Reply, ScriptedModel
@@ -80,5 +80,5 @@ def test_a_reply_that_breaks_a_rule_is_sent_back_with_the_rule(path: str, value:
 
 
 def test_a_user_whose_questions_never_come_out_right_is_given_up() -> None:
-    with pytest.raises(UserFailed, match="questions/draft: questions: List should have at least 2"):
+    with pytest.raises(ItemFailed, match="questions/draft: questions: List should have at least 2"):
         drafted(changed("questions", GOOD["questions"][:1]))

@@ -8,7 +8,7 @@ from assets.amemgym.records.question import Question, QuestionSet, RequiredInfo
 from assets.amemgym.records.schema import StateSchema
 from assets.amemgym.state_schema import refine_schema
 from assets.recipe.recipe import Recipe
-from assets.records.failure import UserFailed
+from assets.records.failure import ItemFailed
 from tests.support import scenario
 from tests.support.coroutines import run
 from tests.support.honest_replies import honest, material
@@ -143,5 +143,5 @@ def test_a_common_set_that_breaks_a_rule_is_sent_back(reply: Reply, told: str) -
 
 
 def test_a_user_whose_types_are_never_mapped_is_given_up() -> None:
-    with pytest.raises(UserFailed, match="state_schema/refine: time: Field required"):
+    with pytest.raises(ItemFailed, match="state_schema/refine: time: Field required"):
         refined({name: SAME[name] for name in ("diet", "goal", "food")})

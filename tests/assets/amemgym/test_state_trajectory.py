@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.amemgym.state_trajectory.stage import period_dates
-from assets.records.failure import UserFailed
+from assets.records.failure import ItemFailed
 from tests.assets.amemgym.evolved_states import FIRST, INITIAL, SECOND, STORY, UPDATE, evolved, moved
 from tests.support import scenario
 from tests.support.honest_replies import material
@@ -79,7 +79,7 @@ def test_illegal_updates_are_sent_back(reply: dict[str, Any], told: str) -> None
 
 
 def test_a_user_whose_updates_stay_illegal_is_given_up() -> None:
-    with pytest.raises(UserFailed, match="state_trajectory/update: 0 variables change"):
+    with pytest.raises(ItemFailed, match="state_trajectory/update: 0 variables change"):
         evolved({UPDATE: [moved()]})
 
 

@@ -5,7 +5,7 @@ import pytest
 from assets.amemgym.records.persona import Persona
 from assets.amemgym.records.profile import UserProfile
 from assets.amemgym.user_profiles import complete_profile
-from assets.records.failure import UserFailed
+from assets.records.failure import ItemFailed
 from tests.support.coroutines import run
 from tests.support.honest_replies import material
 from tests.support.scripted_model import Reply, ScriptedModel
@@ -81,7 +81,7 @@ def test_five_hundred_words_are_too_many_and_one_fewer_is_fine() -> None:
 
 
 def test_a_person_without_a_name_is_given_up() -> None:
-    with pytest.raises(UserFailed, match="does not occur") as failed:
+    with pytest.raises(ItemFailed, match="does not occur") as failed:
         completed(good(name="Eve"), persona=persona(7))
     assert failed.value.reason == "rule_violated"
 

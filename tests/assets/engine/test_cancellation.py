@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 import dagster as dg
 import pytest
 
-from assets.engine.cancellation import LANDING_SECONDS, stopping_with_the_run
-from assets.engine.shielded_calls import landing
+from assets.engine.async_calls import shielded
+from assets.engine.cancellation import SHIELDED_SECONDS, stop_with_run
 from tests.support.coroutines import run
 
 
@@ -46,7 +46,7 @@ async def interrupt_on_the_last_line() -> None:
 
 
 async def stage(work: Callable[[], Awaitable[None]]) -> None:
-    async with stopping_with_the_run():
+    async with stop_with_run():
         await work()
 
 
@@ -74,8 +74,8 @@ def test_a_call_that_is_paid_for_comes_back_after_the_signal_and_none_is_begun()
         came_back.append(name)
 
     async def user() -> None:
-        await landing(call("paid"))
-        await landing(call("not asked any more"))
+        await shielded(call("paid"))
+        await shielded(call("not asked any more"))
 
     async def users() -> None:
         asyncio.get_running_loop().call_later(0.01, interrupt)
@@ -91,12 +91,12 @@ def test_a_second_signal_waits_for_no_call() -> None:
         loop = asyncio.get_running_loop()
         loop.call_later(0.01, interrupt)
         loop.call_later(0.05, interrupt)
-        await landing(asyncio.sleep(60))
+        await shielded(asyncio.sleep(60))
 
     began = time.monotonic()
     with pytest.raises(dg.DagsterExecutionInterruptedError):
         run(stage(work))
-    assert time.monotonic() - began < LANDING_SECONDS
+    assert time.monotonic() - began < SHIELDED_SECONDS
 
 
 def test_a_cancellation_without_a_signal_stays_one() -> None:

@@ -3,12 +3,14 @@
 import threading
 from dataclasses import replace
 
-from assets.engine.progress import StageWatch, Steps, heartbeat, progress_line
-from assets.llm.ports import StageProgress
+from assets.engine.ports import StageProgress
+from assets.engine.progress import ProgressLog, Steps, heartbeat, progress_line
 from assets.llm.usage_meter import Meter
 from assets.records.usage import Usage
 
-PROGRESS = StageProgress(stage="answers", unit="base", done=5, total=20, failed=1, calls=300, repeated=100, seconds=10.0)
+PROGRESS = StageProgress(
+    stage="answers", unit="base", done=5, total=20, failed=1, calls=300, repeated=100, seconds=10.0, noun="user"
+)
 NOBODY = replace(PROGRESS, done=0, failed=0, repeated=0, calls=0, seconds=0.0)
 
 
@@ -17,15 +19,15 @@ def test_the_line_of_a_stage_tells_users_calls_and_failures() -> None:
     assert progress_line(NOBODY) == "answers of base: 0 of 20 users, 0 calls (0 from the cache, 0.0/s)"
 
 
-def watched(*, expected: float = 0.0, **users: int) -> StageWatch:
+def watched(*, expected: float = 0.0, **users: int) -> ProgressLog:
     meter = Meter(waiting=3, users={name: Usage(calls=calls) for name, calls in users.items()})
     meter.add(Usage(calls=300), cost_usd=1.25)
-    return StageWatch(meter, begin="answers of base: beginning", expected=expected)
+    return ProgressLog(meter, first_line="answers of base: beginning", expected=expected)
 
 
 def test_a_watched_stage_tells_cost_replies_awaited_and_the_time_left_by_the_calls_of_users_who_are_done() -> None:
     watch = watched(a=30, b=30, c=20, d=1)
-    watch(replace(PROGRESS, done=2, failed=0))
+    watch.update(replace(PROGRESS, done=2, failed=0))
     assert watch.line() == (
         "answers of base: 2 of 20 users, 300 calls (100 from the cache, 30/s), "
         "3 replies awaited, $1.2500 so far, about 15 s left"
@@ -34,22 +36,22 @@ def test_a_watched_stage_tells_cost_replies_awaited_and_the_time_left_by_the_cal
 
 def test_before_the_first_user_is_done_the_time_left_follows_from_the_calls_expected() -> None:
     watch = watched(expected=60.0, a=300)
-    watch(replace(PROGRESS, done=0, failed=0))
+    watch.update(replace(PROGRESS, done=0, failed=0))
     assert watch.line().endswith("about 45 s left")
 
 
 def test_where_users_take_more_calls_than_expected_the_time_left_is_that_of_the_replies_awaited() -> None:
     watch = watched(expected=2.0, a=300)
-    watch(replace(PROGRESS, done=0, failed=0, seconds=200.0))
+    watch.update(replace(PROGRESS, done=0, failed=0, seconds=200.0))
     assert watch.line().endswith("about 3 s left")
 
 
 def test_no_time_is_promised_where_nothing_is_known_or_nothing_moves() -> None:
     unknown, standing = watched(a=300), watched(expected=60.0)
-    unknown(replace(PROGRESS, done=0))
-    standing(replace(PROGRESS, done=0, seconds=1.0))
-    standing(replace(PROGRESS, done=0, seconds=90.0))
-    standing(replace(PROGRESS, done=0, seconds=125.0))
+    unknown.update(replace(PROGRESS, done=0))
+    standing.update(replace(PROGRESS, done=0, seconds=1.0))
+    standing.update(replace(PROGRESS, done=0, seconds=90.0))
+    standing.update(replace(PROGRESS, done=0, seconds=125.0))
     assert "left" not in unknown.line()
     assert "0.0/s" in standing.line()
     assert "left" not in standing.line()
@@ -59,8 +61,8 @@ def test_a_watch_says_what_is_beginning_and_that_a_cost_is_unknown() -> None:
     watch, meter = watched(), Meter()
     assert watch.line() == "answers of base: beginning"
     meter.add(Usage(calls=1), cost_usd=None)
-    watch = StageWatch(meter, begin="")
-    watch(NOBODY)
+    watch = ProgressLog(meter, first_line="")
+    watch.update(NOBODY)
     assert "cost unknown" in watch.line()
 
 
@@ -83,7 +85,7 @@ def test_steps_tell_how_long_they_take_and_what_is_left_where_that_is_known() ->
     seconds = iter([0.0, 3.0, 30.0, 120.0])
     steps = Steps("The report", clock=lambda: next(seconds))
     assert steps.line() == "The report: beginning, 3 s so far"
-    steps.now("drawing")
+    steps.begin("drawing")
     assert steps.line() == "The report: drawing, 30 s so far"
-    steps.now("40 of 80 steps", share=0.5)
+    steps.begin("40 of 80 steps", share=0.5)
     assert steps.line() == "The report: 40 of 80 steps, 2 min so far, about 2 min left"

@@ -97,9 +97,9 @@ def test_the_users_left_are_the_first_personas_that_pass_whatever_the_concurrenc
     tmp_path: Path, failing: tuple[int, ...]
 ) -> None:
     digests: set[str] = set()
-    for users_at_once, users_per_part in ((1, 200), (32, 200), (2, 1)):
-        folder = tmp_path / f"{users_at_once}-{users_per_part}"
-        size = {"users_at_once": users_at_once, "users_per_part": users_per_part}
+    for items_at_once, items_per_part in ((1, 200), (32, 200), (2, 1)):
+        folder = tmp_path / f"{items_at_once}-{items_per_part}"
+        size = {"items_at_once": items_at_once, "items_per_part": items_per_part}
         results, shop, _ = passed(folder, {PROFILE: [refusing(*failing)]}, USER_PROFILES, users=4, reserve=4, **size)
         expected = [position for position in range(8) if position not in failing][:4]
         assert positions(shop, results["user_profiles"], USER_PROFILES) == expected
@@ -135,6 +135,6 @@ def test_two_users_who_fail_at_different_stages_are_both_replaced_in_the_end(tmp
     assert positions(shop, results["episodes"], EPISODES) == [2, 3]
     told = [(failure.position, failure.stage) for failure in failures(shop, results["episodes"])]
     assert told == [(0, "events"), (1, "answers")]
-    lost = {name: [failure.position for failure in result.lost] for name, result in results.items() if result.lost}
-    assert lost == {"events": [0], "answers": [1]}
+    failed = {name: [failure.position for failure in result.failed] for name, result in results.items() if result.failed}
+    assert failed == {"events": [0], "answers": [1]}
     assert "No." not in results["episodes"].ref.model_dump_json()

@@ -6,11 +6,12 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from assets.amemgym.pipeline import AMEMGYM
 from assets.amemgym.user_profiles import USER_PROFILES
-from assets.engine.stage_asset import shortfall, told_in_one_sentence
+from assets.engine.stage_asset import run_or_explain, shortfall_message
 from assets.llm.ports import EndpointError, ModelRequest
 from tests.support.coroutines import run
-from tests.support.run_contexts import line_of, materialized, run_context, sampled
+from tests.support.run_contexts import materialized, run_context, runner_of, sampled
 from tests.support.scripted_model import ScriptedModel, reply
 from tests.support.small import small_recipe
 
@@ -31,9 +32,9 @@ def test_a_problem_the_user_can_mend_is_one_sentence_without_retry(tmp_path: Pat
         raise problem
 
     shop, recipe = run_context(tmp_path, ScriptedModel({PROMPT: [failing]})), small_recipe()
-    line = line_of(USER_PROFILES, shop, recipe, {"personas": sampled(shop, recipe)})
+    runner = runner_of(USER_PROFILES, shop, recipe, {"personas": sampled(shop, recipe)})
     with pytest.raises(dg.Failure) as failure:
-        run(told_in_one_sentence(line))
+        run(run_or_explain(runner, AMEMGYM))
     assert failure.value.description is not None
     assert failure.value.description.startswith(told)
     assert failure.value.allow_retries is False
@@ -42,4 +43,6 @@ def test_a_problem_the_user_can_mend_is_one_sentence_without_retry(tmp_path: Pat
 def test_missing_users_are_told_with_what_to_do(tmp_path: Path) -> None:
     shop = run_context(tmp_path, ScriptedModel({PROMPT: [reply("No.", finish="refusal")]}))
     result = materialized(shop, small_recipe(), USER_PROFILES)["user_profiles"]
-    assert shortfall(result).startswith("Only 0 of 2 users passed user_profiles and the reserve is used up; raise num_reserve")
+    assert shortfall_message(result, AMEMGYM).startswith(
+        "Only 0 of 2 users passed user_profiles and the reserve is used up; raise num_reserve"
+    )

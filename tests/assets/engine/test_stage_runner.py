@@ -8,12 +8,13 @@ import pytest
 from assets.amemgym.questions import QUESTIONS
 from assets.amemgym.records.question import QuestionSet
 from assets.amemgym.user_profiles import USER_PROFILES
+from assets.engine.ports import StageProgress
 from assets.engine.stage import Stage
-from assets.llm.ports import EndpointError, ModelRequest, StageProgress
+from assets.llm.ports import EndpointError, ModelRequest
 from tests.assets.engine.stage_runs import PROFILE, QUESTION, about, passed, positions, refusing
 from tests.support.coroutines import run
 from tests.support.honest_replies import Answer
-from tests.support.run_contexts import MemoryWork, line_of, materialized, run_context, sampled
+from tests.support.run_contexts import MemoryWork, materialized, run_context, runner_of, sampled
 from tests.support.scripted_model import ScriptedModel
 from tests.support.small import persona, small_recipe
 
@@ -28,8 +29,8 @@ def test_users_who_pass_need_no_reserve(tmp_path: Path) -> None:
 
 def test_a_rerun_over_the_same_work_asks_no_model(tmp_path: Path) -> None:
     work = MemoryWork()
-    first, _, model = passed(tmp_path / "a", {}, USER_PROFILES, QUESTIONS, work=work)
-    again, _, silent = passed(tmp_path / "b", {}, USER_PROFILES, QUESTIONS, work=work)
+    first, _, model = passed(tmp_path / "a", {}, USER_PROFILES, QUESTIONS, record_cache=work)
+    again, _, silent = passed(tmp_path / "b", {}, USER_PROFILES, QUESTIONS, record_cache=work)
     assert len(model.requests) == 4
     assert silent.requests == []
     assert [result.ref for result in again.values()] == [result.ref for result in first.values()]
@@ -38,7 +39,7 @@ def test_a_rerun_over_the_same_work_asks_no_model(tmp_path: Path) -> None:
 
 def test_another_recipe_for_the_same_users_is_worked_anew(tmp_path: Path) -> None:
     model, work = ScriptedModel(), MemoryWork()
-    shop = run_context(tmp_path, model, work=work)
+    shop = run_context(tmp_path, model, record_cache=work)
     materialized(shop, small_recipe(), USER_PROFILES)
     materialized(shop, small_recipe(num_users=3), USER_PROFILES)
     assert len(model.requests) == 3
@@ -70,8 +71,8 @@ def test_a_problem_of_the_run_is_not_hidden_by_a_user_who_fails_at_once(tmp_path
 def test_what_was_finished_before_the_run_ended_is_kept(tmp_path: Path) -> None:
     work, script = MemoryWork(), {PROFILE: [about((1,), breaking(EndpointError("The key is wrong.")))]}
     with pytest.raises(EndpointError):
-        passed(tmp_path / "a", script, USER_PROFILES, work=work, users_at_once=1)
-    results, _, model = passed(tmp_path / "b", {}, USER_PROFILES, work=work)
+        passed(tmp_path / "a", script, USER_PROFILES, record_cache=work, items_at_once=1)
+    results, _, model = passed(tmp_path / "b", {}, USER_PROFILES, record_cache=work)
     assert (results["user_profiles"].ref.users, len(model.requests)) == (2, 1)
 
 
@@ -91,7 +92,7 @@ def test_calls_carry_the_stage_and_user_they_are_for(tmp_path: Path) -> None:
 
 def test_a_unit_without_users_makes_an_empty_snapshot(tmp_path: Path) -> None:
     shop, recipe = run_context(tmp_path, ScriptedModel()), small_recipe()
-    line = line_of(USER_PROFILES, shop, recipe, {"personas": sampled(shop, recipe)})
+    line = runner_of(USER_PROFILES, shop, recipe, {"personas": sampled(shop, recipe)})
     line.unit = type(line.unit)("small", "small", range(0), range(0))
     result = run(line.run())
     assert (result.ref.users, result.ref.parts) == (0, ())

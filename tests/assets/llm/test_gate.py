@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.recipe.gate_policy import GatePolicy
-from assets.records.failure import UserFailed
+from assets.records.failure import ItemFailed
 from tests.assets.llm.gate_bench import RIGHT, UNSURE, WRONG, Bench, passed, through
 
 
@@ -32,7 +32,7 @@ def test_when_refinements_are_used_up_a_new_draft_is_written() -> None:
 
 
 def test_a_user_is_given_up_with_all_records_when_everything_is_used_up() -> None:
-    with pytest.raises(UserFailed, match=r"No draft of s01-01 passed the exposure gate in 4 readings") as failed:
+    with pytest.raises(ItemFailed, match=r"No draft of s01-01 passed the exposure gate in 4 readings") as failed:
         passed(WRONG, policy=once(refinements=1, redrafts=1))
     assert failed.value.reason == "gate_exhausted"
     assert failed.value.last_reply == "draft 1, not meat"
@@ -54,7 +54,7 @@ def test_a_reading_must_recover_the_target_exactly() -> None:
 def test_every_vote_of_an_item_has_a_number_of_its_own(refinements: int, redrafts: int, votes: int) -> None:
     policy = GatePolicy(votes=votes, votes_needed=1, max_refinements=refinements, max_redrafts=redrafts)
     bench = Bench([WRONG])
-    with pytest.raises(UserFailed):
+    with pytest.raises(ItemFailed):
         through(bench.gate(), policy=policy)
     numbers = [vote.number for vote in bench.votes_seen]
     assert len(set(numbers)) == len(numbers) == votes * (refinements + 1) * (redrafts + 1)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.gate import Gate, GateAttempt, VoteContext, is_accepted
 from assets.recipe.gate_policy import GatePolicy
-from assets.records.failure import UserFailed
+from assets.records.failure import ItemFailed
 from tests.assets.llm.gate_bench import RIGHT, WRONG, Bench, passed, through
 from tests.support.coroutines import run
 from tests.support.small import small_recipe
@@ -46,7 +46,7 @@ def test_stopping_early_never_changes_the_verdict(case: tuple[list[bool], int]) 
     try:
         passed(*(RIGHT if vote else WRONG for vote in votes), policy=policy)
         accepted = True
-    except UserFailed:
+    except ItemFailed:
         accepted = False
     assert accepted == (sum(votes) >= needed)
 

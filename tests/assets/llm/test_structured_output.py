@@ -14,7 +14,7 @@ from assets.llm.structured_output import UnusableReply, extract_json
 from assets.llm.usage_meter import Meter, MeteredModel
 from assets.recipe.recipe import GatePolicy
 from assets.records.base import Text
-from assets.records.failure import UserFailed
+from assets.records.failure import ItemFailed
 from tests.support.coroutines import run
 from tests.support.scripted_model import Reply, ScriptedModel, ask_test_prompt, reply
 from tests.support.small import small_recipe
@@ -128,7 +128,7 @@ def test_the_last_try_starts_afresh_with_the_problem_alone() -> None:
 )
 def test_a_user_is_given_up_with_the_reason_after_the_last_try(bad: str | ModelReply, reason: str, message: str) -> None:
     model = ScriptedModel({NAME: [bad]})
-    with pytest.raises(UserFailed, match=f"{NAME}: .*{message}") as failed:
+    with pytest.raises(ItemFailed, match=f"{NAME}: .*{message}") as failed:
         run(ask_test_prompt(model, even, reply=Number, recipe=small_recipe(gates=GatePolicy(max_reasks=2))))
     assert failed.value.reason == reason
     assert failed.value.last_reply == (bad.text if isinstance(bad, ModelReply) else bad)
@@ -136,7 +136,7 @@ def test_a_user_is_given_up_with_the_reason_after_the_last_try(bad: str | ModelR
 
 
 def test_without_further_tries_one_bad_reply_is_the_last() -> None:
-    with pytest.raises(UserFailed):
+    with pytest.raises(ItemFailed):
         asked('{"n": 3}', '{"n": 4}', max_reasks=0)
 
 

@@ -51,7 +51,7 @@ def test_the_order_in_which_it_is_written_does_not_matter() -> None:
 
 def made(folder: Path, recipe: Recipe, work: MemoryWork) -> tuple[ScriptedModel, dict[str, StageResult]]:
     model = ScriptedModel()
-    shop = run_context(folder, model, work=work)
+    shop = run_context(folder, model, record_cache=work)
     return model, materialized(shop, recipe, USER_PROFILES, QUESTIONS, STATE_SCHEMA)
 
 

@@ -15,7 +15,7 @@ from assets.records.base import UserRecord
 from assets.records.usage import Usage
 from assets.reporting.asset_description import AssetDescription
 from assets.reporting.markdown import IN_PLACE
-from assets.reporting.materialization import SURVEYED, first_records, stage_metadata
+from assets.reporting.materialization import SUMMARIZED, first_records, stage_metadata
 from tests.support.run_contexts import materialized, run_context
 from tests.support.scripted_model import ScriptedModel, reply
 from tests.support.small import persona, small_recipe
@@ -63,9 +63,9 @@ def test_who_was_replaced_is_shown_with_the_reason(tmp_path: Path) -> None:
 
 
 def test_no_more_users_are_read_back_than_are_surveyed(tmp_path: Path) -> None:
-    recipe = small_recipe(num_users=SURVEYED + 5, num_reserve=0)
-    shop = run_context(tmp_path, ScriptedModel(), users_per_part=90)
+    recipe = small_recipe(num_users=SUMMARIZED + 5, num_reserve=0)
+    shop = run_context(tmp_path, ScriptedModel(), items_per_part=90)
     result = materialized(shop, recipe, USER_PROFILES)["user_profiles"]
     records = first_records(shop.snapshots, result, USER_PROFILES.record)
-    assert [record.user_id for record in records] == [persona(number).user_id for number in range(SURVEYED)]
-    assert told(tmp_path, result, USER_PROFILES)["surveyed_users"] == SURVEYED
+    assert [record.user_id for record in records] == [persona(number).user_id for number in range(SUMMARIZED)]
+    assert told(tmp_path, result, USER_PROFILES)["summarized_users"] == SUMMARIZED

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from assets.amemgym.pipeline import STAGES
+from assets.engine.ports import SnapshotRef
 from assets.engine.run_context import RunContext
-from assets.llm.ports import SnapshotRef
 from dataset_card.release.asset import FINISHED
 from dataset_card.release.rows import FinishedRows
 from tests.support.run_contexts import materialized, run_context, sampled
@@ -23,7 +23,7 @@ REFUSED_LATE: Script = {
 
 
 def made(folder: Path, script: Script) -> tuple[RunContext, dict[str, dict[str, SnapshotRef]]]:
-    shop = run_context(folder, ScriptedModel(script), users_per_part=1)
+    shop = run_context(folder, ScriptedModel(script), items_per_part=1)
     results = materialized(shop, RECIPE, *STAGES[1:])
     refs = {"personas": {RECIPE.variant: sampled(shop, RECIPE)}}
     refs |= {name: {RECIPE.variant: result.ref} for name, result in results.items()}

@@ -8,8 +8,9 @@ from typing import Any
 import httpx2
 
 from assets.amemgym.pipeline import STAGES
+from assets.engine.ports import SnapshotRef
 from assets.engine.run_context import RunContext
-from assets.llm.ports import ModelRequest, SnapshotRef
+from assets.llm.ports import ModelRequest
 from assets.recipe.model_policy import Transport
 from assets.recipe.recipe import Recipe
 from pipelines.embedded.bank import model_name

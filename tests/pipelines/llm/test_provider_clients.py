@@ -12,7 +12,8 @@ from typing import get_type_hints
 import httpx2
 import pytest
 
-from assets.llm.ports import ModelReply, SnapshotRef
+from assets.engine.ports import SnapshotRef
+from assets.llm.ports import ModelReply
 from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name
 from pipelines.resources.llm.client import ModelClient

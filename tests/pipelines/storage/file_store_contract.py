@@ -9,8 +9,8 @@ import duckdb
 import pytest
 
 from assets.amemgym.records.question import Question, QuestionSet
+from assets.engine.ports import SnapshotRef
 from assets.engine.serialized_record import serialized_rows
-from assets.llm.ports import SnapshotRef
 from dataset_card.release.errors import ReleaseError
 from dataset_card.release.folder import ReleaseConflict
 from dataset_card.release.store import FolderReleaseStore, ReleaseStore, find_release

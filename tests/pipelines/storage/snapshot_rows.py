@@ -5,8 +5,8 @@ from pathlib import Path
 
 from assets.amemgym.records.profile import UserProfile
 from assets.amemgym.records.question import Question, QuestionSet, RequiredInfo
+from assets.engine.ports import SnapshotRef
 from assets.engine.serialized_record import SerializedRecord, serialized, serialized_rows
-from assets.llm.ports import SnapshotRef
 from assets.records.base import UserRecord
 from assets.records.failure import Failure
 from pipelines.resources.storage.file_store import LocalFiles

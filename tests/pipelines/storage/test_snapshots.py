@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from assets.amemgym.records.profile import UserProfile
 from assets.amemgym.records.question import QuestionSet
-from assets.llm.ports import SnapshotRef
+from assets.engine.ports import SnapshotRef
 from pipelines.resources.storage.file_store import HOST
 from pipelines.resources.storage.snapshots import ParquetSnapshots, SnapshotError
 from tests.pipelines.storage.snapshot_rows import FAILURE, folder_of, profile, questions, rows, write

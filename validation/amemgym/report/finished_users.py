@@ -15,9 +15,8 @@ from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.persona import Persona
 from assets.amemgym.records.session import SessionSet
 from assets.amemgym.session_queries.stage import SESSION_QUERIES
+from assets.engine.ports import SnapshotRef, portions
 from assets.engine.run_context import RunContext
-from assets.engine.snapshot_rows import portions
-from assets.llm.ports import SnapshotRef
 from assets.recipe.recipe import Recipe
 from assets.records.base import UserRecord
 from assets.records.failure import Failure

@@ -1,0 +1,71 @@
+"""Tasks in flight: one item's stage that is being made, whoever waits for it.
+
+The assets of a run are made one after another, but items need not wait for each other: as soon as an item has passed one
+asset, the stages of the assets to come start for it. When their turn comes, an asset finds the record made or its task in
+flight and waits only for that. So the model is never idle while any item has work ready.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any
+
+from assets.engine.serialized_record import SerializedRecord
+from assets.llm.usage_meter import Meter
+from assets.records.base import UserRecord
+
+Made = SerializedRecord[UserRecord]
+Work = Callable[[Meter], Coroutine[Any, Any, Made]]
+
+
+@dataclass
+class InFlightTask:
+    """The task, and a meter of its own that passes on to whoever needs the record."""
+
+    task: asyncio.Task[Made]
+    meter: Meter
+
+
+@dataclass
+class InFlight:
+    """All tasks in flight of one run, by key of what they make, and the prefetches that started some of them."""
+
+    tasks: dict[str, InFlightTask] = field(default_factory=dict[str, InFlightTask])
+    prefetches: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
+
+    async def prefetch(self, key: str, work: Work) -> Made:
+        """The record under this key, which stays in flight for the asset whose turn is to come."""
+        return await asyncio.shield(self._find_or_start(key, work).task)
+
+    async def take(self, key: str, work: Work, *, meter: Meter) -> Made:
+        """The record under this key, for the asset whose turn it is; all that it used counts in this asset's meter."""
+        found = self._find_or_start(key, work)
+        meter.take_over(found.meter)
+        try:
+            return await asyncio.shield(found.task)
+        finally:
+            if found.task.done():
+                self.tasks.pop(key, None)
+
+    def start(self, prefetch: Coroutine[Any, Any, None]) -> None:
+        """Let a prefetch go on while the run does other things."""
+        task = asyncio.get_running_loop().create_task(prefetch)
+        self.prefetches.add(task)
+        task.add_done_callback(self.prefetches.discard)
+
+    def cancel(self) -> None:
+        """Stop everything in flight; replies that came are in the cache, so nothing paid is lost."""
+        for task in [*self.prefetches, *(found.task for found in self.tasks.values())]:
+            task.cancel()
+        self.tasks.clear()
+
+    def _find_or_start(self, key: str, work: Work) -> InFlightTask:
+        loop = asyncio.get_running_loop()
+        found = self.tasks.get(key)
+        # Tasks of an earlier run in this process ended with that run's event loop.
+        if found is None or found.task.get_loop() is not loop:
+            meter = Meter()
+            found = self.tasks[key] = InFlightTask(loop.create_task(work(meter)), meter)
+            # Retrieves an error that nobody waits for: the item failed elsewhere and was replaced.
+            found.task.add_done_callback(lambda done: None if done.cancelled() else done.exception())
+        return found
