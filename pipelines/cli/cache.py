@@ -20,8 +20,9 @@ from pipelines.resources.cache.export import take_in as read_replies
 from pipelines.resources.cache.reply_cache import open_replies
 from pipelines.resources.ledger.ledger import Ledger, ledger_file
 from pipelines.resources.ledger.queries import summary
-from pipelines.resources.storage.database import Database, database_of
+from pipelines.resources.storage.database import Database
 from pipelines.resources.storage.key_value import KeyValueStore
+from pipelines.resources.storage.open_database import open_database
 
 MEGABYTE = 1_000_000
 
@@ -96,7 +97,7 @@ def _print_shares(models: list[ModelShare], database: Database) -> None:
 
 def _hit_rates() -> dict[str, str]:
     path = ledger_file(home())
-    if not database_of(path).exists:
+    if not open_database(path).exists:
         return {}
     ledger = Ledger(path)
     try:
@@ -113,7 +114,7 @@ def _day(moment: float | None) -> str:
 @contextmanager
 def _open_cache(*, new: bool = False) -> Generator[KeyValueStore]:
     path = home().calls
-    if not new and not database_of(path).exists:
+    if not new and not open_database(path).exists:
         raise Problem(f"There is no reply cache in {path.parent} yet; it begins with the first run.")
     replies = open_replies(path)
     try:

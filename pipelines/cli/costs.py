@@ -25,7 +25,7 @@ from pipelines.resources.ledger.prices import Prices, read_prices
 from pipelines.resources.ledger.queries import LedgerSums, dollars, summary
 from pipelines.resources.ledger.queries import export as write_parquet
 from pipelines.resources.llm.settings import EndpointSettings
-from pipelines.resources.storage.database import database_of
+from pipelines.resources.storage.open_database import open_database
 
 # What the paper says of one user of base with gpt-4.1 (App. C.2).
 PAPER = "140 K input and 15.2 K output tokens, $0.40 with gpt-4.1 (App. C.2)"
@@ -38,7 +38,7 @@ def plan(variant: RecipeArgument, overrides: SetOption = None, model: ModelOptio
     settings = EndpointSettings.from_environment()
     prices = Prices(read_prices(), base_url=settings.address if settings else None)
     path, spent = ledger_file(home()), list[LedgerSums]()
-    ledger = Ledger(path) if database_of(path).exists else None
+    ledger = Ledger(path) if open_database(path).exists else None
     try:
         basis = asyncio.run(basis_for(recipe, ledger))
         if ledger is not None:
@@ -164,7 +164,7 @@ def _print_summary(variant: str | None) -> None:
 
 def _open_ledger() -> Ledger:
     path = ledger_file(home())
-    if not database_of(path).exists:
+    if not open_database(path).exists:
         raise Problem(f"There is no ledger in {path.parent} yet; it begins with the first run, as in: amemgym generate demo")
     return Ledger(path)
 

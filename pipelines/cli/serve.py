@@ -82,13 +82,13 @@ def up(
         raise Problem(f"The cluster needs the extra `cluster` ({error.name} is missing): pip install .[cluster]") from error
 
     cluster = Cluster(home(), workers=workers, port=port)
-    services = Services(cluster, tell=lambda line: print(line, file=sys.stderr, flush=True))
+    services = Services(cluster, report=lambda line: print(line, file=sys.stderr, flush=True))
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         services.start()
         print(f"{workers} workers; Dagster is on {cluster.url} in a few seconds (Ctrl-C ends all).", flush=True)
         print(f"The shared database, for other commands: export AMEMGYM_DATABASE='{cluster.database}'", flush=True)
-        services.look_after()
+        services.supervise()
     except KeyboardInterrupt:
         print("Stopping; unfinished runs go on at the next start.", file=sys.stderr)
     finally:

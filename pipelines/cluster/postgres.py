@@ -19,8 +19,8 @@ except ModuleNotFoundError as error:
 SCHEMES = ("postgresql+psycopg2://", "postgresql://")
 TYPES = {"TEXT": "TEXT", "INTEGER": "BIGINT", "REAL": "DOUBLE PRECISION"}
 # A worker whose machine vanished without a word is given up after a minute, with whatever it held; and so is a server.
-LIVELINESS = "-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3"
-PATIENCE = "connect_timeout=10 keepalives_idle=30 keepalives_interval=10 keepalives_count=3 tcp_user_timeout=60000"
+SERVER_KEEPALIVES = "-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3"
+CONNECT_OPTIONS = "connect_timeout=10 keepalives_idle=30 keepalives_interval=10 keepalives_count=3 tcp_user_timeout=60000"
 POLL_SECONDS = 0.2
 BYTEA, NUMERIC = 17, 1700
 
@@ -33,13 +33,13 @@ class PostgresConnection:
 
     def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Cursor:
         cursor = self._raw.cursor()
-        cursor.execute(_own_marks(sql), [_plain(value) for value in parameters])
+        cursor.execute(_to_format_style(sql), [_to_sql(value) for value in parameters])
         return cursor
 
     def executemany(self, sql: str, rows: Sequence[Sequence[Any]], /) -> None:
         with self._raw.cursor() as cursor:
             batches: Any = extras  # has no types
-            batches.execute_batch(cursor, _own_marks(sql), [[_plain(value) for value in row] for row in rows])
+            batches.execute_batch(cursor, _to_format_style(sql), [[_to_sql(value) for value in row] for row in rows])
 
     @contextmanager
     def writing(self) -> Generator[None]:
@@ -62,16 +62,16 @@ class PostgresConnection:
 
 @dataclass(frozen=True)
 class Postgres:
-    """The Database port over one schema. `dsn` may hold a password and is never told; what it says of patience counts."""
+    """The Database port over one schema. `dsn` may hold a password and is in no message; its own timeouts win."""
 
     dsn: str = field(repr=False)
     schema: str
 
     def __str__(self) -> str:
-        return f"{self._where} ({self.schema})"
+        return f"{self._address} ({self.schema})"
 
     @cached_property
-    def _where(self) -> str:
+    def _address(self) -> str:
         parts = extensions.parse_dsn(self.dsn)
         return f"postgresql://{parts.get('host', 'localhost')}:{parts.get('port', '5432')}/{parts.get('dbname', '')}"
 
@@ -82,14 +82,14 @@ class Postgres:
     @property
     def exists(self) -> bool:
         """Whether the schema is there."""
-        with self._once() as connection:
+        with self._connected() as connection:
             return connection.execute("SELECT to_regnamespace(?)", (self.schema,)).fetchone()[0] is not None
 
     def connect(self, tables: Sequence[Table]) -> PostgresConnection:
         """Connect; schema and tables are made where they are missing. Raises psycopg2.Error."""
-        options = f"{LIVELINESS} -c search_path={self.schema}"
+        options = f"{SERVER_KEEPALIVES} -c search_path={self.schema}"
         words: dict[str, Any] = {**extensions.parse_dsn(self.dsn), "options": options, "application_name": "amemgym"}
-        raw = psycopg2.connect(PATIENCE, **words)
+        raw = psycopg2.connect(CONNECT_OPTIONS, **words)
         raw.autocommit = True
         for number, name, cast in ((BYTEA, "BYTES", _as_bytes), (NUMERIC, "FLOAT", _as_float)):
             types: Any = extensions  # has no complete types
@@ -105,12 +105,12 @@ class Postgres:
 
     def diagnose(self, error: Exception) -> str | None:
         """Whatever is not a mistake in a statement: the server's own words, and where it was looked for."""
-        if isinstance(error, psycopg2.ProgrammingError) and not _denied(error):
+        if isinstance(error, psycopg2.ProgrammingError) and not _access_denied(error):
             return None
         words = " ".join(str(error).split()) or type(error).__name__
-        return f"The database {self._where} cannot be used ({words}); mend it or correct {VARIABLE}, and run again."
+        return f"The database {self._address} cannot be used ({words}); mend it or correct {VARIABLE}, and run again."
 
-    def lost(self, error: Exception) -> bool:
+    def is_disconnect(self, error: Exception) -> bool:
         """Whether the server hung up or is not back yet, as when it restarts; it gives no code then, or one of these."""
         gone = isinstance(error, (psycopg2.OperationalError, psycopg2.InterfaceError))
         code: str = getattr(error, "pgcode", None) or ""
@@ -123,19 +123,19 @@ class Postgres:
     def size(self) -> int:
         """The tables of the schema with their indexes, in bytes."""
         query = "SELECT COALESCE(SUM(pg_total_relation_size(oid)), 0) FROM pg_class WHERE relnamespace = to_regnamespace(?)"
-        with self._once() as connection:
+        with self._connected() as connection:
             return int(connection.execute(f"{query} AND relkind = 'r'", (self.schema,)).fetchone()[0])
 
     @asynccontextmanager
     async def _locked(self) -> AsyncGenerator[None]:
-        with self._once() as connection:
+        with self._connected() as connection:
             query = "SELECT pg_try_advisory_lock(hashtext(?))"
-            while not connection.execute(query, (f"{self.schema} locked",)).fetchone()[0]:  # noqa: ASYNC110 (nobody tells)
+            while not connection.execute(query, (f"{self.schema} locked",)).fetchone()[0]:  # noqa: ASYNC110 (Postgres sends no notice)
                 await asyncio.sleep(POLL_SECONDS)
             yield
 
     @contextmanager
-    def _once(self) -> Generator[PostgresConnection]:
+    def _connected(self) -> Generator[PostgresConnection]:
         try:
             with closing(self.connect([])) as connection:
                 yield connection
@@ -176,11 +176,11 @@ def open_postgres(url: str, *, schema: str) -> Postgres:
     return Postgres(f"postgresql://{rest}", schema)
 
 
-def _own_marks(sql: str) -> str:
+def _to_format_style(sql: str) -> str:
     return sql.replace("%", "%%").replace("?", "%s")
 
 
-def _plain(value: object) -> object:
+def _to_sql(value: object) -> object:
     """SQLite has no truth values, so tables that serve both hold 0 and 1."""
     return int(value) if isinstance(value, bool) else value
 
@@ -193,5 +193,5 @@ def _as_float(value: Any, cursor: Any) -> float | None:
     return None if value is None else float(value)
 
 
-def _denied(error: psycopg2.Error) -> bool:
+def _access_denied(error: psycopg2.Error) -> bool:
     return error.pgcode in ("42501", "3D000")  # insufficient privilege, no such database

@@ -20,8 +20,8 @@ from pipelines.cluster.layout import DATABASE, FILES, Cluster, module, program, 
 
 START_SECONDS = 60.0
 STOP_SECONDS = 10.0
-LOOK_SECONDS = 1.0
-DAGSTERS = "pipelines.cluster.worker|dagster._daemon|dagster_webserver"
+CHECK_SECONDS = 1.0
+DAGSTER_PROCESSES = "pipelines.cluster.worker|dagster._daemon|dagster_webserver"
 REDIS = "port 0\nunixsocket {sockets}/redis.sock\nunixsocketperm 700\ndir {folder}\nappendonly yes\n"
 
 
@@ -70,8 +70,8 @@ class Service:
 class Services:
     """All of a cluster's processes."""
 
-    def __init__(self, cluster: Cluster, *, tell: Callable[[str], None]) -> None:
-        self._cluster, self._tell = cluster, tell
+    def __init__(self, cluster: Cluster, *, report: Callable[[str], None]) -> None:
+        self._cluster, self._report = cluster, report
         self._stopping = threading.Event()
         self.services: list[Service] = []
 
@@ -79,27 +79,27 @@ class Services:
         """Start everything. Raises Problem when something does not come up, with its log's place."""
         self.start_servers()
         for service in dagster_services(self._cluster):
-            self._begin(service)
+            self._start(service)
 
     def start_servers(self) -> None:
         """Start Postgres and Redis alone."""
         if self._postgres_ready():
             raise Problem(
                 f"A cluster of {self._cluster.home.root} runs already. End it with Ctrl-C where it was begun; if that process "
-                f"was killed, what it left runs on: `pgrep -af '{self._cluster.sockets.name}|{DAGSTERS}'` finds its Postgres "
-                f"and Redis, and every worker, daemon and web server of this machine."
+                f"was killed, what it left runs on: `pgrep -af '{self._cluster.sockets.name}|{DAGSTER_PROCESSES}'` finds its "
+                f"Postgres and Redis, and every worker, daemon and web server of this machine."
             )
         self._cluster.prepare()
         for service, ready in ((_postgres(self._cluster), self._postgres_ready), (_redis(self._cluster), self._redis_ready)):
-            self._begin(service)
-            self._await(service, ready)
+            self._start(service)
+            self._wait_until(service, ready)
 
-    def look_after(self) -> None:
-        """Start again what dies, until `stop`."""
-        while not self._stopping.wait(LOOK_SECONDS):
+    def supervise(self) -> None:
+        """Restart what dies, until `stop`."""
+        while not self._stopping.wait(CHECK_SECONDS):
             for service in self.services:
                 if not service.running:
-                    self._tell(f"{service.name} has ended and is started again")
+                    self._report(f"{service.name} has ended and is started again")
                     service.start(self._cluster)
 
     def stop(self) -> None:
@@ -110,11 +110,11 @@ class Services:
         if self.services:
             shutil.rmtree(self._cluster.sockets, ignore_errors=True)
 
-    def _begin(self, service: Service) -> None:
+    def _start(self, service: Service) -> None:
         service.start(self._cluster)
         self.services.append(service)
 
-    def _await(self, service: Service, ready: Callable[[], bool]) -> None:
+    def _wait_until(self, service: Service, ready: Callable[[], bool]) -> None:
         give_up = time.monotonic() + START_SECONDS
         while not ready():
             if not service.running or time.monotonic() > give_up:

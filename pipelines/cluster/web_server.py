@@ -9,18 +9,18 @@ import httpx2
 
 from pipelines.cli.errors import Problem
 
-LOOK_SECONDS = 2.0
-PATIENCE_SECONDS = 300.0
+PAUSE_SECONDS = 2.0
+TIMEOUT_SECONDS = 300.0
 NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout)
 
 
 @dataclass(frozen=True)
 class WebServer:
-    """The server of an address. `patience`, `pause`: seconds to wait for one that is away, and between two tries."""
+    """The server of an address. `timeout`, `pause`: seconds to wait for one that is away, and between two tries."""
 
     url: str = field(repr=False)
-    patience: float = PATIENCE_SECONDS
-    pause: float = LOOK_SECONDS
+    timeout: float = TIMEOUT_SECONDS
+    pause: float = PAUSE_SECONDS
     client: httpx2.Client = field(default_factory=lambda: httpx2.Client(timeout=60))
 
     @property
@@ -30,20 +30,20 @@ class WebServer:
 
     def ask(self, query: str, *, key: str, **variables: Any) -> dict[str, Any]:
         """The answer to a question, as soon as it has the key: an error of Dagster's is like an outage. Raises Problem."""
-        give_up = time.monotonic() + self.patience
+        give_up = time.monotonic() + self.timeout
         while True:
             try:
                 answer = self._post(query, variables)
                 if key in answer:
                     return answer
-                words = _words(answer)
+                words = _error_text(answer)
             except httpx2.HTTPError as error:
                 words = str(error) or type(error).__name__
             self._wait(give_up, words)
 
     def launch(self, query: str, *, key: str, what: str, **variables: Any) -> dict[str, Any]:
         """Start something, never twice: only what did not reach the server is sent again. Raises Problem."""
-        give_up = time.monotonic() + self.patience
+        give_up = time.monotonic() + self.timeout
         while True:
             try:
                 answer = self._post(query, variables)
@@ -56,7 +56,7 @@ class WebServer:
                     f"{self.address}/runs, and ask again if it was not."
                 ) from error
         if key not in answer:
-            raise Problem(f"{what} cannot be started: {_words(answer)}")
+            raise Problem(f"{what} cannot be started: {_error_text(answer)}")
         return answer
 
     def _wait(self, give_up: float, words: str) -> None:
@@ -74,9 +74,9 @@ class WebServer:
             raise Problem(f"{self.address!r} is no address of a web server; give one as in --url http://host:3000")
         content = _content(answer)
         fields: dict[str, Any] = content.get("data") or {}
-        told: object = next(iter(fields.values()), None)
-        if isinstance(told, dict):
-            return cast(dict[str, Any], told)
+        value: object = next(iter(fields.values()), None)
+        if isinstance(value, dict):
+            return cast(dict[str, Any], value)
         if answer.is_server_error:
             raise httpx2.HTTPStatusError(f"status {answer.status_code}", request=answer.request, response=answer)
         if content.get("errors"):
@@ -92,6 +92,6 @@ def _content(answer: httpx2.Response) -> dict[str, Any]:
     return cast(dict[str, Any], content) if isinstance(content, dict) else {}
 
 
-def _words(told: dict[str, Any]) -> str:
-    errors = cast(list[dict[str, str]], told.get("errors") or [told])
-    return "; ".join(" ".join((error.get("message") or told["__typename"]).split()) for error in errors)
+def _error_text(answer: dict[str, Any]) -> str:
+    errors = cast(list[dict[str, str]], answer.get("errors") or [answer])
+    return "; ".join(" ".join((error.get("message") or answer["__typename"]).split()) for error in errors)

@@ -34,8 +34,8 @@ from pipelines.resources.llm.batch.store import BatchStore, batch_file
 from pipelines.resources.llm.client import ModelClient
 from pipelines.resources.llm.embeddings import EmbeddingClient, ModelEmbedder
 from pipelines.resources.llm.settings import EndpointSettings
-from pipelines.resources.storage.database import shared_database
 from pipelines.resources.storage.key_value import KeyValueStore
+from pipelines.resources.storage.open_database import shared_database
 from pipelines.resources.storage.open_stores import snapshot_files
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from pipelines.resources.storage.sqlite import SqliteFile
@@ -55,8 +55,8 @@ def open_client(settings: EndpointSettings, *, kind: type[Client]) -> Client:
     if not shared_database() or settings.transport is not None:
         return kind(settings)
     # Imported only where they are used: their database driver belongs to the extra `cluster`.
-    from pipelines.cluster.pace import SharedRateLimiter
-    from pipelines.cluster.slots import SharedConcurrencyLimit
+    from pipelines.cluster.concurrency_limit import SharedConcurrencyLimit
+    from pipelines.cluster.rate_limiter import SharedRateLimiter
 
     limited = settings.requests_per_minute or settings.tokens_per_minute
     return kind(
@@ -70,7 +70,7 @@ def open_budget_counter(ledger: Ledger, *, variant: str) -> BudgetCounter:
     """The variant's counter: calls under way at other workers count where they share a database."""
     if isinstance(ledger.calls.database, SqliteFile):
         return LocalBudgetCounter(ledger, variant=variant)
-    from pipelines.cluster.till import SharedBudgetCounter  # needs the driver of the extra `cluster`
+    from pipelines.cluster.budget import SharedBudgetCounter  # needs the driver of the extra `cluster`
 
     return SharedBudgetCounter(ledger, variant=variant)
 

@@ -24,7 +24,7 @@ def servers() -> Iterator[Cluster]:
     place = Path(tempfile.mkdtemp(prefix="amemgym-servers-"))
     place.chmod(0o711)
     cluster = Cluster(Home(place))
-    services = Services(cluster, tell=lambda line: print(line, file=sys.stderr))
+    services = Services(cluster, report=lambda line: print(line, file=sys.stderr))
     services.start_servers()
     yield cluster
     services.stop()

@@ -11,9 +11,9 @@ import psycopg2
 import pytest
 
 from assets.llm.ports import ModelReply
+from pipelines.cluster.concurrency_limit import divide_slots
 from pipelines.cluster.layout import Cluster
 from pipelines.cluster.postgres import open_postgres
-from pipelines.cluster.shares import fair_shares
 from pipelines.planning.observed import observed_runs, observed_seconds
 from pipelines.resources.cache.export import export, prune, shares
 from pipelines.resources.cache.record_cache import SqlRecordCache
@@ -99,12 +99,12 @@ def test_a_reply_waits_for_a_server_that_restarts(database: str, servers: Cluste
         assert asyncio.run(use()) == [b"value", b"reply"]
 
 
-def test_a_lost_connection_beside_the_stores_is_told_in_a_sentence(database: str, tmp_path: Path) -> None:
-    book = BatchStore(tmp_path / "batches.sqlite", place="http://model/v1")
+def test_a_lost_connection_beside_the_stores_is_one_sentence(database: str, tmp_path: Path) -> None:
+    store = BatchStore(tmp_path / "batches.sqlite", address="http://model/v1")
 
     async def use() -> None:
-        async with book.locked():
-            waiting = asyncio.create_task(_inside(book))
+        async with store.locked():
+            waiting = asyncio.create_task(_inside(store))
             await asyncio.sleep(0.1)
             end_sessions(database)
             with pytest.raises(StoreError, match=r"cannot be used .*; mend it or correct AMEMGYM_DATABASE"):
@@ -114,29 +114,29 @@ def test_a_lost_connection_beside_the_stores_is_told_in_a_sentence(database: str
 
 
 def test_a_line_is_in_one_batch_job_whichever_worker_asks(database: str, tmp_path: Path) -> None:
-    books = [BatchStore(tmp_path / "batches.sqlite", place="http://model/v1") for _ in range(2)]
+    stores = [BatchStore(tmp_path / "batches.sqlite", address="http://model/v1") for _ in range(2)]
     reply = ModelReply("words", "stop", 1, 1)
 
     async def use() -> None:
-        claims = await asyncio.gather(*(book.claim({"a": "line a", "b": "line b"}) for book in books))
+        claims = await asyncio.gather(*(store.claim({"a": "line a", "b": "line b"}) for store in stores))
         assert claims[0].jobs == claims[1].jobs
         [key] = claims[0].jobs
-        async with books[0].locked():
-            waiting = asyncio.create_task(_inside(books[1]))
+        async with stores[0].locked():
+            waiting = asyncio.create_task(_inside(stores[1]))
             await asyncio.sleep(0.5)
             assert not waiting.done()
         await waiting
-        await books[0].end(key, {"a": reply})
-        known = await books[1].known(["a", "b"])
+        await stores[0].end(key, {"a": reply})
+        known = await stores[1].known(["a", "b"])
         assert (known.replies, known.fresh) == ({"a": reply}, ["b"])
 
     asyncio.run(use())
-    for book in books:
-        book.close()
+    for store in stores:
+        store.close()
 
 
-async def _inside(book: BatchStore) -> None:
-    async with book.locked():
+async def _inside(store: BatchStore) -> None:
+    async with store.locked():
         pass
 
 
@@ -152,7 +152,7 @@ async def _inside(book: BatchStore) -> None:
         ("postgresql+psycopg2://me:hush%40%2F@127.0.0.1:1/x", "127.0.0.1:1/x cannot be used"),
     ],
 )
-def test_a_database_that_cannot_be_used_is_told_without_its_password(
+def test_a_database_that_cannot_be_used_is_named_without_its_password(
     url: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, url)
@@ -168,6 +168,6 @@ def test_a_database_is_shown_without_its_password() -> None:
 
 
 def test_shares_follow_need_and_nobody_waits_while_another_has_more() -> None:
-    assert fair_shares(10, {"a": 2, "b": 20, "c": 20}) == {"a": 2, "b": 4, "c": 4}
-    assert fair_shares(9, {"a": 0, "b": 1}) == {"a": 4, "b": 5}
-    assert sum(fair_shares(1, {"a": 5, "b": 5}, turn=turn)["a"] for turn in range(10)) == 5
+    assert divide_slots(10, {"a": 2, "b": 20, "c": 20}) == {"a": 2, "b": 4, "c": 4}
+    assert divide_slots(9, {"a": 0, "b": 1}) == {"a": 4, "b": 5}
+    assert sum(divide_slots(1, {"a": 5, "b": 5}, rotation=turn)["a"] for turn in range(10)) == 5

@@ -39,7 +39,7 @@ class Page:
 def page() -> Iterator[tuple[Page, WebServer]]:
     page = Page()
     with on_a_port(Starlette(routes=[Route("/graphql", page.answer, methods=["POST"])])) as url:
-        server = WebServer(url.removesuffix("/v1"), patience=0.3, pause=0.01)
+        server = WebServer(url.removesuffix("/v1"), timeout=0.3, pause=0.01)
         with closing(server.client):
             yield page, server
 
@@ -78,7 +78,7 @@ def test_a_launch_that_did_not_reach_the_server_is_sent_when_it_is_there() -> No
     app = uvicorn.Server(uvicorn.Config(Starlette(routes=[Route("/graphql", page.answer, methods=["POST"])]), lifespan="off"))
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))  # and does not listen before the server starts
-        server = WebServer(f"http://127.0.0.1:{bound.getsockname()[1]}", patience=30, pause=0.05)
+        server = WebServer(f"http://127.0.0.1:{bound.getsockname()[1]}", timeout=30, pause=0.05)
         with closing(server.client), ThreadPoolExecutor(1) as caller:
             launched = caller.submit(server.launch, "mutation", key="run", what="generate")
             time.sleep(0.2)
@@ -109,7 +109,7 @@ def test_what_waiting_cannot_mend_is_told_at_once(answer: Response, words: str, 
 
 @pytest.mark.parametrize("url", ["host:3000", "http://me:hush@host:port", "http://me:hush/hush@host", "ftp://me:hush@host"])
 def test_an_address_that_is_none_is_told_without_a_login(url: str) -> None:
-    server = WebServer(url, patience=0)
+    server = WebServer(url, timeout=0)
     with closing(server.client), pytest.raises(Problem, match="is no address of a web server") as told:
         server.ask("{ field }", key="results")
     assert "hush" not in f"{told.value} {told.value.__context__!r}"

@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from pipelines.resources.storage.database import database_of
 from pipelines.resources.storage.key_value import KeyValueStore
+from pipelines.resources.storage.open_database import open_database
 
 
 class SqlRecordCache:
     """The RecordCache port over the installation's database. Raises StoreError when it cannot be used."""
 
     def __init__(self, path: Path) -> None:
-        self._store = KeyValueStore(database_of(path), table="work")
+        self._store = KeyValueStore(open_database(path), table="work")
 
     async def get(self, key: str) -> bytes | None:
         """The record stored under the key."""

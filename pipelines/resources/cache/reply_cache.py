@@ -15,8 +15,8 @@ from pydantic import TypeAdapter
 
 from assets.engine.async_calls import shielded
 from assets.llm.ports import CallLabels, EndpointError, LanguageModel, ModelReply, ModelRequest
-from pipelines.resources.storage.database import database_of
 from pipelines.resources.storage.key_value import KeyValueStore, SqlValue
+from pipelines.resources.storage.open_database import open_database
 
 CacheMode = Literal["use", "replay", "off"]
 TABLE = "replies"
@@ -35,7 +35,7 @@ class ReplyStore(Protocol):
 
 def open_replies(path: Path) -> KeyValueStore:
     """The store of replies in this file, or in the workers' database; one from before the columns existed gets them."""
-    return KeyValueStore(database_of(path), table=TABLE, columns=COLUMNS)
+    return KeyValueStore(open_database(path), table=TABLE, columns=COLUMNS)
 
 
 class CachedModel:

@@ -13,8 +13,9 @@ from assets.recipe.recipe import Recipe
 from pipelines.home import Home
 from pipelines.resources.cache.reply_cache import request_key
 from pipelines.resources.ledger.prices import Price, Prices
-from pipelines.resources.storage.database import Connection, database_of
+from pipelines.resources.storage.database import Connection
 from pipelines.resources.storage.key_value import KeyValueStore
+from pipelines.resources.storage.open_database import open_database
 
 Outcome = Literal["stop", "length", "refusal", "error"]
 TABLE, RECIPES = "calls", "recipes"
@@ -75,8 +76,8 @@ class Ledger:
     """Rows are on the disk when `add` returns, batched with those that wait at the same time. Raises StoreError."""
 
     def __init__(self, path: Path) -> None:
-        self.calls = KeyValueStore(database_of(path), table=TABLE, columns=COLUMNS)
-        self.recipes = KeyValueStore(database_of(path), table=RECIPES)
+        self.calls = KeyValueStore(open_database(path), table=TABLE, columns=COLUMNS)
+        self.recipes = KeyValueStore(open_database(path), table=RECIPES)
         self._noted: set[str] = set()
 
     async def add(self, row: LedgerRow) -> None:

@@ -1,17 +1,11 @@
-"""Where the tables of an installation lie: a SQLite file each, or the Postgres that all workers of a cluster share."""
+"""The port of a database: tables of values by key, in a SQLite file or in the Postgres that all workers share."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Protocol
 
 VARIABLE = "AMEMGYM_DATABASE"
-
-
-class StoreError(OSError):
-    """The database cannot be used; one sentence names it and says what to do."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +17,7 @@ class Table:
 
 
 class Cursor(Protocol):
-    """The rows of a query."""
+    """The result of a statement, as in the Python database API."""
 
     @property
     def rowcount(self) -> int: ...
@@ -38,7 +32,7 @@ class Cursor(Protocol):
 
 
 class Connection(Protocol):
-    """A connection that commits each statement at once, unless it is `writing`. Parameters stand as question marks.
+    """A connection that commits each statement at once, except in a `writing` block. Parameters are question marks.
 
     Each table has a column `rowid` that grows in the order of commits.
     """
@@ -71,8 +65,8 @@ class Database(Protocol):
         """What is wrong with the database and what to do, in one sentence; None when the mistake is the caller's."""
         ...
 
-    def lost(self, error: Exception) -> bool:
-        """Whether the connection has ended while the database may well be there."""
+    def is_disconnect(self, error: Exception) -> bool:
+        """Whether the connection was lost while the database may well be there."""
         ...
 
     def locked(self) -> AbstractAsyncContextManager[object]:
@@ -82,24 +76,3 @@ class Database(Protocol):
     def size(self) -> int:
         """Bytes on the disk."""
         ...
-
-
-def shared_database() -> str:
-    """The address of the database that all workers share; empty where there is none."""
-    return os.environ.get(VARIABLE, "").strip()
-
-
-def database_of(path: Path) -> Database:
-    """Where the tables of this file of the installation are: in the database of AMEMGYM_DATABASE, else in the file.
-
-    Raises StoreError when the variable does not name a Postgres, or its driver is not installed.
-    """
-    url = shared_database()
-    if url:
-        # Imported only where it is used: the driver belongs to the extra `cluster`.
-        from pipelines.cluster.postgres import open_postgres
-
-        return open_postgres(url, schema=f"amemgym_{path.stem}")
-    from pipelines.resources.storage.sqlite import SqliteFile
-
-    return SqliteFile(path)

@@ -1,4 +1,4 @@
-"""Bytes by key in a database: safe under several processes and kills, and never in the way of the event loop.
+"""Bytes by key in a database: safe under several processes and kills, and never blocking the event loop.
 
 One thread per store owns the connection. Puts that wait at the same time are committed together, so that a hundred
 finished users cost one write to the disk. Nothing is bound to an event loop, so one store serves many of them.
@@ -20,7 +20,7 @@ from pipelines.resources.storage.sqlite import SqliteFile
 
 T = TypeVar("T")
 SqlValue = str | int | float | None
-RETURN_SECONDS = 60.0  # so long a database that was there may be away
+RECONNECT_SECONDS = 60.0  # how long a database may be unreachable that was there before
 RETRY_SECONDS = 0.5
 
 
@@ -29,8 +29,8 @@ class _Batch:
     rows: list[tuple[object, ...]] = field(default_factory=list[tuple[object, ...]])
     waiting: "list[Future[None]]" = field(default_factory=list["Future[None]"])
 
-    def settle(self, commit: "Future[None]") -> None:
-        """Tell everyone who still waits how the commit ended."""
+    def resolve(self, commit: "Future[None]") -> None:
+        """Resolve the futures of all who still wait."""
         error = commit.exception()
         for waiter in self.waiting:
             if not waiter.set_running_or_notify_cancel():
@@ -44,24 +44,29 @@ class _Batch:
 class KeyValueStore:
     """A table of values by key; the first value of a key stays.
 
-    `place`: a SQLite file, or any database. `columns` adds columns: name to SQL type. `beside`: further tables of values
-    by key that jobs use in the same transactions.
+    `database`: a path stands for a SQLite file. `columns` adds columns: name to SQL type. `extra_tables`: further tables of
+    values by key that jobs use in the same transactions.
     """
 
     def __init__(
-        self, place: Path | Database, *, table: str, columns: Mapping[str, str] | None = None, beside: Sequence[str] = ()
+        self,
+        database: Path | Database,
+        *,
+        table: str,
+        columns: Mapping[str, str] | None = None,
+        extra_tables: Sequence[str] = (),
     ) -> None:
-        self.database: Database = SqliteFile(place) if isinstance(place, Path) else place
+        self.database: Database = SqliteFile(database) if isinstance(database, Path) else database
         self._table = Table(table, dict(columns or {}))
-        self._tables = (self._table, *map(Table, beside))
+        self._tables = (self._table, *map(Table, extra_tables))
         names = ("key", "value", *self._table.columns)
         marks = ", ".join("?" for _ in names)
         self._insert = f'INSERT INTO "{table}" ({", ".join(names)}) VALUES ({marks}) ON CONFLICT (key) DO NOTHING'
         self._select = f'SELECT value FROM "{table}" WHERE key = ?'
         self._lock = threading.Lock()
-        self._thread: ThreadPoolExecutor | None = None
+        self._executor: ThreadPoolExecutor | None = None
         self._batch: _Batch | None = None
-        self._own = threading.local()
+        self._thread_local = threading.local()
 
     async def get(self, key: str) -> bytes | None:
         """The value of the key, if any process has put one."""
@@ -77,7 +82,7 @@ class KeyValueStore:
         with self._lock:
             if self._batch is None:
                 self._batch = _Batch()
-                self._submit(partial(self._commit, self._batch)).add_done_callback(self._batch.settle)
+                self._submit(partial(self._commit, self._batch)).add_done_callback(self._batch.resolve)
             self._batch.rows.append((key, value, *(given.get(name) for name in columns)))
             self._batch.waiting.append(waiter)
         await asyncio.wrap_future(waiter)
@@ -93,18 +98,24 @@ class KeyValueStore:
         return await asyncio.wrap_future(future)
 
     def close(self) -> None:
-        """Finish what waits and let go of the database. The store opens again when it is next used."""
+        """Finish what waits and disconnect. The store opens again when it is next used."""
         with self._lock:
-            thread, self._thread = self._thread, None
-            if thread is not None:
-                thread.submit(self._disconnect)
-        if thread is not None:
-            thread.shutdown(wait=True)
+            executor, self._executor = self._executor, None
+            if executor is not None:
+                executor.submit(self._disconnect)
+        if executor is not None:
+            # A finalizer may run in the store's own thread, which cannot wait for itself.
+            executor.shutdown(wait=not getattr(self._thread_local, "is_own_thread", False))
 
     def _submit(self, job: Callable[[], T]) -> "Future[T]":
-        if self._thread is None:
-            self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"store-{self._table.name}")
-        return self._thread.submit(job)
+        if self._executor is None:
+            self._executor = ThreadPoolExecutor(
+                max_workers=1, thread_name_prefix=f"store-{self._table.name}", initializer=self._mark_thread
+            )
+        return self._executor.submit(job)
+
+    def _mark_thread(self) -> None:
+        self._thread_local.is_own_thread = True
 
     def _commit(self, batch: _Batch) -> None:
         with self._lock:
@@ -116,21 +127,21 @@ class KeyValueStore:
             connection.executemany(self._insert, batch.rows)
 
     def _with_connection(self, job: Callable[[Connection], T]) -> T:
-        held: Connection | None = getattr(self._own, "connection", None)
-        give_up = time.monotonic() + RETURN_SECONDS
+        held: Connection | None = getattr(self._thread_local, "connection", None)
+        give_up = time.monotonic() + RECONNECT_SECONDS
         while True:
             try:
-                return job(getattr(self._own, "connection", None) or self._connect())
+                return job(getattr(self._thread_local, "connection", None) or self._connect())
             except self.database.errors as error:
-                lost = self.database.lost(error)
+                lost = self.database.is_disconnect(error)
                 if held is None or not lost or time.monotonic() > give_up:
-                    self._tell(error)
+                    self._raise_store_error(error)
                     raise
             # A server that restarts refuses whoever comes back at once, and the replies that wait here have been paid for.
             self._disconnect()
             time.sleep(RETRY_SECONDS)
 
-    def _tell(self, error: Exception) -> None:
+    def _raise_store_error(self, error: Exception) -> None:
         """Raise StoreError, unless the job was to blame."""
         sentence = self.database.diagnose(error)
         if sentence is not None:
@@ -138,11 +149,11 @@ class KeyValueStore:
             raise StoreError(sentence) from error
 
     def _connect(self) -> Connection:
-        connection = self._own.connection = self.database.connect(self._tables)
+        connection = self._thread_local.connection = self.database.connect(self._tables)
         return connection
 
     def _disconnect(self) -> None:
-        connection: Connection | None = getattr(self._own, "connection", None)
+        connection: Connection | None = getattr(self._thread_local, "connection", None)
         if connection is not None:
             connection.close()
-            self._own.connection = None
+            self._thread_local.connection = None

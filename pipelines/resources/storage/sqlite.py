@@ -28,7 +28,7 @@ REMEDIES = {
 
 
 class SqliteConnection(sqlite3.Connection):
-    """The Connection port; what it adds to SQLite's own costs nothing."""
+    """The Connection port as a subclass, so that statements pass through no layer of ours."""
 
     @contextmanager
     def writing(self) -> Generator[None]:
@@ -77,8 +77,8 @@ class SqliteFile:
         code = getattr(error, "sqlite_errorcode", 0) & PRIMARY_CODE
         return f"{self.path} {REMEDIES[code]} ({error})." if code in REMEDIES else None
 
-    def lost(self, error: Exception) -> bool:
-        """Never: a file does not hang up."""
+    def is_disconnect(self, error: Exception) -> bool:
+        """Never: a file has no connection to lose."""
         return False
 
     def locked(self) -> AbstractAsyncContextManager[object]:

@@ -89,6 +89,15 @@ def test_one_store_serves_one_event_loop_after_another_and_opens_again_after_clo
     assert asyncio.run(store.run(keys)) == {"0", "1", "2", "3"}
 
 
+def test_a_store_that_is_closed_in_its_own_thread_as_by_a_finalizer_waits_for_nothing(store: KeyValueStore) -> None:
+    async def close_inside() -> bytes | None:
+        await store.put("key", b"x")
+        await store.run(lambda _: store.close())
+        return await store.get("key")
+
+    assert asyncio.run(close_inside()) == b"x"
+
+
 def test_the_event_loop_runs_on_while_another_process_holds_the_file(store: KeyValueStore, path: Path) -> None:
     async def wait_for_the_lock() -> tuple[int, bool]:
         await store.put("before", b"")

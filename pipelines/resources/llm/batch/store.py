@@ -14,8 +14,9 @@ from pathlib import Path
 from assets.llm.ports import ModelReply
 from pipelines.home import Home
 from pipelines.resources.cache.reply_cache import REPLY, ReplyStore
-from pipelines.resources.storage.database import Connection, database_of
+from pipelines.resources.storage.database import Connection
 from pipelines.resources.storage.key_value import KeyValueStore
+from pipelines.resources.storage.open_database import open_database
 
 TABLE, REPLIES = "jobs", "kept"
 COLUMNS = {"ids": "TEXT", "place": "TEXT", "tried": "INTEGER", "batch_id": "TEXT", "ended": "INTEGER"}
@@ -58,7 +59,7 @@ class BatchStore:
 
     def __init__(self, path: Path, *, address: str) -> None:
         self._address = address
-        self._store = KeyValueStore(database_of(path), table=TABLE, columns=COLUMNS, beside=[REPLIES])
+        self._store = KeyValueStore(open_database(path), table=TABLE, columns=COLUMNS, extra_tables=[REPLIES])
 
     async def known(self, ids: Iterable[str]) -> StoredLines:
         """What is known of these lines."""

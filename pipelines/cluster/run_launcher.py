@@ -1,4 +1,4 @@
-"""Celery's launcher, and a look at whether somebody is still at the run."""
+"""Dagster's Celery launcher, which also asks the workers whether one of them still has the run."""
 
 import time
 from collections.abc import Mapping
@@ -9,12 +9,12 @@ from dagster._core.launcher import CheckRunHealthResult, WorkerStatus
 from dagster_celery.launcher import CeleryRunLauncher
 from dagster_celery.tags import DAGSTER_CELERY_TASK_ID_TAG
 
-ANSWER_SECONDS = 2.0
-LOOK_SECONDS = 3.0
-MOST_MISSED = 12  # at a look every five seconds, a minute
+INSPECT_TIMEOUT_SECONDS = 2.0
+INSPECT_EVERY_SECONDS = 3.0
+MAX_MISSED_CHECKS = 12  # at a check every five seconds, a minute
 
 
-class WatchfulRunLauncher(CeleryRunLauncher):
+class WorkerCheckingRunLauncher(CeleryRunLauncher):
     """Fails a run that no worker knows of any more.
 
     Celery never changes the state of a task whose whole worker was killed, so that its run would stay started for ever.
@@ -25,30 +25,32 @@ class WatchfulRunLauncher(CeleryRunLauncher):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)  # pyright: ignore[reportUnknownMemberType]
         self._missed: dict[str, int] = {}
-        self._looked = float("-inf")
+        self._inspected_at = float("-inf")
         self._active: set[str] | None = None
 
     def check_run_worker_health(self, run: dg.DagsterRun) -> CheckRunHealthResult:
-        """Celery's word, and the workers'."""
-        told = super().check_run_worker_health(run)
-        if told.status != WorkerStatus.RUNNING:
-            return told
-        active = self._at_work()
+        """Celery's state of the task, and whether a worker names it."""
+        health = super().check_run_worker_health(run)
+        if health.status != WorkerStatus.RUNNING:
+            return health
+        active = self._active_tasks()
         if active is None:
-            return told
+            return health
         if run.tags[DAGSTER_CELERY_TASK_ID_TAG] in active:
             self._missed.pop(run.run_id, None)
-            return told
+            return health
         self._missed[run.run_id] = self._missed.get(run.run_id, 0) + 1
-        if self._missed[run.run_id] < MOST_MISSED:
-            return told
+        if self._missed[run.run_id] < MAX_MISSED_CHECKS:
+            return health
         return CheckRunHealthResult(WorkerStatus.FAILED, "No Celery worker has this run; the one that had it was lost.")
 
-    def _at_work(self) -> set[str] | None:
-        """The tasks that workers have; None when no worker answers. One question serves the runs of a round."""
-        if time.monotonic() - self._looked > LOOK_SECONDS:
+    def _active_tasks(self) -> set[str] | None:
+        """The tasks that workers have; None when no worker answers. One inspection serves all runs of a round."""
+        if time.monotonic() - self._inspected_at > INSPECT_EVERY_SECONDS:
             celery: Any = self.celery  # has no types
-            workers: Mapping[str, list[dict[str, Any]]] | None = celery.control.inspect(timeout=ANSWER_SECONDS).active()
+            workers: Mapping[str, list[dict[str, Any]]] | None = celery.control.inspect(
+                timeout=INSPECT_TIMEOUT_SECONDS
+            ).active()
             self._active = {str(task["id"]) for tasks in workers.values() for task in tasks} if workers else None
-            self._looked = time.monotonic()
+            self._inspected_at = time.monotonic()
         return self._active

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psycopg2
 
-from pipelines.cluster.till import SharedBudgetCounter
+from pipelines.cluster.budget import SharedBudgetCounter
 from pipelines.resources.ledger.ledger import Ledger, Spent
 
 # The first transaction from now on loses its connection while it is committed.

@@ -7,8 +7,9 @@ from pathlib import Path
 from assets.llm.ports import ModelReply, ModelRequest
 from pipelines.resources.llm.rate_limit import TokenBucket, likely_tokens
 from pipelines.resources.llm.settings import EndpointSettings
-from pipelines.resources.storage.database import Connection, database_of
+from pipelines.resources.storage.database import Connection
 from pipelines.resources.storage.key_value import KeyValueStore
+from pipelines.resources.storage.open_database import open_database
 
 LIMITS = Path("limits")  # names the schema
 NOW = "SELECT EXTRACT(EPOCH FROM clock_timestamp())"  # the database's clock: workers' may differ
@@ -21,7 +22,7 @@ class SharedRateLimiter:
     def __init__(self, settings: EndpointSettings) -> None:
         limits = {"requests": settings.requests_per_minute, "tokens": settings.tokens_per_minute}
         self._limits = {f"{kind} {settings.address}": limit for kind, limit in limits.items() if limit}
-        self._store = KeyValueStore(database_of(LIMITS), table="paces", columns=COLUMNS)
+        self._store = KeyValueStore(open_database(LIMITS), table="paces", columns=COLUMNS)
         weakref.finalize(self, self._store.close)  # an endpoint has no end of its own
 
     async def reserve(self, request: ModelRequest) -> float:
