@@ -16,10 +16,10 @@ from pipelines.cli.errors import Problem
 from pipelines.cli.options import ModelOption, RecipeArgument, SetOption
 from pipelines.cli.recipe import checked_recipe
 from pipelines.home import home
-from pipelines.planning.basis import basis_for
-from pipelines.planning.defaults import Margin
-from pipelines.planning.forecast import Forecast, Range, Terms, forecast
-from pipelines.planning.shape import Shape
+from pipelines.planning.defaults import ErrorMargin
+from pipelines.planning.forecast import Range, StageForecast, Terms, forecast
+from pipelines.planning.observed import basis_for
+from pipelines.planning.prompt_calls import RecipeSize
 from pipelines.resources.ledger.ledger import Ledger, ledger_file
 from pipelines.resources.ledger.prices import Prices, read_prices
 from pipelines.resources.ledger.queries import LedgerSums, dollars, summary
@@ -57,7 +57,7 @@ def plan(variant: RecipeArgument, overrides: SetOption = None, model: ModelOptio
         console.print("No model endpoint is configured: a run now would use the embedded model, which is free.")
 
 
-def _plan_table(recipe: Recipe, forecasts: Sequence[Forecast]) -> Table:
+def _plan_table(recipe: Recipe, forecasts: Sequence[StageForecast]) -> Table:
     models = " and ".join(dict.fromkeys((recipe.models.writer.model, recipe.models.judge.model)))
     title = f"{recipe.variant}: {recipe.num_users} users, {models}"
     table = Table("", title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
@@ -72,7 +72,7 @@ def _plan_table(recipe: Recipe, forecasts: Sequence[Forecast]) -> Table:
     return table
 
 
-def _figures(each: Forecast) -> list[tuple[Range | None, Callable[[float], str]]]:
+def _figures(each: StageForecast) -> list[tuple[Range | None, Callable[[float], str]]]:
     return [
         (each.calls, lambda number: f"{number:,.0f}"),
         (each.input_tokens, _thousands),
@@ -92,14 +92,14 @@ def _thousands(tokens: float) -> str:
     return f"{tokens / 1000:,.0f}" if tokens >= 100_000 else f"{tokens / 1000:.1f}"
 
 
-def _sentences(recipe: Recipe, whole: Forecast) -> Iterator[str]:
+def _sentences(recipe: Recipe, whole: StageForecast) -> Iterator[str]:
     users = recipe.num_users
     cost = "an unknown price" if whole.cost_usd is None else dollars(whole.cost_usd.mid / users)
     sent, received = (_thousands(spread.mid / users) for spread in (whole.input_tokens, whole.output_tokens))
     yield f"One user: {sent} K input and {received} K output tokens, {cost}."
     if recipe.models.batched:
         yield "Calls in batch jobs are counted at half price; a job may take up to a day, the seconds are those of live calls."
-    if Shape.of(recipe) == Shape.of(load_recipe("base")):
+    if RecipeSize.of(recipe) == RecipeSize.of(load_recipe("base")):
         yield f"The paper's: {PAPER}."
     if whole.cost_usd is None:
         yield "Give the model's price in pipelines/resources/ledger/prices.yaml, or in the file that AMEMGYM_PRICES names."
@@ -109,7 +109,7 @@ def _sentences(recipe: Recipe, whole: Forecast) -> Iterator[str]:
         yield "The upper end lies above the recipe's budget: the run may pause before it is finished."
 
 
-def _widened(margin: Margin) -> str:
+def _widened(margin: ErrorMargin) -> str:
     return "" if margin.high == 1 else f", widened to {margin.low:g} and {margin.high:g} times their ends"
 
 

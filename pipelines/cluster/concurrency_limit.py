@@ -20,11 +20,11 @@ from pipelines.cluster.postgres import PostgresConnection
 from pipelines.cluster.rate_limiter import LIMITS, NOW
 from pipelines.resources.llm.concurrency import FIRST_LIMIT, AimdLimit, ResizableSemaphore
 from pipelines.resources.llm.settings import EndpointSettings
-from pipelines.resources.storage.database import Table
+from pipelines.resources.storage.database import KeyValueTable
 from pipelines.resources.storage.open_database import open_database
 
-SIZES = Table("sizes", {"size": "INTEGER", "halvings": "INTEGER", "successes": "INTEGER"})
-CLAIMS = Table("claims", {"place": "TEXT", "held": "INTEGER", "wanted": "INTEGER", "died": "REAL"})
+SIZES = KeyValueTable("sizes", {"size": "INTEGER", "halvings": "INTEGER", "successes": "INTEGER"})
+CLAIMS = KeyValueTable("claims", {"place": "TEXT", "held": "INTEGER", "wanted": "INTEGER", "died": "REAL"})
 LOCKS = 4201  # the class of advisory locks that stand for living claims
 LINGER_SECONDS = 10.0
 ROTATION_SECONDS = 10.0
@@ -42,7 +42,7 @@ CLOSING_SECONDS = 5.0
 
 
 @dataclass
-class Report:
+class WorkerReport:
     """What happened at one worker since its last report. `overloads`: numbers of overloaded calls."""
 
     wanted: int = 0
@@ -58,7 +58,7 @@ class Grant:
     halvings: int
 
 
-class Claim:
+class SlotClaim:
     """One worker's claim, over a connection of its own. All methods are for one thread. Raises the database's errors."""
 
     def __init__(self, connection: PostgresConnection, *, address: str, name: str, ceiling: int) -> None:
@@ -68,7 +68,7 @@ class Claim:
             rowid = connection.execute(insert, (name, b"", address)).fetchone()[0]
             connection.execute(f"SELECT pg_advisory_lock({LOCKS}, CAST(? AS INTEGER))", (rowid,))
 
-    def adapt(self, report: Report) -> Grant:
+    def adapt(self, report: WorkerReport) -> Grant:
         """Bring a report, and learn what share there is. It is not yet held: `hold` says what is."""
         with self._connection.writing():
             now: float = self._connection.execute(NOW).fetchone()[0]
@@ -96,7 +96,7 @@ class Claim:
         self._connection.execute("DELETE FROM claims WHERE key = ?", (self._name,))
         self._connection.close()
 
-    def _size(self, report: Report) -> AimdLimit:
+    def _size(self, report: WorkerReport) -> AimdLimit:
         query = "SELECT size, halvings, successes FROM sizes WHERE key = ?"
         row = self._connection.execute(query, (self._address,)).fetchone()
         size = AimdLimit(*row) if row else AimdLimit(FIRST_LIMIT)
@@ -109,12 +109,12 @@ class Claim:
         return size
 
 
-def open_claim(*, address: str, name: str, ceiling: int) -> Claim:
+def open_claim(*, address: str, name: str, ceiling: int) -> SlotClaim:
     """Connect to the workers' database and claim slots at an endpoint."""
     database = open_database(LIMITS)
     connection = database.connect([SIZES, CLAIMS])
     assert isinstance(connection, PostgresConnection)
-    return Claim(connection, address=address, name=name, ceiling=ceiling)
+    return SlotClaim(connection, address=address, name=name, ceiling=ceiling)
 
 
 class SharedConcurrencyLimit:
@@ -123,7 +123,7 @@ class SharedConcurrencyLimit:
     def __init__(self, settings: EndpointSettings) -> None:
         self._address, self._ceiling = settings.address, settings.max_in_flight
         self._semaphore = ResizableSemaphore(0)
-        self._report, self._lock = Report(), threading.Lock()
+        self._report, self._lock = WorkerReport(), threading.Lock()
         self._halvings = 0
         self._wake, self._closed = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
@@ -167,7 +167,7 @@ class SharedConcurrencyLimit:
             self._thread.join(CLOSING_SECONDS)  # so that the others need not wait for a dead worker's slots
 
     def _trade_slots(self) -> None:
-        claim: Claim | None = None
+        claim: SlotClaim | None = None
         errors = open_database(LIMITS).errors
         since = time.monotonic()
         while not self._ended():
@@ -191,9 +191,9 @@ class SharedConcurrencyLimit:
     def _ended(self) -> bool:
         return self._closed.is_set() or self._loop is None or self._loop.is_closed()
 
-    def _tick(self, claim: Claim) -> None:
+    def _tick(self, claim: SlotClaim) -> None:
         with self._lock:
-            report, self._report = self._report, Report()
+            report, self._report = self._report, WorkerReport()
         report.wanted = self._semaphore.wanted
         grant = claim.adapt(report)
         self._halvings = grant.halvings

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from pipelines.resources.storage.database import VARIABLE, Cursor, Table
+from pipelines.resources.storage.database import VARIABLE, Cursor, KeyValueTable
 from pipelines.resources.storage.errors import StoreError
 
 try:
@@ -85,7 +85,7 @@ class Postgres:
         with self._connected() as connection:
             return connection.execute("SELECT to_regnamespace(?)", (self.schema,)).fetchone()[0] is not None
 
-    def connect(self, tables: Sequence[Table]) -> PostgresConnection:
+    def connect(self, tables: Sequence[KeyValueTable]) -> PostgresConnection:
         """Connect; schema and tables are made where they are missing. Raises psycopg2.Error."""
         options = f"{SERVER_KEEPALIVES} -c search_path={self.schema}"
         words: dict[str, Any] = {**extensions.parse_dsn(self.dsn), "options": options, "application_name": "amemgym"}
@@ -145,7 +145,7 @@ class Postgres:
                 raise
             raise StoreError(sentence) from error
 
-    def _create(self, connection: PostgresConnection, table: Table) -> None:
+    def _create(self, connection: PostgresConnection, table: KeyValueTable) -> None:
         if self._columns(connection, table).issuperset({"key", *table.columns}):
             return
         with connection.writing():
@@ -155,7 +155,7 @@ class Postgres:
             for name in sorted(table.columns.keys() - self._columns(connection, table)):
                 connection.execute(f'ALTER TABLE "{table.name}" ADD COLUMN {name} {TYPES[table.columns[name]]}')
 
-    def _columns(self, connection: PostgresConnection, table: Table) -> set[str]:
+    def _columns(self, connection: PostgresConnection, table: KeyValueTable) -> set[str]:
         query = "SELECT column_name FROM information_schema.columns WHERE table_schema = ? AND table_name = ?"
         return {row[0] for row in connection.execute(query, (self.schema, table.name))}
 

@@ -6,8 +6,7 @@ import yaml
 from pydantic import Field
 
 from assets.records.base import Record
-from pipelines.planning.observed import Use, UserUse
-from pipelines.planning.shape import HABITS, Shape
+from pipelines.planning.prompt_calls import PROMPT_CALLS, PromptUsage, RecipeSize, UserUsage
 
 FILE = Path(__file__).parent / "defaults.yaml"
 
@@ -20,30 +19,30 @@ class PromptMean(Record):
     output_tokens: float = Field(ge=0)
 
 
-class Measurement(Record):
+class MeasuredVariant(Record):
     """One variant, measured. `tried`: users worked on per user wanted."""
 
-    shape: Shape
+    size: RecipeSize
     users: int
     tried: float = Field(ge=1)
     prompts: dict[str, PromptMean]
 
 
-class Pace(Record):
+class CallTime(Record):
     """How long a call takes where nobody has measured it: `base_seconds`, then reading and writing at these rates."""
 
     base_seconds: float = Field(gt=0)
     prefill_tokens_per_second: float = Field(gt=0)
     decode_tokens_per_second: float = Field(gt=0)
 
-    def seconds(self, use: Use) -> float:
+    def seconds(self, use: PromptUsage) -> float:
         """Seconds of one average call."""
         calls = max(use.calls, 1e-9)
         reading = use.input_tokens / calls / self.prefill_tokens_per_second
         return self.base_seconds + reading + use.output_tokens / calls / self.decode_tokens_per_second
 
 
-class Margin(Record):
+class ErrorMargin(Record):
     """By what factors a forecast may miss for a reason that no spread between users shows."""
 
     low: float = Field(gt=0, le=1)
@@ -53,22 +52,22 @@ class Margin(Record):
 class Defaults(Record):
     """The shipped file."""
 
-    margin: Margin
-    pace: Pace
-    measured: dict[str, Measurement]
+    margin: ErrorMargin
+    call_time: CallTime
+    measured: dict[str, MeasuredVariant]
 
-    def nearest(self, shape: Shape) -> tuple[str, Measurement]:
-        """The measured variant that is most like the shape."""
-        return min(self.measured.items(), key=lambda item: item[1].shape.distance(shape))
+    def nearest(self, size: RecipeSize) -> tuple[str, MeasuredVariant]:
+        """The measured variant that is most like the size."""
+        return min(self.measured.items(), key=lambda item: item[1].size.distance(size))
 
-    def user(self, shape: Shape) -> UserUse:
-        """What an average user of this shape takes: calls follow the counts, tokens per call stay."""
-        _, measured = self.nearest(shape)
-        found: dict[str, Use] = {}
+    def user(self, size: RecipeSize) -> UserUsage:
+        """What an average user of this size takes: calls follow the counts, tokens per call stay."""
+        _, measured = self.nearest(size)
+        found: dict[str, PromptUsage] = {}
         for name, mean in measured.prompts.items():
-            driver = HABITS[name].driver
-            calls = mean.calls * driver(shape) / driver(measured.shape)
-            found[name] = Use(calls, calls * mean.input_tokens, calls * mean.output_tokens)
+            scale = PROMPT_CALLS[name].scale
+            calls = mean.calls * scale(size) / scale(measured.size)
+            found[name] = PromptUsage(calls, calls * mean.input_tokens, calls * mean.output_tokens)
         return found
 
 

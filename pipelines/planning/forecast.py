@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from assets.llm.ports import BATCH_SHARE
 from assets.recipe.recipe import Recipe
 from assets.records.usage import Usage
-from pipelines.planning.defaults import Margin, Pace
-from pipelines.planning.observed import Use, UserUse
-from pipelines.planning.shape import HABITS, STAGES, stage_of
+from pipelines.planning.defaults import CallTime, ErrorMargin
+from pipelines.planning.prompt_calls import PROMPT_CALLS, STAGES, PromptUsage, UserUsage, stage_of
 from pipelines.resources.ledger.prices import Prices
 from prompts.catalogue import load_prompt
 
@@ -20,7 +19,7 @@ Figures = NDArray[np.float64]
 FIGURES = ("calls", "input_tokens", "output_tokens", "cost_usd", "work", "chain")
 DRAWS = 2000
 LOW, HIGH = 0.05, 0.95
-NO_MARGIN = Margin(low=1.0, high=1.0)
+NO_MARGIN = ErrorMargin(low=1.0, high=1.0)
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Range:
 
 
 @dataclass(frozen=True)
-class Forecast:
+class StageForecast:
     """One stage, or the whole. Cost in US dollars, None where a price is unknown; seconds of wall time."""
 
     name: str
@@ -52,10 +51,10 @@ class Basis:
     """
 
     source: str
-    users: Sequence[UserUse]
+    users: Sequence[UserUsage]
     tried: float
-    margin: Margin
-    pace: Pace
+    margin: ErrorMargin
+    call_time: CallTime
     seconds: Mapping[str, float]
 
 
@@ -68,7 +67,7 @@ class Terms:
     users_at_once: int
 
 
-def forecast(recipe: Recipe, basis: Basis, *, terms: Terms) -> list[Forecast]:
+def forecast(recipe: Recipe, basis: Basis, *, terms: Terms) -> list[StageForecast]:
     """One forecast per stage, then the whole under the name of the variant.
 
     Users are drawn from those observed with the weights of a Bayesian bootstrap, so that few observed users give a
@@ -87,25 +86,25 @@ def forecast(recipe: Recipe, basis: Basis, *, terms: Terms) -> list[Forecast]:
         """All calls at the limit of calls in flight, or the users' chains of calls, whatever takes longer."""
         return np.maximum(figures[..., 4] / terms.calls_at_once, figures[..., 5] * waves)
 
-    def told(name: str, pick: Callable[[Figures], Figures]) -> Forecast:
+    def total(name: str, pick: Callable[[Figures], Figures]) -> StageForecast:
         ranges = [
             _range(pick(totals[..., place]), mid=float(pick(mean[..., place])), margin=basis.margin) for place in range(4)
         ]
         seconds = _range(pick(time(totals)), mid=float(pick(time(mean))), margin=basis.margin)
         cost = None if math.isnan(ranges[3].mid) else ranges[3]
-        return Forecast(name, ranges[0], ranges[1], ranges[2], cost, seconds)
+        return StageForecast(name, ranges[0], ranges[1], ranges[2], cost, seconds)
 
-    stages = [told(name, lambda figures, place=place: figures[..., place]) for place, name in enumerate(STAGES)]
-    return [*stages, told(recipe.variant, lambda figures: figures.sum(axis=-1))]
+    stages = [total(name, lambda figures, place=place: figures[..., place]) for place, name in enumerate(STAGES)]
+    return [*stages, total(recipe.variant, lambda figures: figures.sum(axis=-1))]
 
 
-def _figures(user: UserUse, *, recipe: Recipe, basis: Basis, terms: Terms) -> Figures:
+def _figures(user: UserUsage, *, recipe: Recipe, basis: Basis, terms: Terms) -> Figures:
     """Stages by figures, for one user. A cost that nobody knows is not a number, and so is every sum with it."""
     found = np.zeros((len(STAGES), len(FIGURES)))
     for prompt, use in user.items():
-        seconds = basis.seconds.get(prompt) or basis.pace.seconds(use)
+        seconds = basis.seconds.get(prompt) or basis.call_time.seconds(use)
         spec = recipe.models.for_role(load_prompt(prompt).role)
-        depth = use.calls if HABITS[prompt].in_sequence else min(1.0, use.calls)
+        depth = use.calls if PROMPT_CALLS[prompt].in_sequence else min(1.0, use.calls)
         share = BATCH_SHARE if spec.transport == "batch" else 1.0
         cost = share * _cost(use, prices=terms.prices, model=spec.model)
         own = (use.calls, use.input_tokens, use.output_tokens, cost, use.calls * seconds, depth * seconds)
@@ -113,7 +112,7 @@ def _figures(user: UserUse, *, recipe: Recipe, basis: Basis, terms: Terms) -> Fi
     return found
 
 
-def _cost(use: Use, *, prices: Prices, model: str) -> float:
+def _cost(use: PromptUsage, *, prices: Prices, model: str) -> float:
     """The cost of all calls, priced as so many average ones; prefix caching, which makes them cheaper, is not counted."""
     if not use.calls:
         return 0.0
@@ -124,6 +123,6 @@ def _cost(use: Use, *, prices: Prices, model: str) -> float:
     return math.nan if price is None else price * use.calls
 
 
-def _range(draws: Figures, *, mid: float, margin: Margin) -> Range:
+def _range(draws: Figures, *, mid: float, margin: ErrorMargin) -> Range:
     low, high = np.quantile(draws, (LOW, HIGH))
     return Range(float(low) * margin.low, mid, float(high) * margin.high)

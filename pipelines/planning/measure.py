@@ -11,25 +11,25 @@ import yaml
 from assets.recipe.loading import load_recipe
 from pipelines.embedded.bank import model_name
 from pipelines.home import home
-from pipelines.planning.defaults import FILE, Defaults, Margin, Measurement, Pace, PromptMean
-from pipelines.planning.observed import Runs, observed_runs
-from pipelines.planning.shape import HABITS, Shape
+from pipelines.planning.defaults import FILE, CallTime, Defaults, ErrorMargin, MeasuredVariant, PromptMean
+from pipelines.planning.observed import ObservedRuns, observed_runs
+from pipelines.planning.prompt_calls import PROMPT_CALLS, RecipeSize
 from pipelines.resources.ledger.ledger import Ledger, ledger_file
 
 VARIANTS = ("demo", "base", "extra")
 HEAD = """# What `amemgym plan` starts from where the ledger knows nothing: means over users of the embedded model.
 # Written by `python -m pipelines.planning.measure` (which see); calls are per user, tokens per call.
 # The margin covers that a real model's texts are longer or shorter and that its judge accepts more or less often.
-# The pace is that of a large hosted model; once the ledger has paid calls, their own time is used.
+# The call time is that of a large hosted model; once the ledger has paid calls, their own time is used.
 """
-MARGIN = Margin(low=0.7, high=1.8)
-PACE = Pace(base_seconds=0.5, prefill_tokens_per_second=5000, decode_tokens_per_second=80)
+MARGIN = ErrorMargin(low=0.7, high=1.8)
+CALL_TIME = CallTime(base_seconds=0.5, prefill_tokens_per_second=5000, decode_tokens_per_second=80)
 
 
-def measured(runs: Runs) -> Measurement:
+def measured(runs: ObservedRuns) -> MeasuredVariant:
     """Means over the users of some runs."""
     prompts: dict[str, PromptMean] = {}
-    for name in HABITS:
+    for name in PROMPT_CALLS:
         uses = [user[name] for user in runs.users if name in user]
         calls = sum(use.calls for use in uses)
         if calls:
@@ -38,18 +38,18 @@ def measured(runs: Runs) -> Measurement:
                 input_tokens=round(sum(use.input_tokens for use in uses) / calls),
                 output_tokens=round(sum(use.output_tokens for use in uses) / calls),
             )
-    return Measurement(shape=runs.shape, users=len(runs.users), tried=round(runs.tried, 2), prompts=prompts)
+    return MeasuredVariant(size=runs.size, users=len(runs.users), tried=round(runs.tried, 2), prompts=prompts)
 
 
-def defaults_of(runs: Sequence[Runs], shapes: dict[str, Shape]) -> Defaults:
+def defaults_of(runs: Sequence[ObservedRuns], sizes: dict[str, RecipeSize]) -> Defaults:
     """The defaults from runs of the embedded model. Raises SystemExit naming a variant that has not been made."""
-    found: dict[str, Measurement] = {}
-    for variant, shape in shapes.items():
-        own = [run for run in runs if run.shape == shape and run.models == (model_name(), model_name())]
+    found: dict[str, MeasuredVariant] = {}
+    for variant, size in sizes.items():
+        own = [run for run in runs if run.size == size and run.models == (model_name(), model_name())]
         if not own:
             raise SystemExit(f"The ledger has no finished users of {variant!r} on {model_name()}; generate it first.")
         found[variant] = measured(own[0])
-    return Defaults(margin=MARGIN, pace=PACE, measured=found)
+    return Defaults(margin=MARGIN, call_time=CALL_TIME, measured=found)
 
 
 def main() -> None:
@@ -59,7 +59,7 @@ def main() -> None:
         runs = asyncio.run(observed_runs(ledger))
     finally:
         ledger.close()
-    defaults = defaults_of(runs, {variant: Shape.of(load_recipe(variant)) for variant in VARIANTS})
+    defaults = defaults_of(runs, {variant: RecipeSize.of(load_recipe(variant)) for variant in VARIANTS})
     FILE.write_text(HEAD + yaml.safe_dump(defaults.model_dump(mode="json"), sort_keys=False), encoding="utf-8")
     print(f"Wrote {FILE}.")
 

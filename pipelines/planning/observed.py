@@ -1,36 +1,28 @@
-"""What earlier runs used, user by user, read from the ledger."""
+"""What a forecast rests on: earlier runs in the ledger that are like it, user by user, else the shipped defaults."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pydantic import ValidationError
 
 from assets.recipe.model_policy import Models
 from assets.recipe.recipe import Recipe
-from pipelines.planning.shape import ALWAYS, Shape, fingerprints
+from pipelines.planning.defaults import Defaults, load_defaults
+from pipelines.planning.forecast import NO_MARGIN, Basis
+from pipelines.planning.prompt_calls import ALWAYS_CALLED, PromptUsage, RecipeSize, UserUsage, fingerprints
 from pipelines.resources.ledger.ledger import RECIPES, TABLE, Ledger
 from pipelines.resources.storage.database import Connection
 
-
-@dataclass(frozen=True)
-class Use:
-    """What one prompt took for one user; tokens are those of all its calls."""
-
-    calls: float
-    input_tokens: float
-    output_tokens: float
-
-
-UserUse = Mapping[str, Use]  # by prompt
+FEW_USERS = 5
 
 
 @dataclass(frozen=True)
-class Runs:
-    """Runs of one shape with the same models. `tried` users were worked on per user wanted, at least 1."""
+class ObservedRuns:
+    """Runs of one size with the same models. `tried` users were worked on per user wanted, at least 1."""
 
-    shape: Shape
+    size: RecipeSize
     models: tuple[str, str]
-    users: Sequence[UserUse]
+    users: Sequence[UserUsage]
     tried: float
 
 
@@ -39,22 +31,22 @@ def model_names(models: Models) -> tuple[str, str]:
     return models.writer.model, models.judge.model
 
 
-async def observed_runs(ledger: Ledger) -> list[Runs]:
-    """The ledger's finished users by shape and models, under the prompts as they are now.
+async def observed_runs(ledger: Ledger) -> list[ObservedRuns]:
+    """The ledger's finished users by size and models, under the prompts as they are now.
 
     Repeated requests count once, so that an interrupted run and the one that finished it are one.
     """
-    recipes, found = await ledger.recipes.run(_recipes), list[Runs]()
+    recipes, found = await ledger.recipes.run(_recipes), list[ObservedRuns]()
     uses = await ledger.calls.run(_uses)
     groups: dict[tuple[str, tuple[str, str]], list[str]] = {}
     for key, recipe in recipes.items():
-        groups.setdefault((Shape.of(recipe).sha256(), model_names(recipe.models)), []).append(key)
+        groups.setdefault((RecipeSize.of(recipe).sha256(), model_names(recipe.models)), []).append(key)
     for (_, models), keys in groups.items():
         seen = {user: use for key in keys for user, use in uses.get(key, {}).items()}
-        finished = [use for use in seen.values() if use.keys() >= ALWAYS]
+        finished = [use for use in seen.values() if use.keys() >= ALWAYS_CALLED]
         if finished:
             wanted = max(recipes[key].num_users for key in keys)
-            found.append(Runs(Shape.of(recipes[keys[0]]), models, finished, max(1.0, len(seen) / wanted)))
+            found.append(ObservedRuns(RecipeSize.of(recipes[keys[0]]), models, finished, max(1.0, len(seen) / wanted)))
     return found
 
 
@@ -81,7 +73,7 @@ def _recipes(connection: Connection) -> dict[str, Recipe]:
     return found
 
 
-def _uses(connection: Connection) -> dict[str, dict[str, dict[str, Use]]]:
+def _uses(connection: Connection) -> dict[str, dict[str, dict[str, PromptUsage]]]:
     """Uses by recipe, user and prompt."""
     marks = list(fingerprints().values())
     once = (
@@ -93,7 +85,37 @@ def _uses(connection: Connection) -> dict[str, dict[str, dict[str, Use]]]:
         f"SELECT recipe, user_id, prompt, COUNT(*), SUM(sent), SUM(received) FROM ({once}) AS c "
         "GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
     )
-    found: dict[str, dict[str, dict[str, Use]]] = {}
+    found: dict[str, dict[str, dict[str, PromptUsage]]] = {}
     for recipe, user, prompt, calls, sent, received in connection.execute(query, marks):
-        found.setdefault(recipe, {}).setdefault(user, {})[prompt] = Use(calls, sent, received)
+        found.setdefault(recipe, {}).setdefault(user, {})[prompt] = PromptUsage(calls, sent, received)
     return found
+
+
+async def basis_for(recipe: Recipe, ledger: Ledger | None) -> Basis:
+    """Earlier runs of the same prompts and counts with the same models; with other models; else the defaults.
+
+    The first is taken as it is when it has at least five users; all else is widened by the defaults' margin.
+    """
+    defaults, size, models = load_defaults(), RecipeSize.of(recipe), model_names(recipe.models)
+    alike: list[ObservedRuns] = []
+    seconds: dict[str, float] = {}
+    if ledger is not None:
+        alike = [runs for runs in await observed_runs(ledger) if runs.size == size]
+        seconds = await observed_seconds(ledger, model=models[0])
+    same = [runs for runs in alike if runs.models == models]
+    if same or alike:
+        runs = max(same or alike, key=lambda each: len(each.users))
+        return _of_runs(runs, defaults, seconds=seconds, same_models=bool(same))
+    name, measured = defaults.nearest(size)
+    source = f"the shipped defaults, measured on {measured.users} users of {name} with the embedded model"
+    return Basis(source, [defaults.user(size)], measured.tried, defaults.margin, defaults.call_time, seconds)
+
+
+def _of_runs(runs: ObservedRuns, defaults: Defaults, *, seconds: dict[str, float], same_models: bool) -> Basis:
+    count = len(runs.users)
+    source = f"{count} users of earlier runs with the same prompts and counts"
+    if not same_models:
+        source += f", but by {' and '.join(dict.fromkeys(runs.models))}"
+    trusted = same_models and count >= FEW_USERS
+    margin = NO_MARGIN if trusted else defaults.margin
+    return Basis(source, runs.users, runs.tried, margin, defaults.call_time, seconds)

@@ -21,7 +21,7 @@ from assets.recipe.recipe import Budget, Recipe
 from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name
 from pipelines.home import Home
-from pipelines.planning.shape import calls_per_user
+from pipelines.planning.prompt_calls import calls_per_user
 from pipelines.resources.cache.record_cache import SqlRecordCache
 from pipelines.resources.cache.reply_cache import CachedModel, CacheMode, open_replies
 from pipelines.resources.ledger.budget import BudgetCounter, BudgetedModel, LocalBudgetCounter, VariantBudget

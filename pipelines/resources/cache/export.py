@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from assets.llm.ports import ModelReply
 from pipelines.resources.cache.reply_cache import COLUMNS, NOT_STORED, REPLY, TABLE
-from pipelines.resources.storage.database import Connection, Table
+from pipelines.resources.storage.database import Connection, KeyValueTable
 from pipelines.resources.storage.key_value import KeyValueStore
 from pipelines.resources.storage.sqlite import SqliteFile
 
@@ -73,7 +73,7 @@ async def export(replies: KeyValueStore, path: Path) -> int:
             with draft.open("w", encoding="utf-8") as file:
                 file.writelines(_lines(connection))
         else:
-            with closing(SqliteFile(draft).connect([Table(TABLE, COLUMNS)])) as copy, copy.writing():
+            with closing(SqliteFile(draft).connect([KeyValueTable(TABLE, COLUMNS)])) as copy, copy.writing():
                 copy.executemany(COPY, connection.execute(f"SELECT key, value, model, at FROM {TABLE} ORDER BY rowid"))
         draft.replace(path)
         return connection.execute(f"SELECT COUNT(*) FROM {TABLE}").fetchone()[0]

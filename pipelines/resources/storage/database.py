@@ -9,7 +9,7 @@ VARIABLE = "AMEMGYM_DATABASE"
 
 
 @dataclass(frozen=True)
-class Table:
+class KeyValueTable:
     """Values by key. `columns` are further ones: name to type (TEXT, INTEGER or REAL)."""
 
     name: str
@@ -57,7 +57,7 @@ class Database(Protocol):
     @property
     def exists(self) -> bool: ...
 
-    def connect(self, tables: Sequence[Table]) -> Connection:
+    def connect(self, tables: Sequence[KeyValueTable]) -> Connection:
         """Connect, and make the tables or the columns that are missing."""
         ...
 

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from pipelines.resources.storage.database import Connection, Database, Table
+from pipelines.resources.storage.database import Connection, Database, KeyValueTable
 from pipelines.resources.storage.errors import StoreError
 from pipelines.resources.storage.sqlite import SqliteFile
 
@@ -57,8 +57,8 @@ class KeyValueStore:
         extra_tables: Sequence[str] = (),
     ) -> None:
         self.database: Database = SqliteFile(database) if isinstance(database, Path) else database
-        self._table = Table(table, dict(columns or {}))
-        self._tables = (self._table, *map(Table, extra_tables))
+        self._table = KeyValueTable(table, dict(columns or {}))
+        self._tables = (self._table, *map(KeyValueTable, extra_tables))
         names = ("key", "value", *self._table.columns)
         marks = ", ".join("?" for _ in names)
         self._insert = f'INSERT INTO "{table}" ({", ".join(names)}) VALUES ({marks}) ON CONFLICT (key) DO NOTHING'
@@ -77,7 +77,7 @@ class KeyValueStore:
         """Return when the row is on the disk. A cancelled put may still be stored."""
         given, columns = extra or {}, self._table.columns
         if given.keys() - columns.keys():
-            raise ValueError(f"Table {self._table.name} has no columns {sorted(given.keys() - columns.keys())}.")
+            raise ValueError(f"KeyValueTable {self._table.name} has no columns {sorted(given.keys() - columns.keys())}.")
         waiter: Future[None] = Future()
         with self._lock:
             if self._batch is None:

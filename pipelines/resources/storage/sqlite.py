@@ -9,7 +9,7 @@ from pathlib import Path
 
 from filelock import AsyncFileLock
 
-from pipelines.resources.storage.database import Table
+from pipelines.resources.storage.database import KeyValueTable
 from pipelines.resources.storage.errors import StoreError
 
 BUSY_SECONDS = 60.0
@@ -55,7 +55,7 @@ class SqliteFile:
     def exists(self) -> bool:
         return self.path.exists()
 
-    def connect(self, tables: Sequence[Table]) -> SqliteConnection:
+    def connect(self, tables: Sequence[KeyValueTable]) -> SqliteConnection:
         """Open the file, which is made with its folder if it is missing. Raises StoreError or sqlite3.Error."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -91,7 +91,7 @@ class SqliteFile:
         return sum(file.stat().st_size for file in self.path.parent.glob(f"{self.path.name}*"))
 
 
-def _create(connection: SqliteConnection, table: Table) -> None:
+def _create(connection: SqliteConnection, table: KeyValueTable) -> None:
     """Make the table, or add the columns that an older version of the file lacks."""
     if _columns(connection, table).issuperset({"key", *table.columns}):
         return
@@ -101,7 +101,7 @@ def _create(connection: SqliteConnection, table: Table) -> None:
             connection.execute(f'ALTER TABLE "{table.name}" ADD COLUMN {name} {table.columns[name]}')
 
 
-def _columns(connection: SqliteConnection, table: Table) -> set[str]:
+def _columns(connection: SqliteConnection, table: KeyValueTable) -> set[str]:
     return {row[1] for row in connection.execute(f'PRAGMA table_info("{table.name}")')}
 
 

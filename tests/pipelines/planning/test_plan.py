@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from assets.amemgym.pipeline import STAGES as CHAIN
 from assets.recipe.loading import load_recipe
-from pipelines.planning.basis import basis_for
 from pipelines.planning.defaults import load_defaults
-from pipelines.planning.forecast import NO_MARGIN, Basis, Forecast, Terms, forecast
-from pipelines.planning.observed import Use, UserUse
-from pipelines.planning.shape import ALWAYS, HABITS, STAGES, Shape
+from pipelines.planning.forecast import NO_MARGIN, Basis, StageForecast, Terms, forecast
+from pipelines.planning.observed import basis_for
+from pipelines.planning.prompt_calls import ALWAYS_CALLED, PROMPT_CALLS, STAGES, PromptUsage, RecipeSize, UserUsage
 from pipelines.resources.ledger.prices import OwnPrice, Prices
 from tests.pipelines.ledger.ledger_stores import one_model
 from tests.support.small import small_recipe
@@ -21,40 +20,40 @@ from tests.support.small import small_recipe
 TERMS = Terms(Prices({"m-1": OwnPrice(input=1, output=10)}), calls_at_once=64, users_at_once=32)
 
 
-def user(calls: int, *, tokens: int = 1000) -> UserUse:
+def user(calls: int, *, tokens: int = 1000) -> UserUsage:
     """Every prompt asked so often."""
-    return {name: Use(calls, calls * tokens, calls * 100) for name in HABITS}
+    return {name: PromptUsage(calls, calls * tokens, calls * 100) for name in PROMPT_CALLS}
 
 
-def basis(*users: UserUse) -> Basis:
+def basis(*users: UserUsage) -> Basis:
     defaults = load_defaults()
-    return Basis("here", users, 1.0, NO_MARGIN, defaults.pace, dict.fromkeys(HABITS, 0.5))
+    return Basis("here", users, 1.0, NO_MARGIN, defaults.call_time, dict.fromkeys(PROMPT_CALLS, 0.5))
 
 
-def whole(told: Sequence[Forecast]) -> Forecast:
+def whole(told: Sequence[StageForecast]) -> StageForecast:
     return told[-1]
 
 
 def test_every_prompt_of_the_stages_has_a_habit() -> None:
-    assert set(HABITS) == {name for stage in CHAIN for name in stage.prompts}
+    assert set(PROMPT_CALLS) == {name for stage in CHAIN for name in stage.prompts}
     assert set(STAGES) == {stage.name for stage in CHAIN if stage.prompts}
 
 
 def test_the_shipped_defaults_cover_what_every_user_asks() -> None:
     for measured in load_defaults().measured.values():
-        assert measured.prompts.keys() >= ALWAYS
-        assert measured.prompts.keys() <= HABITS.keys()
+        assert measured.prompts.keys() >= ALWAYS_CALLED
+        assert measured.prompts.keys() <= PROMPT_CALLS.keys()
 
 
 def test_the_shipped_defaults_are_measured_on_the_shipped_recipes() -> None:
     for variant, measured in load_defaults().measured.items():
-        assert measured.shape == Shape.of(load_recipe(variant))
+        assert measured.size == RecipeSize.of(load_recipe(variant))
 
 
 def test_users_that_are_all_alike_leave_no_doubt() -> None:
     told = forecast(one_model(num_users=3), basis(*[user(2)] * 4), terms=TERMS)
     assert [each.name for each in told] == [*STAGES, "small"]
-    calls = 3 * 2 * len(HABITS)  # users, calls of each prompt
+    calls = 3 * 2 * len(PROMPT_CALLS)  # users, calls of each prompt
     assert (whole(told).calls.low, whole(told).calls.mid, whole(told).calls.high) == (calls, calls, calls)
     cost = whole(told).cost_usd
     assert cost is not None
@@ -63,7 +62,7 @@ def test_users_that_are_all_alike_leave_no_doubt() -> None:
 
 def test_time_is_bounded_by_slots_and_by_the_longest_chain() -> None:
     many = forecast(one_model(num_users=1000), basis(user(1)), terms=Terms(TERMS.prices, 10, 1000))
-    assert whole(many).seconds.mid == pytest.approx(1000 * len(HABITS) * 0.5 / 10)
+    assert whole(many).seconds.mid == pytest.approx(1000 * len(PROMPT_CALLS) * 0.5 / 10)
     single = forecast(one_model(num_users=1), basis(user(5)), terms=TERMS)
     trajectory = next(each for each in single if each.name == "state_trajectory")
     assert trajectory.seconds.mid == pytest.approx(0.5 + 5 * 0.5)  # the updates wait for each other, the rest goes at once
@@ -74,9 +73,9 @@ def test_time_is_bounded_by_slots_and_by_the_longest_chain() -> None:
 def test_the_interval_holds_what_is_expected_or_lies_close_to_it(calls: list[int]) -> None:
     told = whole(forecast(one_model(), basis(*map(user, calls)), terms=TERMS)).calls
     assert told.low <= told.high
-    assert len(HABITS) * 2 * min(calls) <= told.low
-    assert told.high <= len(HABITS) * 2 * max(calls)
-    assert len(HABITS) * 2 * min(calls) <= told.mid <= len(HABITS) * 2 * max(calls)
+    assert len(PROMPT_CALLS) * 2 * min(calls) <= told.low
+    assert told.high <= len(PROMPT_CALLS) * 2 * max(calls)
+    assert len(PROMPT_CALLS) * 2 * min(calls) <= told.mid <= len(PROMPT_CALLS) * 2 * max(calls)
 
 
 def test_more_observed_users_give_a_narrower_interval() -> None:
@@ -94,7 +93,7 @@ def test_the_same_basis_gives_the_same_forecast() -> None:
 def test_an_unknown_price_leaves_the_cost_open_and_the_tokens_known() -> None:
     told = whole(forecast(one_model("made-up"), basis(user(1)), terms=TERMS))
     assert told.cost_usd is None
-    assert told.input_tokens.mid == 2 * len(HABITS) * 1000
+    assert told.input_tokens.mid == 2 * len(PROMPT_CALLS) * 1000
 
 
 def test_calls_in_batch_jobs_are_counted_at_half_price() -> None:
@@ -108,7 +107,7 @@ def test_calls_in_batch_jobs_are_counted_at_half_price() -> None:
 
 
 def test_calls_of_the_defaults_grow_with_the_recipes_counts() -> None:
-    defaults, base = load_defaults(), Shape.of(load_recipe("base"))
+    defaults, base = load_defaults(), RecipeSize.of(load_recipe("base"))
     nearest = defaults.nearest(base)
     assert nearest[0] == "base"
     longer = defaults.user(base.model_copy(update={"num_periods": 12}))
@@ -127,6 +126,6 @@ def test_without_a_ledger_the_defaults_are_used_and_widened() -> None:
 
 
 def test_as_many_opening_queries_are_expected_as_the_recipe_wants_groups() -> None:
-    calls = HABITS["session_queries/initial"].driver
-    counts = {most: calls(Shape.of(small_recipe(num_questions=3, max_states_per_query=most))) for most in (1, 2, 3)}
+    calls = PROMPT_CALLS["session_queries/initial"].scale
+    counts = {most: calls(RecipeSize.of(small_recipe(num_questions=3, max_states_per_query=most))) for most in (1, 2, 3)}
     assert counts == {1: 6.0, 2: 3.0, 3: 1.0}

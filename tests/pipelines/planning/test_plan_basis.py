@@ -7,16 +7,15 @@ from pathlib import Path
 
 from assets.llm.ports import CallLabels, LanguageModel, ModelReply
 from assets.recipe.recipe import Recipe
-from pipelines.planning.basis import basis_for
 from pipelines.planning.forecast import NO_MARGIN, Basis
-from pipelines.planning.observed import Use, observed_runs
-from pipelines.planning.shape import HABITS, fingerprints, stage_of
+from pipelines.planning.observed import basis_for, observed_runs
+from pipelines.planning.prompt_calls import PROMPT_CALLS, PromptUsage, fingerprints, stage_of
 from pipelines.resources.ledger.ledger import PaidCallRecorder, UnitLedger
 from pipelines.resources.ledger.prices import Prices
 from tests.pipelines.ledger.ledger_stores import ADDRESS, LedgerStores, UsingModel, call, one_model, open_stores
 
 
-async def live(stores: LedgerStores, recipe: Recipe, *, users: int, prompts: Sequence[str] = tuple(HABITS)) -> None:
+async def live(stores: LedgerStores, recipe: Recipe, *, users: int, prompts: Sequence[str] = tuple(PROMPT_CALLS)) -> None:
     """Let users ask every prompt once, as a run would."""
     ledger = UnitLedger(stores.ledger, Prices({}), recipe, "small", ADDRESS)
     await ledger.begin()
@@ -27,7 +26,7 @@ async def live(stores: LedgerStores, recipe: Recipe, *, users: int, prompts: Seq
             await model.complete(call(number * 100 + place, model=recipe.models.writer.model, labels=labels))
 
 
-def based_on(folder: Path, recipe: Recipe, *, run: Recipe, users: int, prompts: Sequence[str] = tuple(HABITS)) -> Basis:
+def based_on(folder: Path, recipe: Recipe, *, run: Recipe, users: int, prompts: Sequence[str] = tuple(PROMPT_CALLS)) -> Basis:
     """What a forecast for the recipe rests on after this run."""
 
     async def use() -> Basis:
@@ -42,7 +41,7 @@ def test_runs_of_the_same_counts_and_model_come_first(tmp_path: Path) -> None:
     found = based_on(tmp_path, one_model(), run=one_model(seed=7), users=6)
     assert found.source == "6 users of earlier runs with the same prompts and counts"
     assert found.margin == NO_MARGIN
-    assert found.users[0]["questions/draft"] == Use(1, 1000, 100)
+    assert found.users[0]["questions/draft"] == PromptUsage(1, 1000, 100)
     assert found.seconds["questions/draft"] == 0.25
     assert found.tried == 3.0  # six users were worked on, two were wanted
 
@@ -61,7 +60,7 @@ def test_runs_of_other_counts_are_left_alone(tmp_path: Path) -> None:
 
 
 def test_users_that_are_not_finished_are_left_out(tmp_path: Path) -> None:
-    early = [name for name in HABITS if stage_of(name) in ("user_profiles", "questions")]
+    early = [name for name in PROMPT_CALLS if stage_of(name) in ("user_profiles", "questions")]
     assert "defaults" in based_on(tmp_path, one_model(), run=one_model(), users=6, prompts=early).source
 
 
@@ -80,7 +79,7 @@ def test_calls_of_changed_prompts_say_nothing(tmp_path: Path) -> None:
     async def use() -> int:
         with open_stores(tmp_path) as stores:
             model = PaidCallRecorder(UsingModel(), UnitLedger(stores.ledger, Prices({}), one_model(), "small", ADDRESS))
-            for place, prompt in enumerate(HABITS):
+            for place, prompt in enumerate(PROMPT_CALLS):
                 labels = CallLabels(stage_of(prompt), "u-0", prompt, "another word")
                 reply = await model.complete(replace(call(place), labels=labels))
                 assert isinstance(reply, ModelReply)

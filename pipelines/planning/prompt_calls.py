@@ -1,0 +1,141 @@
+"""How many calls a user takes: the counts of a recipe, and how each prompt's calls follow from them."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from assets.recipe.audit_policy import AuditPolicy
+from assets.recipe.gate_policy import GatePolicy
+from assets.recipe.recipe import MAX_STATES_PER_QUERY, Recipe
+from assets.records.base import Record
+from prompts.catalogue import load_prompt
+
+
+class RecipeSize(Record):
+    """The fields of a recipe that decide how many calls and tokens a user takes; not which words, users or models."""
+
+    language: str
+    num_questions: int
+    num_states_per_question: int
+    num_choices_per_state: int
+    num_periods: int
+    num_changes_per_period: int
+    max_changes_per_state: int
+    min_variants_per_question: int
+    max_states_per_query: int = MAX_STATES_PER_QUERY
+    gates: GatePolicy
+    audit: AuditPolicy = AuditPolicy()
+
+    @classmethod
+    def of(cls, recipe: Recipe) -> "RecipeSize":
+        return cls.model_validate({name: getattr(recipe, name) for name in cls.model_fields})
+
+    def distance(self, other: "RecipeSize") -> float:
+        """How different two sizes are: the sum of the logarithms of their counts' ratios."""
+        counts = (name for name, info in type(self).model_fields.items() if info.annotation is int)
+        return sum(abs(math.log(getattr(self, name) / getattr(other, name))) for name in counts)
+
+
+@dataclass(frozen=True)
+class PromptUsage:
+    """What one prompt took for one user; tokens are those of all its calls."""
+
+    calls: float
+    input_tokens: float
+    output_tokens: float
+
+
+UserUsage = Mapping[str, PromptUsage]  # by prompt
+
+
+@dataclass(frozen=True)
+class PromptCalls:
+    """How often a prompt is called for one user. Calls grow with `scale`; in sequence where each call needs the one before.
+
+    `always`: a user who is finished has asked it at least once.
+    """
+
+    scale: Callable[[RecipeSize], float]
+    in_sequence: bool = False
+    always: bool = True
+
+
+def _once(_: RecipeSize) -> float:
+    return 1.0
+
+
+def _per_initial_query(size: RecipeSize) -> float:
+    """Once for all initial states, or for each group where the recipe wants fewer in a query."""
+    grouped = size.max_states_per_query < MAX_STATES_PER_QUERY
+    return size.num_questions * size.num_states_per_question / size.max_states_per_query if grouped else 1.0
+
+
+def _per_period(size: RecipeSize) -> float:
+    return float(size.num_periods)
+
+
+def _per_question(size: RecipeSize) -> float:
+    return float(size.num_questions)
+
+
+def _per_session(size: RecipeSize) -> float:
+    """Events of all periods, and initial sessions that cover all states."""
+    return float(size.num_periods * size.num_changes_per_period + size.num_questions * size.num_states_per_question)
+
+
+def _per_session_vote(size: RecipeSize) -> float:
+    return _per_session(size) * size.gates.votes_needed
+
+
+def _per_answer_vote(size: RecipeSize) -> float:
+    return _per_question(size) * size.gates.votes_needed
+
+
+def _per_choice_vote(size: RecipeSize) -> float:
+    return _per_answer_vote(size) * size.gates.reverse
+
+
+def _per_guess(size: RecipeSize) -> float:
+    return _per_question(size) * size.audit.guesses * size.audit.enabled
+
+
+PROMPT_CALLS = {
+    "user_profiles/complete": PromptCalls(_once),
+    "questions/draft": PromptCalls(_once),
+    "state_schema/refine": PromptCalls(_once),
+    "state_schema/unify": PromptCalls(_once, always=False),
+    "state_trajectory/initial": PromptCalls(_once),
+    "state_trajectory/update": PromptCalls(_per_period, in_sequence=True),
+    "events/elaborate": PromptCalls(_per_period),
+    "session_queries/initial": PromptCalls(_per_initial_query),
+    "session_queries/update": PromptCalls(_per_period),
+    "session_queries/check_exposure": PromptCalls(_per_session_vote),
+    "session_queries/refine": PromptCalls(_per_session, always=False),
+    "answers/draft": PromptCalls(_per_question),
+    "answers/check": PromptCalls(_per_answer_vote),
+    "answers/choose": PromptCalls(_per_choice_vote, always=False),
+    "answers/refine": PromptCalls(_per_question, always=False),
+    "audits/options_only": PromptCalls(_per_guess, always=False),
+    "audits/question_only": PromptCalls(_per_guess, always=False),
+    "audits/profile_only": PromptCalls(_per_guess, always=False),
+}
+ALWAYS_CALLED = frozenset(name for name, habit in PROMPT_CALLS.items() if habit.always)
+
+
+def calls_per_user(recipe: Recipe, stage: str) -> float:
+    """About how many calls a user takes at a stage, if each of its prompts is asked for all that it may be asked for."""
+    size = RecipeSize.of(recipe)
+    return sum(habit.scale(size) for prompt, habit in PROMPT_CALLS.items() if stage_of(prompt) == stage)
+
+
+def fingerprints() -> dict[str, str]:
+    """The present fingerprint of every prompt that generation uses."""
+    return {name: load_prompt(name).fingerprint for name in PROMPT_CALLS}
+
+
+def stage_of(prompt: str) -> str:
+    """The stage a prompt belongs to."""
+    return prompt.partition("/")[0]
+
+
+STAGES = tuple(dict.fromkeys(map(stage_of, PROMPT_CALLS)))
