@@ -13,7 +13,7 @@ from pipelines.resources.storage.key_value import KeyValueStore
 
 COLUMNS = {"variant": "TEXT", "holder": "INTEGER", "calls": "INTEGER"}
 LOCKS = 4202  # the class of advisory locks that stand for living sessions
-LOOK_SECONDS = 0.2
+POLL_SECONDS = 0.2
 # A number of a session is given again: a row of ours with another key is left over from a dead one.
 FORGET_DEAD = (
     f"DELETE FROM under_way WHERE key <> ? AND (holder = ? OR pg_try_advisory_xact_lock({LOCKS}, CAST(holder AS INTEGER)))"
@@ -53,7 +53,7 @@ class SharedBudgetCounter:
     async def wait_for_change(self) -> None:
         """Wait until a call from here has ended, or for a moment, in which one may have ended elsewhere."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(LOOK_SECONDS):
+            async with asyncio.timeout(POLL_SECONDS):
                 await self._call_ended.wait()
 
     def _begin(self, connection: Connection, *, may_begin: MayBegin) -> tuple[bool, Spent]:

@@ -1,4 +1,4 @@
-"""Where the cluster of one machine lies, and what its processes are told."""
+"""Folders, sockets and environment of a cluster on one machine."""
 
 import hashlib
 import os

@@ -23,7 +23,7 @@ class SharedRateLimiter:
         limits = {"requests": settings.requests_per_minute, "tokens": settings.tokens_per_minute}
         self._limits = {f"{kind} {settings.address}": limit for kind, limit in limits.items() if limit}
         self._store = KeyValueStore(open_database(LIMITS), table="paces", columns=COLUMNS)
-        weakref.finalize(self, self._store.close)  # an endpoint has no end of its own
+        weakref.finalize(self, self._store.close)  # a client has no end of its own
 
     async def reserve(self, request: ModelRequest) -> float:
         """Reserve one request and its likely tokens; the seconds to wait before sending it. Raises StoreError."""

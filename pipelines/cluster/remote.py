@@ -11,7 +11,7 @@ from pipelines.cli.errors import Problem
 from pipelines.cli.generate import Phase
 from pipelines.cluster.web_server import WebServer
 
-LOOK_SECONDS = 2.0
+POLL_SECONDS = 2.0
 TRIES = 3
 REPOSITORIES = """
 { repositoriesOrError { __typename ... on RepositoryConnection { nodes { name location { name } } }
@@ -95,7 +95,7 @@ class Deployment:
             ended = run["status"] in ("SUCCESS", "CANCELED")
             if ended or (run["status"] == "FAILURE" and tags.get("dagster/will_retry") == "false"):
                 return run
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
 
     def _runs(self, chosen: dict[str, Any]) -> list[dict[str, Any]]:
         return self._server.ask(RUNS, key="results", filter=chosen)["results"]
@@ -129,7 +129,7 @@ class Deployment:
             if completed or found["status"] in GIVEN_UP:
                 return counts.get("success", 0)
             before = now
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
 
     def _lost(self, backfill_id: str) -> list[str]:
         """The work units whose process died last: Dagster starts no run again whose backfill it already takes for over."""

@@ -119,13 +119,13 @@ PROMPT_CALLS = {
     "audits/question_only": PromptCalls(_per_guess, always=False),
     "audits/profile_only": PromptCalls(_per_guess, always=False),
 }
-ALWAYS_CALLED = frozenset(name for name, habit in PROMPT_CALLS.items() if habit.always)
+ALWAYS_CALLED = frozenset(name for name, calls in PROMPT_CALLS.items() if calls.always)
 
 
 def calls_per_user(recipe: Recipe, stage: str) -> float:
     """About how many calls a user takes at a stage, if each of its prompts is asked for all that it may be asked for."""
     size = RecipeSize.of(recipe)
-    return sum(habit.scale(size) for prompt, habit in PROMPT_CALLS.items() if stage_of(prompt) == stage)
+    return sum(calls.scale(size) for prompt, calls in PROMPT_CALLS.items() if stage_of(prompt) == stage)
 
 
 def fingerprints() -> dict[str, str]:

@@ -34,7 +34,7 @@ def whole(told: Sequence[StageForecast]) -> StageForecast:
     return told[-1]
 
 
-def test_every_prompt_of_the_stages_has_a_habit() -> None:
+def test_every_prompt_of_the_stages_says_how_often_it_is_called() -> None:
     assert set(PROMPT_CALLS) == {name for stage in CHAIN for name in stage.prompts}
     assert set(STAGES) == {stage.name for stage in CHAIN if stage.prompts}
 
