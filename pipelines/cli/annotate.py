@@ -22,20 +22,22 @@ from pipelines.cli.terminal import print_markdown
 from pipelines.evaluation.command import runs_folder
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import FinishedRun, read_run
-from pipelines.experiments.annotation.dry_run import fill_in
-from pipelines.experiments.annotation.errors import AnnotationError
-from pipelines.experiments.annotation.folder import PAGES, StudyFolder
-from pipelines.experiments.annotation.intake import take_in
-from pipelines.experiments.annotation.label_studio import exported
-from pipelines.experiments.annotation.page import annotation_page
-from pipelines.experiments.annotation.records import AnswerSheet
-from pipelines.experiments.annotation.report import progress, report
-from pipelines.experiments.annotation.results import Collected, collected, result_of
-from pipelines.experiments.annotation.sampling import Target
-from pipelines.experiments.annotation.server import create_app
-from pipelines.experiments.annotation.settle import adjudicator_sheet, settle
-from pipelines.experiments.annotation.source import load_source
-from pipelines.experiments.annotation.study import NAME, Order, make_study, paper_target
+from pipelines.experiments.annotation.dry_run import answer_with_model
+from pipelines.experiments.annotation.folder import PAGES, StudyFolder, import_answers
+from pipelines.experiments.annotation.label_studio import to_label_studio
+from pipelines.experiments.annotation.page import annotation_page, create_app
+from pipelines.experiments.annotation.records import AnnotationError, AnswerSheet
+from pipelines.experiments.annotation.results import (
+    StudyAnswers,
+    adjudicator_sheet,
+    collect_answers,
+    progress,
+    report,
+    result_of,
+    write_outcome,
+)
+from pipelines.experiments.annotation.study import NAME, StudyRequest, Target, make_study, paper_target
+from pipelines.experiments.annotation.units import load_source
 from pipelines.experiments.prompt_trials.inputs import with_model
 from pipelines.home import home
 from pipelines.resources.open import open_run_context
@@ -84,7 +86,7 @@ def sample(
     with annotation_errors():
         source = load_source(release_folder)
         name = options.name or f"{study_kind}-{source.digest[:6]}"
-        order = Order(name=name, kind=study_kind, annotators=tuple(annotator), target=target, seed=options.seed)
+        order = StudyRequest(name=name, kind=study_kind, annotators=tuple(annotator), target=target, seed=options.seed)
         study, keys = make_study(order, source, run=_run(study_kind, options.run))
         folder = StudyFolder(_studies() / name)
         folder.begin(study, keys)
@@ -128,20 +130,20 @@ def export_study(
     """Write the study in Label Studio's formats."""
     folder = _find_study(study)
     with annotation_errors():
-        for file, content in exported(folder.study()).items():
+        for file, content in to_label_studio(folder.study()).items():
             write_durably(to / file, content.encode())
             print(f"wrote {to / file}")
 
 
 @app.command("import")
-def import_answers(
+def import_files(
     study: StudyName, files: Annotated[list[Path], typer.Argument(help="Exports of pages, or JSON exports of Label Studio.")]
 ) -> None:
     """Take answers in from files."""
     folder = _find_study(study)
     for path in files:
         try:
-            sheets = take_in(folder, path.read_bytes())
+            sheets = import_answers(folder, path.read_bytes())
         except OSError as error:
             raise Problem(f"{path} cannot be read: {error.strerror}.") from error
         except AnnotationError as error:
@@ -170,7 +172,7 @@ def dry_run(
             asked = model or run_context.embedded_model or base.models.judge.model
             recipe = with_model(base, "judge", asked).model_copy(update={"variant": "annotation"})
             language_model = run_context.for_unit("annotation", recipe=recipe).model
-            return [await fill_in(items, sheet, recipe=recipe, model=language_model) for sheet in sheets]
+            return [await answer_with_model(items, sheet, recipe=recipe, model=language_model) for sheet in sheets]
 
     for sheet in asyncio.run(fill_in_all()):
         folder.save(sheet)
@@ -218,7 +220,7 @@ def settle_study(study: StudyName) -> None:
     with annotation_errors():
         all_answers = _collected(folder)
         notes = _errata_folder() / all_answers.study.variant
-        settled = settle(all_answers, place=notes)
+        settled = write_outcome(all_answers, place=notes)
     if settled.waiting:
         print(f"Still disputed, and so without an erratum: {settled.waiting}. Next: amemgym annotate adjudicate {study}")
     for erratum in settled.errata:
@@ -270,8 +272,8 @@ def _find_study(name: str) -> StudyFolder:
         return StudyFolder.of(name, studies=_studies())
 
 
-def _collected(folder: StudyFolder) -> Collected:
-    return collected(folder.study(), folder.keys(), folder.sheets())
+def _collected(folder: StudyFolder) -> StudyAnswers:
+    return collect_answers(folder.study(), folder.keys(), folder.sheets())
 
 
 def _errata_folder() -> Path:

@@ -13,12 +13,10 @@ from playwright.sync_api import Browser, Page, expect
 
 from assets.amemgym.records.answer import AnswerChoice
 from assets.amemgym.records.episode import Episode
-from pipelines.experiments.annotation.folder import StudyFolder
-from pipelines.experiments.annotation.intake import take_in
-from pipelines.experiments.annotation.page import annotation_page
-from pipelines.experiments.annotation.results import collected, result_of
-from pipelines.experiments.annotation.sampling import Target
-from pipelines.experiments.annotation.server import create_app
+from pipelines.experiments.annotation.folder import StudyFolder, import_answers
+from pipelines.experiments.annotation.page import annotation_page, create_app
+from pipelines.experiments.annotation.results import collect_answers, result_of
+from pipelines.experiments.annotation.study import Target
 from tests.browser.pages import Visit, visit
 from tests.experiments.annotation.making import begun, source
 from tests.support.scenario import episode, varied
@@ -115,7 +113,7 @@ def test_two_annotators_answer_twenty_items_by_keyboard_and_a_reload_loses_nothi
         expect(other.get_by_role("status")).to_have_text("Saved")
 
     sheets = {sheet.annotator: sheet for sheet in study.sheets()}
-    result = result_of(collected(study.study(), study.keys(), list(sheets.values())))
+    result = result_of(collect_answers(study.study(), study.keys(), list(sheets.values())))
     assert {len(sheet.answers) for sheet in sheets.values()} == {ITEMS}
     assert exported["answers"] == {item: one.model_dump() for item, one in sheets["anna"].answers.items()}
     assert (result.items, result.users, len(result.annotators)) == (ITEMS, 4, 2)
@@ -156,7 +154,7 @@ def test_a_page_from_the_disk_keeps_answers_and_its_export_is_taken_in(
             page.get_by_role("button", name="Export").click()
         content = Path(download.value.path()).read_bytes()
 
-    take_in(study, content)
+    import_answers(study, content)
     assert len(study.sheet("anna").answers) == 7
     assert faults == []
     assert all(address.startswith(tmp_path.as_uri()) for address in reader.seen)

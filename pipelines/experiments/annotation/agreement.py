@@ -21,7 +21,7 @@ class Rated:
     labels: tuple[str, ...]
 
 
-def tallied(items: Sequence[Rated], *, categories: Sequence[str]) -> Tallies:
+def tally(items: Sequence[Rated], *, categories: Sequence[str]) -> Tallies:
     """What the coefficients are functions of, summed for each user: arrays of shape (users, 1)."""
     users = tuple(dict.fromkeys(item.user_id for item in items))
     rows = {user: place for place, user in enumerate(users)}

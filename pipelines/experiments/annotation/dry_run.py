@@ -12,8 +12,8 @@ from assets.llm.structured_output import ask_structured
 from assets.llm.usage_meter import Meter, MeteredModel
 from assets.recipe.recipe import Recipe
 from assets.records.failure import ItemFailed
-from pipelines.experiments.annotation.records import Answer, AnswerSheet, Study, Task
-from pipelines.experiments.annotation.study import dealt
+from pipelines.experiments.annotation.records import AnnotationItem, AnswerSheet, ItemAnswer, Study
+from pipelines.experiments.annotation.study import items_for
 from pipelines.experiments.annotation.units import NONE, VALUE, VARIABLE
 from prompts.catalogue import load_prompt
 from prompts.template import RenderedPrompt
@@ -37,7 +37,7 @@ class Choice(BaseModel):
     choice: int
 
 
-async def fill_in(study: Study, sheet: AnswerSheet, *, recipe: Recipe, model: LanguageModel) -> AnswerSheet:
+async def answer_with_model(study: Study, sheet: AnswerSheet, *, recipe: Recipe, model: LanguageModel) -> AnswerSheet:
     """The sheet answered by the recipe's judge, all items at once, each shown as to this annotator.
 
     What the model gives no usable reply to stays open. Raises EndpointError where the endpoint cannot serve.
@@ -45,14 +45,14 @@ async def fill_in(study: Study, sheet: AnswerSheet, *, recipe: Recipe, model: La
     labels = CallLabels(stage="annotation", user_id=sheet.annotator)
     asked = MeteredModel(model, labels, Meter())
     sample = int(hashlib.sha256(sheet.annotator.encode()).hexdigest()[:6], 16) % 900 + 1
-    tasks = dealt(study, sheet)
+    tasks = items_for(study, sheet)
     values = await asyncio.gather(*(_answer(study, task, sample=sample, recipe=recipe, model=asked) for task in tasks))
-    answers = {task.item: Answer(value=value) for task, value in zip(tasks, values, strict=True) if value is not None}
+    answers = {task.item: ItemAnswer(value=value) for task, value in zip(tasks, values, strict=True) if value is not None}
     name = recipe.models.judge.model
     return sheet.model_copy(update={"kind": "model", "model": name, "answers": answers})
 
 
-async def _answer(study: Study, task: Task, *, sample: int, recipe: Recipe, model: LanguageModel) -> str | None:
+async def _answer(study: Study, task: AnnotationItem, *, sample: int, recipe: Recipe, model: LanguageModel) -> str | None:
     prompt = _prompt(study, task)
     numbers = {0: NONE} | {place: label.value for place, label in enumerate(_options(task), start=1)}
     try:
@@ -84,7 +84,7 @@ def _one_of(number: int, allowed: Mapping[int, str]) -> str:
     return allowed[number]
 
 
-def _prompt(study: Study, task: Task) -> RenderedPrompt:
+def _prompt(study: Study, task: AnnotationItem) -> RenderedPrompt:
     prompt, facts = load_prompt(PROMPTS[study.kind]), {fact.name: fact.value for fact in task.facts}
     if study.kind == "truth":
         choices = {str(place): label.text for place, label in enumerate(_options(task), start=1)}
@@ -96,5 +96,5 @@ def _prompt(study: Study, task: Task) -> RenderedPrompt:
     return prompt.render(conversation=turns, claim=claim)
 
 
-def _options(task: Task) -> Sequence[Any]:
+def _options(task: AnnotationItem) -> Sequence[Any]:
     return [label for label in task.labels if label.value != NONE]

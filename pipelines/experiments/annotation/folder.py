@@ -1,5 +1,6 @@
-"""A study's folder: what annotators are given, the key, and every annotator's answers."""
+"""A study's folder: what annotators are given, the key, and every annotator's answers, also those that come from files."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -8,11 +9,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from assets.records.base import Record
 from dataset_card.release.writers import write_durably
-from pipelines.experiments.annotation.errors import AnnotationError
-from pipelines.experiments.annotation.records import Answer, AnswerSheet, Key, Study
+from pipelines.experiments.annotation.label_studio import from_label_studio
+from pipelines.experiments.annotation.records import AnnotationError, AnswerSheet, ItemAnswer, ItemKey, Study
 
 STUDY, KEY, ANSWERS, PAGES = "study.json", "key.json", "answers", "pages"
-KEYS: TypeAdapter[tuple[Key, ...]] = TypeAdapter(tuple[Key, ...])
+KEYS: TypeAdapter[tuple[ItemKey, ...]] = TypeAdapter(tuple[ItemKey, ...])
 R = TypeVar("R", bound=Record)
 
 
@@ -33,7 +34,7 @@ class StudyFolder:
             )
         return cls(path)
 
-    def begin(self, study: Study, keys: Sequence[Key]) -> None:
+    def begin(self, study: Study, keys: Sequence[ItemKey]) -> None:
         """Write a new study with an empty sheet for each annotator. Raises AnnotationError where one lies already."""
         if (self.path / STUDY).exists():
             if self.study() == study:
@@ -49,7 +50,7 @@ class StudyFolder:
         """What annotators are given. Raises AnnotationError."""
         return _read(self.path / STUDY, Study)
 
-    def keys(self) -> dict[str, Key]:
+    def keys(self) -> dict[str, ItemKey]:
         """What each item is. Raises AnnotationError."""
         try:
             return {key.item: key for key in KEYS.validate_json((self.path / KEY).read_bytes())}
@@ -72,7 +73,7 @@ class StudyFolder:
         """Return when the answers are on the disk."""
         write_durably(self.path / ANSWERS / f"{sheet.annotator}.json", sheet.model_dump_json(indent=1).encode())
 
-    def put(self, sheet: AnswerSheet, answers: dict[str, Answer]) -> AnswerSheet:
+    def put(self, sheet: AnswerSheet, answers: dict[str, ItemAnswer]) -> AnswerSheet:
         """The sheet with these answers too, kept. Raises AnnotationError for an item or label that the study does not have."""
         check_answers(self.study(), answers)
         merged = sheet.model_copy(update={"answers": {**sheet.answers, **answers}})
@@ -80,7 +81,7 @@ class StudyFolder:
         return merged
 
 
-def check_answers(study: Study, answers: dict[str, Answer]) -> None:
+def check_answers(study: Study, answers: dict[str, ItemAnswer]) -> None:
     """Raise AnnotationError for the first answer that no page of the study can have given."""
     labels = {task.item: {label.value for label in task.labels} for task in study.tasks}
     for item, answer in answers.items():
@@ -95,3 +96,29 @@ def _read(path: Path, kind: type[R]) -> R:
         return kind.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
         raise AnnotationError(f"{path} cannot be read ({type(error).__name__}); put back an unchanged copy.") from error
+
+
+def import_answers(folder: StudyFolder, content: bytes) -> list[AnswerSheet]:
+    """Keep a file's answers beside those that are there. Raises AnnotationError, and keeps nothing then."""
+    try:
+        parsed: object = json.loads(content)
+    except ValueError as error:
+        raise AnnotationError("This file is no JSON; give what the page or Label Studio exported.") from error
+    if isinstance(parsed, list):
+        return [_merge_sheet(folder, sheet) for sheet in from_label_studio(content, study=folder.study())]
+    try:
+        sheet = AnswerSheet.model_validate(parsed)
+    except ValidationError as error:
+        raise AnnotationError("This is no export of an annotation page.") from error
+    there = folder.sheet(sheet.annotator)
+    if sheet.study_digest != there.study_digest or sheet.kind != "person" or there.kind != "person":
+        raise AnnotationError(f"The answers of {sheet.annotator!r} are not to the items of this study as a person got them.")
+    return [folder.put(there, sheet.answers)]
+
+
+def _merge_sheet(folder: StudyFolder, sheet: AnswerSheet) -> AnswerSheet:
+    check_answers(folder.study(), sheet.answers)
+    before = next((one for one in folder.sheets() if one.annotator == sheet.annotator), None)
+    merged = sheet.model_copy(update={"answers": {**(before.answers if before else {}), **sheet.answers}})
+    folder.save(merged)
+    return merged

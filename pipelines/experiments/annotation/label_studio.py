@@ -7,21 +7,20 @@ from xml.etree import ElementTree
 
 from pydantic import ValidationError
 
-from pipelines.experiments.annotation.errors import AnnotationError
-from pipelines.experiments.annotation.records import Answer, AnswerSheet, Study, Task
+from pipelines.experiments.annotation.records import AnnotationError, AnnotationItem, AnswerSheet, ItemAnswer, Study
 from pipelines.experiments.annotation.units import guide
 
 TASKS, CONFIG = "tasks.json", "config.xml"
 CONTROL, NOTE, TEXT = "label", "note", "dialogue"
 
 
-def exported(study: Study) -> dict[str, str]:
+def to_label_studio(study: Study) -> dict[str, str]:
     """File name to content: tasks to import into a project, and the configuration for its labeling interface."""
     tasks = [{"id": place, "data": _data(task)} for place, task in enumerate(study.tasks, start=1)]
     return {TASKS: json.dumps(tasks, ensure_ascii=False, indent=1) + "\n", CONFIG: _config(study)}
 
 
-def _data(task: Task) -> dict[str, Any]:
+def _data(task: AnnotationItem) -> dict[str, Any]:
     return {
         "item": task.item,
         TEXT: [{"author": one.speaker or "text", "text": one.text} for one in task.passages],
@@ -30,7 +29,7 @@ def _data(task: Task) -> dict[str, Any]:
     }
 
 
-def shown(task: Task, place: int) -> str:
+def shown(task: AnnotationItem, place: int) -> str:
     """A label as Label Studio shows it and gives it back: the texts of two options may begin alike, so their letter leads."""
     label = task.labels[place]
     return f"{label.value}: {label.text}"
@@ -51,13 +50,13 @@ def _config(study: Study) -> str:
     return ElementTree.tostring(view, encoding="unicode") + "\n"
 
 
-def imported(content: bytes, *, study: Study) -> list[AnswerSheet]:
+def from_label_studio(content: bytes, *, study: Study) -> list[AnswerSheet]:
     """The answers in a JSON export, a sheet for each person who completed any. Raises AnnotationError.
 
     People are told apart by Label Studio's number for them; no name or address is kept. Cancelled annotations are left out,
     and of several by one person the last counts.
     """
-    tasks, answers = {task.item: task for task in study.tasks}, dict[str, dict[str, Answer]]()
+    tasks, answers = {task.item: task for task in study.tasks}, dict[str, dict[str, ItemAnswer]]()
     try:
         for entry in cast(list[dict[str, Any]], json.loads(content)):
             task = tasks.get(str(entry["data"]["item"]))
@@ -83,7 +82,7 @@ def _person(annotation: Mapping[str, Any]) -> str:
     return f"ls-{int(number)}"
 
 
-def _answer(result: list[dict[str, Any]], task: Task) -> Answer | None:
+def _answer(result: list[dict[str, Any]], task: AnnotationItem) -> ItemAnswer | None:
     values = {shown(task, place): label.value for place, label in enumerate(task.labels)}
     chosen = [text for name, text in _given(result) if name == CONTROL]
     if not chosen:
@@ -91,7 +90,7 @@ def _answer(result: list[dict[str, Any]], task: Task) -> Answer | None:
     if chosen[-1] not in values:
         raise AnnotationError(f"{chosen[-1][:60]!r} is no label of {task.item}; was the task changed in Label Studio?")
     notes = "\n".join(text for name, text in _given(result) if name == NOTE)
-    return Answer(value=values[chosen[-1]], note=notes[:4000])
+    return ItemAnswer(value=values[chosen[-1]], note=notes[:4000])
 
 
 def _given(result: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:

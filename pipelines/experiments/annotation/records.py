@@ -1,4 +1,4 @@
-"""A study's records. What an annotator sees (`Task`) and what the item is (`Key`) never stand in one file."""
+"""A study's records. What an annotator sees (`AnnotationItem`) and what the item is (`ItemKey`) never stand in one file."""
 
 from typing import Literal, Self
 
@@ -19,7 +19,7 @@ class Passage(Record):
     text: str
 
 
-class Fact(Record):
+class ShownFact(Record):
     """A line beside the texts, such as a variable's value."""
 
     name: str
@@ -33,17 +33,17 @@ class Label(Record):
     text: str
 
 
-class Task(Record):
+class AnnotationItem(Record):
     """One item as it is shown. Items of one `group` share their passages and are shown one after another."""
 
     item: Name
     group: Name
     passages: tuple[Passage, ...]
-    facts: tuple[Fact, ...]
+    facts: tuple[ShownFact, ...]
     labels: tuple[Label, ...] = Field(min_length=2)
 
 
-class Key(Record):
+class ItemKey(Record):
     """What an item is: its keys in the release, and the label that is right if the release is.
 
     `control`: the label shown is known to be wrong, so that the best rating is a mistake.
@@ -73,7 +73,7 @@ class Study(Record):
     seed: int
     annotators: tuple[Name, ...]
     sizing: tuple[str, ...]
-    tasks: tuple[Task, ...] = Field(min_length=1)
+    tasks: tuple[AnnotationItem, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
     def items_differ(self) -> Self:
@@ -83,7 +83,7 @@ class Study(Record):
         return self
 
 
-class Answer(Record):
+class ItemAnswer(Record):
     """One label, and what the annotator noted."""
 
     value: str
@@ -100,4 +100,8 @@ class AnswerSheet(Record):
     kind: AnnotatorKind = "person"
     model: str = ""
     items: tuple[Name, ...] | None = None
-    answers: dict[str, Answer] = Field(default_factory=dict[str, Answer])
+    answers: dict[str, ItemAnswer] = Field(default_factory=dict[str, ItemAnswer])
+
+
+class AnnotationError(Exception):
+    """One sentence: what, where, what to do."""

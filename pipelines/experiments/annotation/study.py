@@ -1,18 +1,97 @@
-"""A study made from its source: sampled, numbered without a trace of where items are from, dealt to each annotator."""
+"""A study made from its source: its size by arithmetic, a stratified and seeded draw, and each annotator's own order."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
+from typing import TypeVar
 
 from assets.engine.seeded_random import SeededRandom
 from assets.records.annotation import StudyKind
 from pipelines.evaluation.folder import FinishedRun
-from pipelines.experiments.annotation.errors import AnnotationError
-from pipelines.experiments.annotation.records import STUDY_NAME, AnswerSheet, Key, Study, Task
-from pipelines.experiments.annotation.sampling import Target, sized, stratified
-from pipelines.experiments.annotation.source import Source, dialogues
-from pipelines.experiments.annotation.units import NONE, Draft, Unit, as_control, exposure_units, integrity_units, truth_units
+from pipelines.experiments.annotation.records import STUDY_NAME, AnnotationError, AnnotationItem, AnswerSheet, ItemKey, Study
+from pipelines.experiments.annotation.units import (
+    NONE,
+    ItemDraft,
+    SampleUnit,
+    Source,
+    dialogues,
+    exposure_units,
+    integrity_units,
+    make_control,
+    truth_units,
+)
+
+T = TypeVar("T")
+Z = 1.959964  # the normal quantile of a two-sided 95 % interval
+
+
+@dataclass(frozen=True)
+class Target:
+    """The interval that the sample is for: `half_width` around an `expected` share, both as shares of 1.
+
+    `size` is a number of units that takes the place of the arithmetic; `controls` is the share of items to plant.
+    """
+
+    expected: float = 0.95
+    half_width: float = 0.03
+    size: int | None = None
+    controls: float = 0.1
+
+
+@dataclass(frozen=True)
+class SampleSize:
+    """How many units are sampled, and why."""
+
+    units: int
+    sentences: tuple[str, ...]
+
+
+def sample_size(target: Target, *, population: int, items_per_unit: float = 1.0, unit: str = "item") -> SampleSize:
+    """The number of units out of `population`, by the normal approximation with finite population correction.
+
+    n0 = z^2 p (1 - p) / h^2 items, less where the release has few: n = n0 / (1 + (n0 - 1) / N).
+    """
+    if target.size is not None:
+        taken = min(target.size, population)
+        return SampleSize(taken, (f"{target.size} {unit}s are asked for; of {population} there are, {taken} are taken.",))
+    p, h = target.expected, target.half_width
+    items, total = Z**2 * p * (1 - p) / h**2, population * items_per_unit
+    needed = items / (1 + (items - 1) / total) if items > 1 else 1.0
+    drawn = needed / (1 - target.controls)
+    units = min(population, _ceiling(drawn / items_per_unit))
+    first = f"For {100 * p:g} % give or take {100 * h:g} points: 1.96^2 x {p:g} x {1 - p:g} / {h:g}^2 = {items:.1f} items."
+    second = f"Of a population of {total:.0f}: {items:.1f} / (1 + ({items:.1f} - 1) / {total:.0f}) = {needed:.1f} items."
+    each = f" / {items_per_unit:.3g} items for each {unit}" if items_per_unit != 1 else ""
+    planted = f"With {100 * target.controls:.3g} % of the items planted" if target.controls else "With nothing planted"
+    third = f"{planted}: {needed:.1f} / {1 - target.controls:.4g}{each}, so {units} of {population} {unit}s are taken."
+    note = "This counts the sampling of items alone; reported intervals are taken over users, and are wider where users differ."
+    return SampleSize(units, (first, second, third, note))
+
+
+def stratified(units: Sequence[T], *, size: int, stratum: Callable[[T], str], rng: SeededRandom) -> list[T]:
+    """So many units, from each stratum its share (largest remainders, ties by rng), in the order given."""
+    strata: dict[str, list[int]] = {}
+    for place, unit in enumerate(units):
+        strata.setdefault(stratum(unit), []).append(place)
+    quotas = _quotas({name: len(places) for name, places in strata.items()}, size=min(size, len(units)), rng=rng)
+    taken = [place for name, places in strata.items() for place in rng.sample(places, quotas[name])]
+    return [units[place] for place in sorted(taken)]
+
+
+def _quotas(sizes: dict[str, int], *, size: int, rng: SeededRandom) -> dict[str, int]:
+    total = sum(sizes.values())
+    quotas = {name: size * count // total for name, count in sizes.items()}
+    # By what the whole numbers cut off; the draw decides between equals.
+    waiting = sorted(rng.shuffled(list(sizes)), key=lambda name: -(size * sizes[name] % total))
+    for name in waiting[: size - sum(quotas.values())]:
+        quotas[name] += 1
+    return quotas
+
+
+def _ceiling(number: float) -> int:
+    return max(1, -int(-(number - 1e-9) // 1))
+
 
 # App. D: 200 queries, 40 sessions (748 items), 100 questions, and no planted items.
 PAPER_SIZES: dict[StudyKind, int] = {"exposure": 200, "integrity": 40, "truth": 100}
@@ -22,7 +101,7 @@ UNIT_NAMES: dict[StudyKind, str] = {"exposure": "item", "integrity": "session", 
 
 
 @dataclass(frozen=True)
-class Order:
+class StudyRequest:
     """What study is asked for."""
 
     name: str
@@ -37,42 +116,42 @@ def paper_target(kind: StudyKind) -> Target:
     return Target(size=PAPER_SIZES[kind], controls=0.0)
 
 
-def make_study(order: Order, source: Source, *, run: FinishedRun | None = None) -> tuple[Study, tuple[Key, ...]]:
+def make_study(request: StudyRequest, source: Source, *, run: FinishedRun | None = None) -> tuple[Study, tuple[ItemKey, ...]]:
     """Draw the study and the key that stays apart from it. Raises AnnotationError when there is nothing to draw from."""
-    _check_names(order)
-    units = _units(order, source, run)
+    _check_names(request)
+    units = _units(request, source, run)
     if not units:
-        raise AnnotationError(f"{source.name} has nothing to annotate for a study of {order.kind}.")
+        raise AnnotationError(f"{source.name} has nothing to annotate for a study of {request.kind}.")
     each = fmean(len(unit.drafts) for unit in units)
     can = fmean(bool(draft.others) for unit in units for draft in unit.drafts)
-    target = replace(order.target, controls=order.target.controls * can)
-    sizing = sized(target, population=len(units), items_per_unit=each, unit=UNIT_NAMES[order.kind])
-    rng = SeededRandom(order.seed, "annotation", order.kind, source.digest)
+    target = replace(request.target, controls=request.target.controls * can)
+    sizing = sample_size(target, population=len(units), items_per_unit=each, unit=UNIT_NAMES[request.kind])
+    rng = SeededRandom(request.seed, "annotation", request.kind, source.digest)
     drawn = stratified(units, size=sizing.units, stratum=lambda unit: unit.stratum, rng=rng)
     groups = [list(unit.drafts) for unit in rng.shuffled(drawn)]
-    planted = _plant(groups, order, rng=rng)
+    planted = _plant(groups, request, rng=rng)
     tasks, keys = _numbered(groups)
     study = Study(
-        name=order.name,
-        kind=order.kind,
+        name=request.name,
+        kind=request.kind,
         dataset=source.name,
         dataset_digest=source.digest,
         variant=source.variant,
         run=run.manifest.run_id if run else "",
-        seed=order.seed,
-        annotators=order.annotators,
+        seed=request.seed,
+        annotators=request.annotators,
         sizing=(*sizing.sentences, *planted),
         tasks=tasks,
     )
     return study, keys
 
 
-def _check_names(order: Order) -> None:
-    if not re.fullmatch(STUDY_NAME, order.name):
+def _check_names(request: StudyRequest) -> None:
+    if not re.fullmatch(STUDY_NAME, request.name):
         raise AnnotationError(
-            f"{order.name!r} cannot name a study; use up to 40 small letters, digits, - and _, a letter or digit first."
+            f"{request.name!r} cannot name a study; use up to 40 small letters, digits, - and _, a letter or digit first."
         )
-    names = order.annotators
+    names = request.annotators
     if len(names) < 2 or len(set(names)) < len(names):
         raise AnnotationError("Agreement takes two or more annotators with different names; give --annotator for each.")
     for name in names:
@@ -80,21 +159,21 @@ def _check_names(order: Order) -> None:
             raise AnnotationError(f"{name!r} cannot name an annotator; use up to 40 letters, digits, - and _.")
 
 
-def _units(order: Order, source: Source, run: FinishedRun | None) -> list[Unit]:
-    if order.kind == "integrity":
+def _units(request: StudyRequest, source: Source, run: FinishedRun | None) -> list[SampleUnit]:
+    if request.kind == "integrity":
         if run is None:
             raise AnnotationError("A study of integrity reads the dialogues of an evaluation; name its run with --run.")
         return integrity_units(dialogues(run, source))
-    return exposure_units(source) if order.kind == "exposure" else truth_units(source, seed=order.seed)
+    return exposure_units(source) if request.kind == "exposure" else truth_units(source, seed=request.seed)
 
 
-def _plant(groups: list[list[Draft]], order: Order, *, rng: SeededRandom) -> list[str]:
+def _plant(groups: list[list[ItemDraft]], request: StudyRequest, *, rng: SeededRandom) -> list[str]:
     """Turn a share of the items for which another value is sure to be wrong into controls, and say how many."""
     places = [(one, two) for one, group in enumerate(groups) for two, draft in enumerate(group) if draft.others]
-    share = order.target.controls
+    share = request.target.controls
     planted = sorted(rng.sample(places, round(share * len(places))))
     for one, two in planted:
-        groups[one][two] = as_control(groups[one][two], kind=order.kind, rng=rng)
+        groups[one][two] = make_control(groups[one][two], kind=request.kind, rng=rng)
     if not share or not places:
         return []
     total = sum(map(len, groups))
@@ -102,15 +181,17 @@ def _plant(groups: list[list[Draft]], order: Order, *, rng: SeededRandom) -> lis
     return [f"{len(planted)} of {total} items are planted: {sure}."]
 
 
-def _numbered(groups: Sequence[Sequence[Draft]]) -> tuple[tuple[Task, ...], tuple[Key, ...]]:
-    tasks, keys = list[Task](), list[Key]()
+def _numbered(groups: Sequence[Sequence[ItemDraft]]) -> tuple[tuple[AnnotationItem, ...], tuple[ItemKey, ...]]:
+    tasks, keys = list[AnnotationItem](), list[ItemKey]()
     for place, group in enumerate(groups, start=1):
         for draft in group:
             item = f"item-{len(tasks) + 1:04d}"
             group_name = f"group-{place:04d}"
-            tasks.append(Task(item=item, group=group_name, passages=draft.passages, facts=draft.facts, labels=draft.labels))
+            tasks.append(
+                AnnotationItem(item=item, group=group_name, passages=draft.passages, facts=draft.facts, labels=draft.labels)
+            )
             keys.append(
-                Key(
+                ItemKey(
                     item=item,
                     user_id=draft.user_id,
                     period=draft.period,
@@ -125,17 +206,17 @@ def _numbered(groups: Sequence[Sequence[Draft]]) -> tuple[tuple[Task, ...], tupl
     return tuple(tasks), tuple(keys)
 
 
-def dealt(study: Study, sheet: AnswerSheet) -> list[Task]:
+def items_for(study: Study, sheet: AnswerSheet) -> list[AnnotationItem]:
     """The items in this annotator's own order: dialogues shuffled and the items of each, options too, ratings not."""
     rng = SeededRandom(study.seed, "order", study.name, sheet.annotator)
-    groups: dict[str, list[Task]] = {}
+    groups: dict[str, list[AnnotationItem]] = {}
     for task in study.tasks:
         if sheet.items is None or task.item in sheet.items:
             groups.setdefault(task.group, []).append(task)
     tasks = [task for group in rng.shuffled(list(groups)) for task in rng.shuffled(groups[group])]
-    return [_options_dealt(task, rng) for task in tasks] if study.kind == "truth" else tasks
+    return [_with_shuffled_options(task, rng) for task in tasks] if study.kind == "truth" else tasks
 
 
-def _options_dealt(task: Task, rng: SeededRandom) -> Task:
+def _with_shuffled_options(task: AnnotationItem, rng: SeededRandom) -> AnnotationItem:
     options = rng.shuffled([label for label in task.labels if label.value != NONE])
     return task.model_copy(update={"labels": (*options, *(label for label in task.labels if label.value == NONE))})

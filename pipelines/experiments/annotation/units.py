@@ -1,19 +1,76 @@
-"""What can be sampled in each study of App. D: units of one or more items, with the label that is right if the data is."""
+"""What can be sampled in each study of App. D: units of one or more items of a checked release or of a run on it."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import yaml
 
 from assets.amemgym.records.episode import Episode, EpisodeQuestion
 from assets.engine.seeded_random import SeededRandom
 from assets.records.annotation import StudyKind
+from assets.records.columnar import from_table
+from dataset_card.release.manifest import read_manifest
+from pipelines.evaluation.folder import FinishedRun
+from pipelines.evaluation.records import Turn
 from pipelines.evaluation.simulator import state_at
-from pipelines.experiments.annotation.records import Fact, Label, Passage
-from pipelines.experiments.annotation.source import Dialogue, Source
+from pipelines.experiments.annotation.records import AnnotationError, Label, Passage, ShownFact
+
+Dialogue = tuple[Turn, ...]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Episodes with the ids that they have in the release's tables, which errata name."""
+
+    variant: str
+    version: str
+    digest: str
+    episodes: tuple[Episode, ...]
+
+    @property
+    def name(self) -> str:
+        """Variant and version."""
+        return f"{self.variant} {self.version}"
+
+
+def load_source(folder: Path) -> Source:
+    """Read a release whose files are known to be those of its manifest. Raises AnnotationError."""
+    manifest = read_manifest(folder)
+    nested = next(
+        file.path for file in manifest.files if re.fullmatch(rf"{re.escape(manifest.variant)}/[^/]+\.parquet", file.path)
+    )
+    # Its annotations are only partly known to type checkers.
+    parquet: Any = pq
+    try:
+        episodes = from_table(parquet.read_table(folder / nested), record_type=Episode)
+    except (OSError, KeyError, ValueError) as error:
+        told = f"The release {folder} cannot be read ({type(error).__name__}); was it made by another version of this program?"
+        raise AnnotationError(told) from error
+    return Source(manifest.variant, manifest.version, manifest.digest, tuple(episodes))
+
+
+def dialogues(run: FinishedRun, source: Source) -> list[tuple[Episode, Dialogue]]:
+    """The run's sessions with their users, in order. Raises AnnotationError for a run on another dataset."""
+    if run.manifest.dataset_digest != source.digest:
+        raise AnnotationError(
+            f"The run {run.manifest.run_id} is on {run.manifest.dataset}, whose bytes are not those of {source.name}; "
+            "give the release that it was run on."
+        )
+    episodes = {episode.user_id: episode for episode in source.episodes}
+    sessions: dict[tuple[str, int, int], list[Turn]] = {}
+    for turn in run.turns:
+        sessions.setdefault((turn.user_id, turn.period, turn.session), []).append(turn)
+    return [(episodes[user], _in_order(turns)) for (user, _, _), turns in sorted(sessions.items()) if user in episodes]
+
+
+def _in_order(turns: Sequence[Turn]) -> Dialogue:
+    return tuple(sorted(turns, key=lambda turn: turn.round))
+
 
 GUIDES = Path(__file__).with_name("guides.yaml")
 BEST: dict[StudyKind, str] = {"exposure": "2", "integrity": "0"}
@@ -24,13 +81,13 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True)
-class Draft:
+class ItemDraft:
     """An item without its number. `others` are values that would make it a control; `text` is what an erratum is about."""
 
     user_id: str
     period: int
     passages: tuple[Passage, ...]
-    facts: tuple[Fact, ...]
+    facts: tuple[ShownFact, ...]
     labels: tuple[Label, ...]
     text: str
     expected: str
@@ -42,11 +99,11 @@ class Draft:
 
 
 @dataclass(frozen=True)
-class Unit:
+class SampleUnit:
     """What is sampled together."""
 
     stratum: str
-    drafts: tuple[Draft, ...]
+    drafts: tuple[ItemDraft, ...]
 
 
 @cache
@@ -60,27 +117,27 @@ def scale(kind: StudyKind) -> tuple[Label, ...]:
     return tuple(Label(value=value, text=text) for value, text in guide(kind)["labels"].items())
 
 
-def exposure_units(source: Source) -> list[Unit]:
+def exposure_units(source: Source) -> list[SampleUnit]:
     """A value and the session opening that has to tell it; strata: user, and initial or later session."""
     return [
-        Unit(f"{episode.user_id} {'update' if period else 'initial'}", (draft,))
+        SampleUnit(f"{episode.user_id} {'update' if period else 'initial'}", (draft,))
         for episode in source.episodes
         for period in range(len(episode.periods))
-        for draft in _exposed(episode, period)
+        for draft in _exposure_items(episode, period)
     ]
 
 
-def _exposed(episode: Episode, period: int) -> Iterator[Draft]:
+def _exposure_items(episode: Episode, period: int) -> Iterator[ItemDraft]:
     before = episode.periods[period - 1].state if period else {}
     for number, session in enumerate(episode.periods[period].sessions):
         for name, value in session.exposed_states.items():
-            yield Draft(
+            yield ItemDraft(
                 user_id=episode.user_id,
                 period=period,
                 session=number,
                 variable=name,
                 passages=(Passage(speaker="user", text=session.query),),
-                facts=(*_value(name, value), Fact(name=BEFORE, value=before.get(name, "none known"))),
+                facts=(*_value(name, value), ShownFact(name=BEFORE, value=before.get(name, "none known"))),
                 labels=scale("exposure"),
                 text=session.query,
                 expected=BEST["exposure"],
@@ -88,12 +145,12 @@ def _exposed(episode: Episode, period: int) -> Iterator[Draft]:
             )
 
 
-def integrity_units(sessions: Sequence[tuple[Episode, Dialogue]]) -> list[Unit]:
+def integrity_units(sessions: Sequence[tuple[Episode, Dialogue]]) -> list[SampleUnit]:
     """A session of a run with an item for each variable of its user, as it was at that time; strata: users."""
-    return [Unit(episode.user_id, tuple(_held(episode, dialogue))) for episode, dialogue in sessions]
+    return [SampleUnit(episode.user_id, tuple(_dialogue_items(episode, dialogue))) for episode, dialogue in sessions]
 
 
-def _held(episode: Episode, dialogue: Dialogue) -> Iterator[Draft]:
+def _dialogue_items(episode: Episode, dialogue: Dialogue) -> Iterator[ItemDraft]:
     period, number = dialogue[0].period, dialogue[0].session
     session = episode.periods[period].sessions[number]
     passages = tuple(
@@ -102,7 +159,7 @@ def _held(episode: Episode, dialogue: Dialogue) -> Iterator[Draft]:
         for speaker, text in (("user", turn.message), ("assistant", turn.reply))
     )
     for name, value in state_at(episode, session, period=period).items():
-        yield Draft(
+        yield ItemDraft(
             user_id=episode.user_id,
             period=period,
             session=number,
@@ -116,26 +173,26 @@ def _held(episode: Episode, dialogue: Dialogue) -> Iterator[Draft]:
         )
 
 
-def truth_units(source: Source, *, seed: int) -> list[Unit]:
+def truth_units(source: Source, *, seed: int) -> list[SampleUnit]:
     """A question in a situation that was lived through, asked once however long it lasted; strata: users."""
     return [
-        Unit(episode.user_id, (_asked(episode, question, question.golden.index(golden), seed=seed),))
+        SampleUnit(episode.user_id, (_truth_item(episode, question, question.golden.index(golden), seed=seed),))
         for episode in source.episodes
         for question in episode.questions
         for golden in dict.fromkeys(question.golden)
     ]
 
 
-def _asked(episode: Episode, question: EpisodeQuestion, period: int, *, seed: int) -> Draft:
+def _truth_item(episode: Episode, question: EpisodeQuestion, period: int, *, seed: int) -> ItemDraft:
     dealt = SeededRandom(seed, "options", episode.user_id, question.question_id, period).shuffled(question.answer_choices)
     letters = {choice.choice_id: letter for choice, letter in zip(dealt, _letters(len(dealt)), strict=True)}
     state = episode.periods[period].state
-    return Draft(
+    return ItemDraft(
         user_id=episode.user_id,
         period=period,
         question_id=question.question_id,
         passages=(Passage(speaker="user", text=question.query),),
-        facts=tuple(Fact(name=name, value=state[name]) for name in question.required_info),
+        facts=tuple(ShownFact(name=name, value=state[name]) for name in question.required_info),
         labels=(
             *(Label(value=letters[choice.choice_id], text=choice.answer) for choice in dealt),
             Label(value=NONE, text=str(guide("truth")["none"])),
@@ -145,10 +202,10 @@ def _asked(episode: Episode, question: EpisodeQuestion, period: int, *, seed: in
     )
 
 
-def as_control(draft: Draft, *, kind: StudyKind, rng: SeededRandom) -> Draft:
+def make_control(draft: ItemDraft, *, kind: StudyKind, rng: SeededRandom) -> ItemDraft:
     """The item with another value in the place of its own, which makes the worst label right."""
     value = rng.choice(draft.others)
-    facts = tuple(Fact(name=fact.name, value=value) if fact.name == VALUE else fact for fact in draft.facts)
+    facts = tuple(ShownFact(name=fact.name, value=value) if fact.name == VALUE else fact for fact in draft.facts)
     return replace(draft, facts=facts, expected=WORST[kind], control=True)
 
 
@@ -156,8 +213,8 @@ def _others(episode: Episode, name: str, *known: str | None) -> tuple[str, ...]:
     return tuple(choice for choice in episode.state_schema.choices[name] if choice not in known)
 
 
-def _value(name: str, value: str) -> tuple[Fact, Fact]:
-    return Fact(name=VARIABLE, value=name), Fact(name=VALUE, value=value)
+def _value(name: str, value: str) -> tuple[ShownFact, ShownFact]:
+    return ShownFact(name=VARIABLE, value=name), ShownFact(name=VALUE, value=value)
 
 
 def _letters(count: int) -> list[str]:

@@ -7,11 +7,10 @@ from assets.amemgym.records.episode import Episode
 from assets.records.annotation import StudyKind
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.experiments.annotation.folder import StudyFolder
-from pipelines.experiments.annotation.records import Answer, Key, Study
-from pipelines.experiments.annotation.results import Collected, collected
-from pipelines.experiments.annotation.sampling import Target
-from pipelines.experiments.annotation.source import Source
-from pipelines.experiments.annotation.study import Order, make_study
+from pipelines.experiments.annotation.records import ItemAnswer, ItemKey, Study
+from pipelines.experiments.annotation.results import StudyAnswers, collect_answers
+from pipelines.experiments.annotation.study import StudyRequest, Target, make_study
+from pipelines.experiments.annotation.units import Source
 from tests.support import scenario
 
 TWO = ("anna", "ben")
@@ -22,12 +21,12 @@ def source(*episodes: Episode, digest: str = "d" * 64) -> Source:
     return Source("demo", "0.1.0", digest, episodes or (scenario.episode(), scenario.episode("5f0c-ada-003")))
 
 
-def study(kind: StudyKind = "truth", *, run: FinishedRun | None = None, **changes: Any) -> tuple[Study, tuple[Key, ...]]:
+def study(kind: StudyKind = "truth", *, run: FinishedRun | None = None, **changes: Any) -> tuple[Study, tuple[ItemKey, ...]]:
     """Everything there is, with nothing planted."""
     target = Target(size=1000, controls=0.0)
     fields: dict[str, Any] = {"name": "check", "kind": kind, "annotators": TWO, "target": target, **changes}
     given = fields.pop("source", source())
-    return make_study(Order(**fields), given, run=run)
+    return make_study(StudyRequest(**fields), given, run=run)
 
 
 def begun(place: Path, kind: StudyKind = "truth", **changes: Any) -> StudyFolder:
@@ -37,11 +36,11 @@ def begun(place: Path, kind: StudyKind = "truth", **changes: Any) -> StudyFolder
     return folder
 
 
-def answered(folder: StudyFolder, **labels: dict[str, str] | None) -> Collected:
+def answered(folder: StudyFolder, **labels: dict[str, str] | None) -> StudyAnswers:
     """Every annotator gives the label that the key expects, but where told otherwise by item."""
     keys = folder.keys()
     for name in TWO:
         own = labels.get(name) or {}
-        given = {item: Answer(value=own.get(item, key.expected)) for item, key in keys.items()}
+        given = {item: ItemAnswer(value=own.get(item, key.expected)) for item, key in keys.items()}
         folder.put(folder.sheet(name), given)
-    return collected(folder.study(), keys, folder.sheets())
+    return collect_answers(folder.study(), keys, folder.sheets())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assets.records.annotation import Level
 from assets.reporting.intervals import Sample, Sums
-from pipelines.experiments.annotation.agreement import Rated, ac1, alpha, raw_agreement, tallied
+from pipelines.experiments.annotation.agreement import Rated, ac1, alpha, raw_agreement, tally
 
 EXACT = 1e-9
 Rows = Sequence[Sequence[object]]
@@ -28,7 +28,7 @@ PARADOX = ((118, 5), (2, 0))
 def summed(rows: Rows) -> tuple[Sums, list[str]]:
     items = [Rated("u", tuple(str(label) for label in unit if label != ".")) for unit in zip(*rows, strict=True)]
     categories = sorted({label for item in items for label in item.labels})
-    return tallied(items, categories=categories).total(), categories
+    return tally(items, categories=categories).total(), categories
 
 
 def alpha_of(rows: Rows, level: Level = "nominal") -> float:
@@ -88,14 +88,14 @@ def test_ac1_stands_where_kappa_falls_below_zero() -> None:
 
 def test_where_nothing_differs_ac1_is_one_and_alpha_does_not_exist() -> None:
     items = [Rated(user, ("2", "2")) for user in ("ann", "ben")]
-    sample = Sample.of(tallied(items, categories=["0", "1", "2"]), seed=1)
+    sample = Sample.of(tally(items, categories=["0", "1", "2"]), seed=1)
     assert sample.estimate(ac1(["0", "1", "2"])).value == 1
     assert sample.estimate(alpha(["0", "1", "2"], level="ordinal")).value is None
 
 
 def test_intervals_are_taken_over_users_and_not_over_items() -> None:
     alike = [Rated(user, ("1", "1") if user < "d" else ("1", "0")) for user in "abcdef" for _ in range(50)]
-    estimate = Sample.of(tallied(alike, categories=["0", "1"]), seed=1).estimate(raw_agreement)
+    estimate = Sample.of(tally(alike, categories=["0", "1"]), seed=1).estimate(raw_agreement)
     assert estimate.value == 0.5
     assert estimate.low is not None
     assert estimate.high is not None
@@ -107,7 +107,7 @@ def test_nominal_coefficients_do_not_depend_on_the_names_of_labels_or_annotators
     rows: list[tuple[str, str, str]], names: list[str]
 ) -> None:
     renamed = dict(zip("012", names, strict=True))
-    one = tallied([Rated("u", row) for row in rows], categories="012").total()
-    other = tallied([Rated("u", tuple(renamed[label] for label in reversed(row))) for row in rows], categories="012").total()
+    one = tally([Rated("u", row) for row in rows], categories="012").total()
+    other = tally([Rated("u", tuple(renamed[label] for label in reversed(row))) for row in rows], categories="012").total()
     for metric in (raw_agreement, ac1("012"), alpha("012", level="nominal")):
         assert float(metric(one)) == pytest.approx(float(metric(other)), abs=EXACT, nan_ok=True)

@@ -10,7 +10,7 @@ from dataset_card.release.folder import write_release
 from pipelines.cli.errors import Problem
 from pipelines.cli.main import app
 from pipelines.experiments.annotation.folder import StudyFolder
-from pipelines.experiments.annotation.records import Answer
+from pipelines.experiments.annotation.records import ItemAnswer
 from tests.support.releases import content
 
 TWO = ("--annotator", "anna", "--annotator", "ben")
@@ -45,12 +45,12 @@ def test_from_a_sample_over_disagreement_to_the_next_release(home: Path) -> None
     folder = StudyFolder(home / "studies/check")
     keys = folder.keys()
     for name, label in (("anna", "none"), ("ben", "a")):
-        folder.put(folder.sheet(name), {item: Answer(value=key.expected) for item, key in keys.items()})
-        folder.put(folder.sheet(name), {"item-0001": Answer(value=label)})
+        folder.put(folder.sheet(name), {item: ItemAnswer(value=key.expected) for item, key in keys.items()})
+        folder.put(folder.sheet(name), {"item-0001": ItemAnswer(value=label)})
     agreement = said("agree", "check")
     said("adjudicate", "check", "--adjudicator", "eva")
     pages = said("pages", "check")
-    folder.put(folder.sheet("eva"), {"item-0001": Answer(value="none")})
+    folder.put(folder.sheet("eva"), {"item-0001": ItemAnswer(value="none")})
     settled = said("settle", "check")
     after = write_release(content(), root=home / "releases")
     card = (after.folder / "README.md").read_text(encoding="utf-8")
@@ -67,7 +67,7 @@ def test_from_a_sample_over_disagreement_to_the_next_release(home: Path) -> None
 def test_a_dry_run_says_so_and_touches_nobodys_answers(home: Path) -> None:
     said("sample", "exposure", "demo", *TWO, "--name", "check", "--size", "4")
     folder = StudyFolder(home / "studies/check")
-    folder.put(folder.sheet("anna"), {"item-0001": Answer(value="2")})
+    folder.put(folder.sheet("anna"), {"item-0001": ItemAnswer(value="2")})
     assert "a model in a person's place" in said("dry-run", "check", "--annotator", "ben")
     assert "**Dry run:**" in said("agree", "check")
     with pytest.raises(Problem, match="has answered already"):
@@ -79,12 +79,12 @@ def test_what_a_model_adjudicated_stays_a_models_when_more_is_handed_over(home: 
     folder = StudyFolder(home / "studies/check")
     keys = folder.keys()
     for name, label in (("anna", "none"), ("ben", "a")):
-        folder.put(folder.sheet(name), {item: Answer(value=key.expected) for item, key in keys.items()})
-        folder.put(folder.sheet(name), {"item-0001": Answer(value=label)})
+        folder.put(folder.sheet(name), {item: ItemAnswer(value=key.expected) for item, key in keys.items()})
+        folder.put(folder.sheet(name), {"item-0001": ItemAnswer(value=label)})
     said("adjudicate", "check", "--adjudicator", "eva")
     said("dry-run", "check", "--annotator", "eva")
     by_model = folder.sheet("eva")
-    folder.put(folder.sheet("anna"), {"item-0002": Answer(value="none")})
+    folder.put(folder.sheet("anna"), {"item-0002": ItemAnswer(value="none")})
     said("adjudicate", "check", "--adjudicator", "eva")
     after = folder.sheet("eva")
 

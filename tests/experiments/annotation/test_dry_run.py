@@ -9,7 +9,7 @@ import pytest
 from assets.llm.ports import ModelRequest
 from assets.records.annotation import StudyKind
 from pipelines.embedded.bank import load_bank
-from pipelines.experiments.annotation.dry_run import fill_in
+from pipelines.experiments.annotation.dry_run import answer_with_model
 from pipelines.experiments.annotation.records import AnswerSheet
 from pipelines.experiments.annotation.units import NONE
 from tests.evaluation.rehearsal import fenced
@@ -23,7 +23,7 @@ from tests.support.small import small_recipe
 def filled(folder: Path, kind: StudyKind, *replies: Reply) -> tuple[AnswerSheet, ScriptedModel]:
     place, name = begun(folder, kind), {"exposure": "annotation/rate_exposure", "truth": "annotation/choose_truth"}[kind]
     model = ScriptedModel({name: replies})
-    sheet = run(fill_in(place.study(), place.sheet("anna"), recipe=small_recipe(), model=model))
+    sheet = run(answer_with_model(place.study(), place.sheet("anna"), recipe=small_recipe(), model=model))
     return sheet, model
 
 

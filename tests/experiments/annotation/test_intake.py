@@ -8,12 +8,10 @@ from xml.etree import ElementTree
 import pytest
 from starlette.testclient import TestClient
 
-from pipelines.experiments.annotation.errors import AnnotationError
-from pipelines.experiments.annotation.folder import StudyFolder
-from pipelines.experiments.annotation.intake import take_in
-from pipelines.experiments.annotation.label_studio import CONFIG, TASKS, exported
-from pipelines.experiments.annotation.records import Answer
-from pipelines.experiments.annotation.server import create_app
+from pipelines.experiments.annotation.folder import StudyFolder, import_answers
+from pipelines.experiments.annotation.label_studio import CONFIG, TASKS, to_label_studio
+from pipelines.experiments.annotation.page import create_app
+from pipelines.experiments.annotation.records import AnnotationError, ItemAnswer
 from tests.experiments.annotation.making import begun
 
 
@@ -29,7 +27,7 @@ def client(folder: StudyFolder) -> TestClient:
 
 def completed(folder: StudyFolder, *people: int, place: int = 0, **changes: Any) -> bytes:
     """Label Studio's export: each of these people took the option at this place for every item."""
-    tasks: list[dict[str, Any]] = json.loads(exported(folder.study())[TASKS])
+    tasks: list[dict[str, Any]] = json.loads(to_label_studio(folder.study())[TASKS])
     for task in tasks:
         choice = {"from_name": "label", "to_name": "dialogue", "type": "choices"}
         note = {"from_name": "note", "to_name": "dialogue", "type": "textarea", "value": {"text": ["odd"]}}
@@ -41,9 +39,9 @@ def completed(folder: StudyFolder, *people: int, place: int = 0, **changes: Any)
 
 
 def test_a_pages_export_is_taken_in_beside_what_is_there(folder: StudyFolder) -> None:
-    folder.put(folder.sheet("anna"), {"item-0001": Answer(value="a")})
-    page = folder.sheet("anna").model_copy(update={"answers": {"item-0002": Answer(value="none", note="odd")}})
-    take_in(folder, page.model_dump_json().encode())
+    folder.put(folder.sheet("anna"), {"item-0001": ItemAnswer(value="a")})
+    page = folder.sheet("anna").model_copy(update={"answers": {"item-0002": ItemAnswer(value="none", note="odd")}})
+    import_answers(folder, page.model_dump_json().encode())
     assert {item: answer.value for item, answer in folder.sheet("anna").answers.items()} == {
         "item-0001": "a",
         "item-0002": "none",
@@ -64,12 +62,12 @@ def test_a_pages_export_is_taken_in_beside_what_is_there(folder: StudyFolder) ->
 def test_a_foreign_export_is_refused_and_nothing_is_kept(folder: StudyFolder, change: dict[str, Any], told: str) -> None:
     content = {**folder.sheet("anna").model_dump(mode="json"), **change}
     with pytest.raises(AnnotationError, match=told):
-        take_in(folder, json.dumps(content).encode())
+        import_answers(folder, json.dumps(content).encode())
     assert folder.sheet("anna").answers == {}
 
 
 def test_label_studio_gets_every_text_as_data_and_one_configuration(folder: StudyFolder) -> None:
-    files = exported(folder.study())
+    files = to_label_studio(folder.study())
     tasks, config = json.loads(files[TASKS]), ElementTree.fromstring(files[CONFIG])
     names = [element.get("value", "").removeprefix("$") for element in config if element.get("value", "").startswith("$")]
     assert len(tasks) == 10
@@ -79,17 +77,17 @@ def test_label_studio_gets_every_text_as_data_and_one_configuration(folder: Stud
 
 
 def test_an_export_of_label_studio_becomes_a_sheet_for_each_person(folder: StudyFolder) -> None:
-    sheets = take_in(folder, completed(folder, 3, 8))
+    sheets = import_answers(folder, completed(folder, 3, 8))
     assert [(sheet.annotator, len(sheet.answers)) for sheet in sheets] == [("ls-3", 10), ("ls-8", 10)]
-    assert folder.sheet("ls-3").answers["item-0001"] == Answer(value="a", note="odd")
-    take_in(folder, completed(folder, 3, place=1))
+    assert folder.sheet("ls-3").answers["item-0001"] == ItemAnswer(value="a", note="odd")
+    import_answers(folder, completed(folder, 3, place=1))
     assert folder.sheet("ls-3").answers["item-0001"].value == "b"
 
 
 def test_people_of_label_studio_may_be_told_as_objects_and_cancelled_work_is_left_out(folder: StudyFolder) -> None:
     person: Any = {"id": 4, "email": "anna@example.org"}
-    assert take_in(folder, completed(folder, person, was_cancelled=True)) == []
-    (sheet,) = take_in(folder, completed(folder, person))
+    assert import_answers(folder, completed(folder, person, was_cancelled=True)) == []
+    (sheet,) = import_answers(folder, completed(folder, person))
     assert (sheet.annotator, "example" in sheet.model_dump_json()) == ("ls-4", False)
 
 
@@ -98,14 +96,14 @@ def test_people_of_label_studio_may_be_told_as_objects_and_cancelled_work_is_lef
 )
 def test_what_is_no_export_ends_in_one_sentence(folder: StudyFolder, content: bytes) -> None:
     with pytest.raises(AnnotationError, match=r"no JSON|no JSON export|no export|does not have"):
-        take_in(folder, content)
+        import_answers(folder, content)
 
 
 def test_the_server_keeps_each_answer_and_gives_it_back(folder: StudyFolder, client: TestClient) -> None:
     given = {"item-0004": {"value": "none", "note": "</script>"}}
     assert client.post("/anna/answers", json=given).json() == {"saved": 1}
     assert client.get("/anna/answers").json() == {"answers": given}
-    assert folder.sheet("anna").answers["item-0004"] == Answer(value="none", note="</script>")
+    assert folder.sheet("anna").answers["item-0004"] == ItemAnswer(value="none", note="</script>")
     assert client.get("/ben/answers").json() == {"answers": {}}
 
 
@@ -127,7 +125,7 @@ def test_nobody_writes_into_a_sheet_that_a_model_filled_in(folder: StudyFolder, 
 
 
 def test_a_study_is_never_overwritten_by_another(tmp_path: Path, folder: StudyFolder) -> None:
-    folder.put(folder.sheet("anna"), {"item-0001": Answer(value="a")})
+    folder.put(folder.sheet("anna"), {"item-0001": ItemAnswer(value="a")})
     begun(tmp_path)
     with pytest.raises(AnnotationError, match="choose another --name"):
         begun(tmp_path, seed=7)

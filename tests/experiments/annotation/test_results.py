@@ -9,15 +9,19 @@ from dataset_card.errata.annotations import STUDIES, read_studies
 from dataset_card.errata.apply import ERRATA, read_errata
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.records import Turn
-from pipelines.experiments.annotation.errors import AnnotationError
 from pipelines.experiments.annotation.folder import StudyFolder
-from pipelines.experiments.annotation.records import Answer
-from pipelines.experiments.annotation.report import report
-from pipelines.experiments.annotation.results import collected, disputed, final_label, result_of
-from pipelines.experiments.annotation.sampling import Target
-from pipelines.experiments.annotation.settle import adjudicator_sheet, settle
-from pipelines.experiments.annotation.source import dialogues
-from pipelines.experiments.annotation.units import NONE, VALUE, integrity_units
+from pipelines.experiments.annotation.records import AnnotationError, ItemAnswer
+from pipelines.experiments.annotation.results import (
+    adjudicator_sheet,
+    collect_answers,
+    disputed,
+    final_label,
+    report,
+    result_of,
+    write_outcome,
+)
+from pipelines.experiments.annotation.study import Target
+from pipelines.experiments.annotation.units import NONE, VALUE, dialogues, integrity_units
 from tests.evaluation.rehearsal import RehearsalModel, dataset, finish, run_of
 from tests.experiments.annotation.making import answered, begun, source, study
 from tests.support import scenario
@@ -25,7 +29,7 @@ from tests.support import scenario
 
 def again(folder: StudyFolder) -> None:
     """Whatever is in the folder can be collected."""
-    collected(folder.study(), folder.keys(), folder.sheets())
+    collect_answers(folder.study(), folder.keys(), folder.sheets())
 
 
 def test_annotators_who_say_what_the_release_says_agree_fully(tmp_path: Path) -> None:
@@ -53,7 +57,7 @@ def test_planted_items_count_for_the_annotators_alone(tmp_path: Path) -> None:
 
 def test_without_two_answers_to_an_item_there_is_nothing_to_tell(tmp_path: Path) -> None:
     folder = begun(tmp_path)
-    folder.put(folder.sheet("anna"), {"item-0001": Answer(value=NONE)})
+    folder.put(folder.sheet("anna"), {"item-0001": ItemAnswer(value=NONE)})
     with pytest.raises(AnnotationError, match="no agreement to tell"):
         again(folder)
 
@@ -72,8 +76,8 @@ def test_an_adjudicator_gets_the_disputed_items_alone_and_decides(tmp_path: Path
     assert sheet.items == ("item-0003",)
     assert final_label(found, "item-0003") is None
     folder.save(sheet)
-    folder.put(folder.sheet("eva"), {"item-0003": Answer(value=NONE)})
-    settled = collected(folder.study(), folder.keys(), folder.sheets())
+    folder.put(folder.sheet("eva"), {"item-0003": ItemAnswer(value=NONE)})
+    settled = collect_answers(folder.study(), folder.keys(), folder.sheets())
     assert (final_label(settled, "item-0003"), disputed(settled)) == (NONE, ["item-0003"])
     assert (result_of(settled).adjudicated, len(result_of(settled).annotators)) == (1, 2)
 
@@ -88,7 +92,7 @@ def test_an_annotator_cannot_adjudicate_and_full_agreement_needs_nobody(tmp_path
 def test_what_people_answer_otherwise_is_left_out_of_the_next_release_by_an_erratum(tmp_path: Path) -> None:
     folder = begun(tmp_path)
     wrong = {"item-0001": NONE, "item-0002": NONE}
-    settled = settle(answered(folder, anna=wrong, ben={"item-0001": NONE}), place=tmp_path / "demo")
+    settled = write_outcome(answered(folder, anna=wrong, ben={"item-0001": NONE}), place=tmp_path / "demo")
     (erratum,) = read_errata(tmp_path / "demo" / ERRATA)
     key = folder.keys()["item-0001"]
     assert (settled.errata, settled.waiting) == ((erratum,), 1)
@@ -99,22 +103,22 @@ def test_what_people_answer_otherwise_is_left_out_of_the_next_release_by_an_erra
 
 def test_settling_again_adds_nothing_and_keeps_what_people_wrote(tmp_path: Path) -> None:
     folder, place = begun(tmp_path), tmp_path / "demo"
-    settle(answered(folder, anna={"item-0001": NONE}, ben={"item-0001": NONE}), place=place)
+    write_outcome(answered(folder, anna={"item-0001": NONE}, ben={"item-0001": NONE}), place=place)
     edited = (place / ERRATA).read_text(encoding="utf-8").replace("action: exclude", "action: note  # it can stay")
     (place / ERRATA).write_text(edited, encoding="utf-8")
     first, keys = folder.keys()["item-0001"], folder.keys().values()
     other = next(key for key in keys if (key.user_id, key.question_id) != (first.user_id, first.question_id))
     more = {"item-0001": NONE, other.item: NONE}
-    settled = settle(answered(folder, anna=more, ben=more), place=place)
+    settled = write_outcome(answered(folder, anna=more, ben=more), place=place)
     assert len(settled.errata) == 1
     assert (place / ERRATA).read_text(encoding="utf-8").startswith(edited)
     assert [one.action for one in read_errata(place / ERRATA)] == ["note", "exclude"]
-    assert settle(answered(folder, anna=more, ben=more), place=place).errata == ()
+    assert write_outcome(answered(folder, anna=more, ben=more), place=place).errata == ()
 
 
 def test_an_opening_rated_low_is_noted_because_only_people_can_reword_it(tmp_path: Path) -> None:
     low = {"item-0004": "0"}
-    settled = settle(answered(begun(tmp_path, "exposure"), anna=low, ben=low), place=tmp_path / "demo")
+    settled = write_outcome(answered(begun(tmp_path, "exposure"), anna=low, ben=low), place=tmp_path / "demo")
     assert [(one.action, one.session is not None) for one in settled.errata] == [("note", True)]
 
 
@@ -123,8 +127,8 @@ def test_what_models_say_takes_nothing_out(tmp_path: Path) -> None:
     answered(folder, anna={"item-0001": NONE}, ben={"item-0001": NONE})
     for name in ("anna", "ben"):
         folder.save(folder.sheet(name).model_copy(update={"kind": "model", "model": "test-model"}))
-    found = collected(folder.study(), folder.keys(), folder.sheets())
-    assert [one.action for one in settle(found, place=tmp_path / "demo").errata] == ["note"]
+    found = collect_answers(folder.study(), folder.keys(), folder.sheets())
+    assert [one.action for one in write_outcome(found, place=tmp_path / "demo").errata] == ["note"]
     assert "**Dry run:**" in report(result_of(found))
 
 
@@ -133,10 +137,10 @@ def test_a_question_goes_only_if_people_alone_would_have_it_go(tmp_path: Path) -
     keys = folder.keys()
     one, two = list({(key.user_id, key.question_id): item for item, key in keys.items()}.values())[:2]
     for name, labels in (("anna", {two: NONE}), ("ben", {one: NONE, two: NONE}), ("cleo", {one: NONE})):
-        own = {item: Answer(value=labels.get(item, key.expected)) for item, key in keys.items()}
+        own = {item: ItemAnswer(value=labels.get(item, key.expected)) for item, key in keys.items()}
         folder.put(folder.sheet(name), own)
     folder.save(folder.sheet("cleo").model_copy(update={"kind": "model", "model": "test-model"}))
-    settled = settle(collected(folder.study(), keys, folder.sheets()), place=tmp_path / "demo")
+    settled = write_outcome(collect_answers(folder.study(), keys, folder.sheets()), place=tmp_path / "demo")
     # On the first, ben and the model outvote anna; on the second, two people agree without it.
     assert {erratum.question_id: erratum.action for erratum in settled.errata} == {
         keys[one].question_id: "note",
@@ -196,4 +200,4 @@ def test_dialogues_of_another_dataset_are_refused_and_make_no_errata(tmp_path: P
     users = source(*dataset().episodes, digest=dataset().digest)
     folder = begun(tmp_path, "integrity", run=lived, source=users)
     clash = {"item-0001": "2"}
-    assert settle(answered(folder, anna=clash, ben=clash), place=tmp_path / "demo").errata == ()
+    assert write_outcome(answered(folder, anna=clash, ben=clash), place=tmp_path / "demo").errata == ()

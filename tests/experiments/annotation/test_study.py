@@ -6,11 +6,9 @@ from hypothesis import strategies as st
 
 from assets.engine.seeded_random import SeededRandom
 from assets.records.annotation import StudyKind
-from pipelines.experiments.annotation.errors import AnnotationError
 from pipelines.experiments.annotation.page import annotation_page
-from pipelines.experiments.annotation.records import AnswerSheet, Study
-from pipelines.experiments.annotation.sampling import Target, sized, stratified
-from pipelines.experiments.annotation.study import PAPER_SIZES, dealt, paper_target
+from pipelines.experiments.annotation.records import AnnotationError, AnswerSheet, Study
+from pipelines.experiments.annotation.study import PAPER_SIZES, Target, items_for, paper_target, sample_size, stratified
 from pipelines.experiments.annotation.units import NONE
 from tests.experiments.annotation.making import source, study
 from tests.support.scenario import USER_ID
@@ -21,21 +19,21 @@ def sheet(of: Study, name: str = "anna") -> AnswerSheet:
 
 
 def test_the_sample_grows_with_precision_and_the_arithmetic_is_told() -> None:
-    plan = sized(Target(expected=0.95, half_width=0.03, controls=0.0), population=100_000)
+    plan = sample_size(Target(expected=0.95, half_width=0.03, controls=0.0), population=100_000)
     assert plan.units == 203
     assert "1.96^2 x 0.95 x 0.05 / 0.03^2 = 202.7 items" in plan.sentences[0]
-    assert sized(Target(half_width=0.01, controls=0.0), population=100_000).units == 1793
+    assert sample_size(Target(half_width=0.01, controls=0.0), population=100_000).units == 1793
 
 
 def test_a_small_release_needs_fewer_and_planted_items_come_on_top() -> None:
-    assert sized(Target(controls=0.0), population=51).units == 41
-    assert sized(Target(controls=0.1), population=51).units == 46
-    assert sized(Target(controls=0.0), population=100, items_per_unit=20).units == 10
+    assert sample_size(Target(controls=0.0), population=51).units == 41
+    assert sample_size(Target(controls=0.1), population=51).units == 46
+    assert sample_size(Target(controls=0.0), population=100, items_per_unit=20).units == 10
 
 
 def test_the_papers_samples_are_a_preset() -> None:
     assert [paper_target(kind).size for kind in PAPER_SIZES] == [200, 40, 100]
-    assert sized(paper_target("exposure"), population=500).units == 200
+    assert sample_size(paper_target("exposure"), population=500).units == 200
 
 
 @given(st.lists(st.sampled_from("abcd"), min_size=1, max_size=60), st.integers(1, 80), st.integers(0, 5))
@@ -93,10 +91,12 @@ def test_a_page_tells_neither_key_nor_source(kind: StudyKind) -> None:
 
 def test_each_annotator_has_an_order_of_their_own_and_always_the_same() -> None:
     made, _ = study("truth")
-    orders = [[(task.item, [label.value for label in task.labels]) for task in dealt(made, sheet(made, name))] for name in "ab"]
+    orders = [
+        [(task.item, [label.value for label in task.labels]) for task in items_for(made, sheet(made, name))] for name in "ab"
+    ]
     assert orders[0] != orders[1]
     assert sorted(item for item, _ in orders[0]) == sorted(item for item, _ in orders[1])
-    assert orders[0] == [(task.item, [label.value for label in task.labels]) for task in dealt(made, sheet(made, "a"))]
+    assert orders[0] == [(task.item, [label.value for label in task.labels]) for task in items_for(made, sheet(made, "a"))]
 
 
 @pytest.mark.parametrize(
