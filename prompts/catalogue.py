@@ -12,28 +12,28 @@ FOLDER = Path(__file__).parent
 PAGE = FOLDER / "README.md"
 
 
-# A prompt on trial, in place of the shipped one of its name.
-_ON_TRIAL: ContextVar[Prompt | None] = ContextVar("prompt_on_trial", default=None)
+# A prompt in place of the shipped one of its name.
+_OVERRIDE: ContextVar[Prompt | None] = ContextVar("prompt_override", default=None)
 
 
 @contextmanager
-def on_trial(prompt: Prompt | None) -> Generator[None, None, None]:
+def override_prompt(prompt: Prompt | None) -> Generator[None, None, None]:
     """Let `load_prompt` give this prompt under its name, here and in the tasks started here."""
-    token = _ON_TRIAL.set(prompt)
+    token = _OVERRIDE.set(prompt)
     try:
         yield
     finally:
-        _ON_TRIAL.reset(token)
+        _OVERRIDE.reset(token)
 
 
 def load_prompt(name: str) -> Prompt:
     """Load the template `<stage>/<call>`. Raises PromptError for an unknown name."""
-    tried = _ON_TRIAL.get()
-    return tried if tried is not None and tried.name == name else _shipped(name)
+    override = _OVERRIDE.get()
+    return override if override is not None and override.name == name else _load_shipped(name)
 
 
 @cache
-def _shipped(name: str) -> Prompt:
+def _load_shipped(name: str) -> Prompt:
     if name not in prompt_names():
         raise PromptError(f"There is no prompt {name!r}; there are {', '.join(prompt_names())}.")
     return parse_prompt(name, prompt_path(name).read_text(encoding="utf-8"))
@@ -62,7 +62,7 @@ def catalogue_page() -> str:
         f"| {', '.join(f'`{variable}`' for variable in sorted(prompt.variables))} | {prompt.version} | {prompt.paper} |"
         for name, prompt in ((name, load_prompt(name)) for name in prompt_names())
     ]
-    head = [
+    introduction = [
         "# Prompts",
         "",
         "One template per call. `python -m prompts.catalogue` rewrites this page from the front matter.",
@@ -71,7 +71,7 @@ def catalogue_page() -> str:
         "| prompt | purpose | role, warmth | variables | version | paper |",
         "|---|---|---|---|---|---|",
     ]
-    return "\n".join([*head, *rows, ""])
+    return "\n".join([*introduction, *rows, ""])
 
 
 if __name__ == "__main__":

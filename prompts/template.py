@@ -54,7 +54,7 @@ class RenderedPrompt:
     messages: tuple[Message, ...]
 
 
-def fenced(value: object, tag: str) -> str:
+def enclose_in_tags(value: object, tag: str) -> str:
     """Put data between `<tag>` and `</tag>`; text in it that imitates a tag loses its bracket.
 
     Strings stay as they are, everything else becomes compact JSON.
@@ -66,8 +66,8 @@ def fenced(value: object, tag: str) -> str:
     return f"<{tag}>\n{text}\n</{tag}>"
 
 
-def among(values: Mapping[str, str], choices: Mapping[str, Sequence[str]]) -> dict[str, dict[str, object]]:
-    """Each variable's value beside the choices that it is not: what a text has to tell it from."""
+def with_alternatives(values: Mapping[str, str], choices: Mapping[str, Sequence[str]]) -> dict[str, dict[str, object]]:
+    """Each variable's value beside the choices that it is not: what a text has to rule out."""
     return {
         name: {"value": value, "instead_of": [choice for choice in choices[name] if choice != value]}
         for name, value in values.items()
@@ -77,7 +77,8 @@ def among(values: Mapping[str, str], choices: Mapping[str, Sequence[str]]) -> di
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
     filters: dict[str, Any] = environment.filters
-    filters |= {"fenced": fenced, "among": among}
+    # Templates use these names; to rename a filter would change their fingerprints.
+    filters |= {"fenced": enclose_in_tags, "among": with_alternatives}
     return environment
 
 
@@ -85,7 +86,7 @@ ENVIRONMENT = _environment()
 
 
 @dataclass(frozen=True)
-class Part:
+class MessageTemplate:
     """One message of a template, before it is filled in."""
 
     role: ChatRole
@@ -106,7 +107,7 @@ class Prompt:
     paper: str
     purpose: str
     variables: frozenset[str]
-    parts: tuple[Part, ...]
+    parts: tuple[MessageTemplate, ...]
 
     @property
     def system(self) -> str:
@@ -116,8 +117,8 @@ class Prompt:
     @cached_property
     def fingerprint(self) -> str:
         """Twelve hex digits that change when anything the model reads changes."""
-        told = [line for part in self.parts for line in (part.role, part.text)]
-        text = "\n".join([self.name, self.role, self.warmth, STANDING_RULE, *told])
+        lines = [line for part in self.parts for line in (part.role, part.text)]
+        text = "\n".join([self.name, self.role, self.warmth, STANDING_RULE, *lines])
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     @cached_property
@@ -131,22 +132,24 @@ class Prompt:
             missing, extra = sorted(self.variables - given), sorted(given - self.variables)
             raise PromptError(f"Prompt {self.name!r} was rendered with missing {missing} and unknown {extra} variables.")
         system, *turns = (template.render(values).strip() for template in self._compiled)
-        told = (f"{system}\n{STANDING_RULE}", *turns)
-        messages = tuple(Message(part.role, text) for part, text in zip(self.parts, told, strict=True))
+        texts = (f"{system}\n{STANDING_RULE}", *turns)
+        messages = tuple(Message(part.role, text) for part, text in zip(self.parts, texts, strict=True))
         return RenderedPrompt(self.name, self.role, self.warmth, self.fingerprint, messages)
 
 
 def parse_prompt(name: str, text: str) -> Prompt:
     """Read a template file. Raises PromptError when its head and body disagree about the variables."""
     match = FRONT_MATTER.match(text)
-    parts = tuple(Part(cast(ChatRole, part["role"]), part["text"]) for part in PART.finditer(match["body"] if match else ""))
+    parts = tuple(
+        MessageTemplate(cast(ChatRole, part["role"]), part["text"]) for part in PART.finditer(match["body"] if match else "")
+    )
     if match is None or not match["body"].startswith("# system\n") or not _alternate([part.role for part in parts[1:]]):
         raise PromptError(
             f"Prompt {name!r} needs front matter between '---' lines, then '# system' and '# user', with '# user' and "
             "'# assistant' by turns in between where it has examples."
         )
     head: Mapping[str, object] = yaml.safe_load(match["head"])
-    declared = frozenset(str(variable) for variable in _listed(head.get("variables")))
+    declared = frozenset(str(variable) for variable in _list_or_empty(head.get("variables")))
     used = frozenset(jinja2.meta.find_undeclared_variables(ENVIRONMENT.parse(match["body"])))
     if declared != used:
         raise PromptError(f"Prompt {name!r} declares {sorted(declared)} but its body uses {sorted(used)}.")
@@ -167,10 +170,10 @@ def parse_prompt(name: str, text: str) -> Prompt:
 
 def _alternate(roles: Sequence[ChatRole]) -> bool:
     """Whether these are a user's turn, or turns by turns that end with one."""
-    return len(roles) % 2 == 1 and all(role == ("assistant" if place % 2 else "user") for place, role in enumerate(roles))
+    return len(roles) % 2 == 1 and all(role == ("assistant" if index % 2 else "user") for index, role in enumerate(roles))
 
 
-def _listed(value: object) -> list[object]:
+def _list_or_empty(value: object) -> list[object]:
     return list(value) if isinstance(value, list) else []  # pyright: ignore[reportUnknownArgumentType]
 
 

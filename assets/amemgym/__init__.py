@@ -1,1 +1,1 @@
-"""Amemgym."""
+"""The benchmark AMemGym: its stages in order, their records, and the tables of a release."""

@@ -1,4 +1,4 @@
-"""Stage 10: everything about one user joined into one record, whose invariants no wrong episode survives."""
+"""Stage 10: all records of one user joined into one, which checks that they agree (section 3.1)."""
 
 from pydantic import ValidationError
 
@@ -78,6 +78,6 @@ EPISODES = Stage(
         description="Everything about one user in one record, one row of the dataset (paper section 3.1). References "
         "resolve, states follow from updates, and exactly one option of each question is right in each period.",
         rows=_rows,
-        summary=stage_summaries.of_episodes,
+        summary=stage_summaries.summarize_episodes,
     ),
 )

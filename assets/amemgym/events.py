@@ -1,4 +1,4 @@
-"""Stage 6: the life events behind each period's changes (section 3.1; App. C.3, elaboration)."""
+"""Stage 6: from a period's updates, the life events that caused them (section 3.1; App. C.3, elaboration)."""
 
 from typing import Any
 
@@ -89,6 +89,6 @@ EVENTS = Stage(
         description="What happened in the user's life that caused each period's changes (paper section 3.1, App. C.3). Every "
         "update belongs to exactly one event, and no event touches an unchanged state.",
         rows=_rows,
-        summary=stage_summaries.of_events,
+        summary=stage_summaries.summarize_events,
     ),
 )

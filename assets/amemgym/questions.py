@@ -1,4 +1,4 @@
-"""Stage 3: what the user may ask at any time, and what the answers hinge on (section 3.1; App. C.3, questions)."""
+"""Stage 3: from the profile, what the user may ask at any time and what the answers depend on (section 3.1; App. C.3)."""
 
 import itertools
 from typing import Any
@@ -69,6 +69,6 @@ QUESTIONS = Stage(
         description="Questions the user may ask at any time, each with the information types its answer depends on and their "
         "choices (paper section 3.1, App. C.3). Each user has exactly num_questions of them.",
         rows=_rows,
-        summary=stage_summaries.of_questions,
+        summary=stage_summaries.summarize_questions,
     ),
 )

@@ -1,4 +1,4 @@
-"""What the finished users of a stage come to, for its materialization: numbers that Dagster plots, and small tables."""
+"""Summaries of a stage's finished users for its materialization: numbers that Dagster plots, and small tables."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ from assets.amemgym.records.schema import StateSchema
 from assets.amemgym.records.session import SessionSet
 from assets.amemgym.records.trajectory import StateTrajectory
 from assets.amemgym.state_trajectory.quality import balance, change_counts, golden_change_share, ping_pongs
-from assets.amemgym.trajectory_svg import life
+from assets.amemgym.trajectory_svg import trajectory_markdown
 from assets.llm.tokens import count_tokens
 from assets.records.estimate import shown
 from assets.reporting.asset_description import Metadata
@@ -28,7 +28,7 @@ BINS = 12
 DIGITS = 3
 
 
-def of_personas(personas: Sequence[Persona]) -> Metadata:
+def summarize_personas(personas: Sequence[Persona]) -> Metadata:
     """Ages, and how many occupations there are."""
     return {
         "ages": histogram([one.age for one in personas], unit="years"),
@@ -37,13 +37,13 @@ def of_personas(personas: Sequence[Persona]) -> Metadata:
     }
 
 
-def of_profiles(profiles: Sequence[UserProfile]) -> Metadata:
+def summarize_profiles(profiles: Sequence[UserProfile]) -> Metadata:
     """Lengths of the condensed paragraphs."""
     words = [len(one.complementary_info.split()) for one in profiles]
     return {"lengths": histogram(words, unit="words"), "mean_words": mean(words)}
 
 
-def of_questions(sets: Sequence[QuestionSet]) -> Metadata:
+def summarize_questions(sets: Sequence[QuestionSet]) -> Metadata:
     """How many questions, and of how many different information types."""
     questions = [question for one in sets for question in one.questions]
     types = {info.info_type for question in questions for info in question.required_info}
@@ -54,7 +54,7 @@ def of_questions(sets: Sequence[QuestionSet]) -> Metadata:
     }
 
 
-def of_schemas(schemas: Sequence[StateSchema]) -> Metadata:
+def summarize_schemas(schemas: Sequence[StateSchema]) -> Metadata:
     """How many variables are left of how many types, and how many serve several questions."""
     variables = [variable for one in schemas for variable in one.variables]
     drafted = sum(len(variable.merged_from) for variable in variables)
@@ -67,7 +67,7 @@ def of_schemas(schemas: Sequence[StateSchema]) -> Metadata:
     }
 
 
-def of_trajectories(trajectories: Sequence[StateTrajectory]) -> Metadata:
+def summarize_trajectories(trajectories: Sequence[StateTrajectory]) -> Metadata:
     """How the states move, and one user's states as a picture."""
     counts = [count for one in trajectories for count in change_counts(one.periods).values()]
     per_period = [len(period.updates) for one in trajectories for period in one.periods[1:]]
@@ -78,11 +78,11 @@ def of_trajectories(trajectories: Sequence[StateTrajectory]) -> Metadata:
         "unmoved_variables": counts.count(0),
         "returns": returns,
         "changes_per_variable": histogram(counts, unit="changes"),
-        **({"life": dg.MetadataValue.md(life(trajectories[0]))} if trajectories else {}),
+        **({"life": dg.MetadataValue.md(trajectory_markdown(trajectories[0]))} if trajectories else {}),
     }
 
 
-def of_events(sets: Sequence[EventSet]) -> Metadata:
+def summarize_events(sets: Sequence[EventSet]) -> Metadata:
     """How many events, and how many updates each of them explains."""
     events = [event for one in sets for period in one.periods for event in period.events]
     return {
@@ -92,7 +92,7 @@ def of_events(sets: Sequence[EventSet]) -> Metadata:
     }
 
 
-def of_sessions(sets: Sequence[SessionSet]) -> Metadata:
+def summarize_sessions(sets: Sequence[SessionSet]) -> Metadata:
     """How many sessions, how long their queries are (13 to 32 tokens in the paper), and how much one tells."""
     sessions = [session for one in sets for period in one.periods for session in period.sessions]
     tokens = [count_tokens(session.query) for session in sessions]
@@ -104,7 +104,7 @@ def of_sessions(sets: Sequence[SessionSet]) -> Metadata:
     }
 
 
-def of_answers(sets: Sequence[AnswerSet]) -> Metadata:
+def summarize_answers(sets: Sequence[AnswerSet]) -> Metadata:
     """How many options, how long (39 to 98 tokens in the paper), and how many of them somebody lives through."""
     choices = [choice for one in sets for question in one.questions for choice in question.choices]
     tokens = [count_tokens(choice.answer) for choice in choices]
@@ -117,7 +117,7 @@ def of_answers(sets: Sequence[AnswerSet]) -> Metadata:
     }
 
 
-def of_audits(audits: Sequence[UserAudit]) -> Metadata:
+def summarize_audits(audits: Sequence[UserAudit]) -> Metadata:
     """How often the gates erred on decoys, and how often judges recovered what was meant, with 95 % intervals over users."""
     errors: list[Row] = [
         {"what": f"{rate.gate}: {rate.error.replace('_', ' ')}", "of": rate.decoys, "share": shown(rate.share)}
@@ -133,7 +133,7 @@ def of_audits(audits: Sequence[UserAudit]) -> Metadata:
     return {"rates": dg.MetadataValue.md(markdown_table([*errors, *recoveries])), **numbers}
 
 
-def of_episodes(episodes: Sequence[Episode]) -> Metadata:
+def summarize_episodes(episodes: Sequence[Episode]) -> Metadata:
     """What the set holds, which of their choices variables hold at the start and at the end, and how right options move."""
     evenness = [share for one in episodes for share in balance(one.periods, one.state_schema.choices).values()]
     shares = [golden_change_share(one.periods, [question.required_info for question in one.questions]) for one in episodes]
@@ -150,11 +150,11 @@ def _held(episodes: Iterable[Episode]) -> list[Row]:
     """By place among a variable's listed choices, how many variables hold it at the start and at the end."""
     places: dict[str, Counter[int]] = {"at the start": Counter(), "at the end": Counter()}
     for one in episodes:
-        for told, period in zip(places, (one.periods[0], one.periods[-1]), strict=True):
-            places[told].update(values.index(period.state[name]) for name, values in one.state_schema.choices.items())
+        for moment, period in zip(places, (one.periods[0], one.periods[-1]), strict=True):
+            places[moment].update(values.index(period.state[name]) for name, values in one.state_schema.choices.items())
     most = max((place for held in places.values() for place in held), default=-1)
     return [
-        {"choice": place + 1, **{told: f"{held[place] / max(1, held.total()):.0%}" for told, held in places.items()}}
+        {"choice": place + 1, **{moment: f"{held[place] / max(1, held.total()):.0%}" for moment, held in places.items()}}
         for place in range(most + 1)
     ]
 

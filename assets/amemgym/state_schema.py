@@ -1,4 +1,4 @@
-"""Stage 4: canonical state variables, merged and free of conflicts (section 3.1; App. C.3, schema refinement and fixing)."""
+"""Stage 4: from the questions, canonical state variables, merged and free of conflicts (section 3.1; App. C.3)."""
 
 import itertools
 from collections.abc import Mapping
@@ -191,6 +191,6 @@ STATE_SCHEMA = Stage(
         "choices unified, questions rewritten onto them (paper section 3.1, App. C.3). Every drafted type maps to exactly one "
         "variable.",
         rows=_rows,
-        summary=stage_summaries.of_schemas,
+        summary=stage_summaries.summarize_schemas,
     ),
 )

@@ -1,4 +1,4 @@
-"""Stage 2: a persona made ready for role-play (section 3.1; App. C.3, user profile sampling)."""
+"""Stage 2: from a persona, its name and a short profile for role-play (section 3.1; App. C.3, user profile sampling)."""
 
 import re
 
@@ -139,6 +139,6 @@ USER_PROFILES = Stage(
         description="Personas made ready for role-play: name, basic facts and a condensed paragraph (paper section 3.1, App. "
         "C.3). Every later prompt reads the formatted profile.",
         rows=_rows,
-        summary=stage_summaries.of_profiles,
+        summary=stage_summaries.summarize_profiles,
     ),
 )

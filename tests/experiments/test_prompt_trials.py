@@ -12,7 +12,7 @@ from assets.llm.ports import ModelRequest
 from assets.records.base import UserRecord
 from pipelines.experiments.prompt_trials.judging import judge_cases, load_cases
 from pipelines.experiments.prompt_trials.trial import Side, Trial, run_trial
-from prompts.catalogue import load_prompt, on_trial
+from prompts.catalogue import load_prompt, override_prompt
 from prompts.template import parse_prompt
 from tests.support.coroutines import run
 from tests.support.honest_replies import Answer, honest, material
@@ -83,11 +83,11 @@ def test_another_version_of_the_prompt_is_asked_and_the_shipped_one_is_back_afte
     assert "Ask exactly" not in load_prompt(QUESTION).system
 
 
-def test_a_prompt_on_trial_leaves_the_others_alone() -> None:
-    with on_trial(parse_prompt(QUESTION, OTHER)):
+def test_an_overridden_prompt_leaves_the_others_alone() -> None:
+    with override_prompt(parse_prompt(QUESTION, OTHER)):
         assert load_prompt(QUESTION).version == 2
         assert load_prompt("answers/draft").name == "answers/draft"
-    with pytest.raises(AssertionError), on_trial(parse_prompt(QUESTION, OTHER)):
+    with pytest.raises(AssertionError), override_prompt(parse_prompt(QUESTION, OTHER)):
         raise AssertionError
     assert load_prompt(QUESTION).purpose != "say it shorter"
 

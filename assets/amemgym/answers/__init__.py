@@ -1,1 +1,1 @@
-"""Answers."""
+"""The stage `answers`: variants of each question, answers and their gates."""

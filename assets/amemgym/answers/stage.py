@@ -1,4 +1,4 @@
-"""Stage 8: one distinguishable answer per variant, with reflection (section 3.1; App. C.3, personalized answers)."""
+"""Stage 8: from the questions and the trajectory, one distinguishable answer per variant (section 3.1; App. C.3)."""
 
 from collections.abc import Mapping, Sequence
 
@@ -115,6 +115,6 @@ ANSWERS = Stage(
         description="One personalized answer per state variant of each question, kept when judges recovered the variant from "
         "it and chose it for the variant (paper section 3.1, App. C.3). The golden choice of every period is stored by id.",
         rows=_rows,
-        summary=stage_summaries.of_answers,
+        summary=stage_summaries.summarize_answers,
     ),
 )

@@ -1,4 +1,4 @@
-"""Stage 9: independent judges look at the finished user: decoys, ambiguity, guessability."""
+"""Stage 9: from the finished user, judgements of its items in calls of their own: decoys, ambiguity, guesses."""
 
 from assets.amemgym import stage_summaries
 from assets.amemgym.answers.stage import ANSWERS
@@ -74,6 +74,6 @@ AUDITS = Stage(
         description="What judges say of the finished user, in calls of their own: the check of paper section 3.1 asked again, "
         "decoys that measure the gates' errors, guesses without the state. A user with an item that nobody recovers is lost.",
         rows=_rows,
-        summary=stage_summaries.of_audits,
+        summary=stage_summaries.summarize_audits,
     ),
 )

@@ -1,1 +1,1 @@
-"""Personas."""
+"""The stage `personas`: the pool and the seeded sample."""

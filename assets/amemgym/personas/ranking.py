@@ -1,4 +1,4 @@
-"""Whose turn it is in a sample: SQL over the view `pool` that puts uuids in order of rank."""
+"""The order of personas in a sample: SQL over the view `pool` that sorts uuids by rank."""
 
 import duckdb
 

@@ -46,6 +46,6 @@ PERSONAS = Stage(
         "cannot be finished (paper section 3.1). The sample is the same whatever the order of the pool's files.",
         rows=_rows,
         kinds=("duckdb",),
-        summary=stage_summaries.of_personas,
+        summary=stage_summaries.summarize_personas,
     ),
 )

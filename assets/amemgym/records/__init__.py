@@ -1,1 +1,1 @@
-"""Records."""
+"""The records that AMemGym's stages make, and the rows of its tables."""

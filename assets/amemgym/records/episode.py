@@ -9,7 +9,7 @@ from assets.amemgym.records.answer import AnswerChoice, QuestionAnswers
 from assets.amemgym.records.profile import UserProfile
 from assets.amemgym.records.schema import StateSchema
 from assets.amemgym.records.session import Session
-from assets.amemgym.records.trajectory import StateTrajectory, StateUpdate, TrajectoryPeriod, check_course
+from assets.amemgym.records.trajectory import StateTrajectory, StateUpdate, TrajectoryPeriod, check_periods
 from assets.records.base import Record, Text, UserRecord
 
 
@@ -51,7 +51,7 @@ class Episode(UserRecord):
         _check_references(self)
         for index, period in enumerate(self.periods):
             _check_values(self.state_schema, period, index)
-        check_course([_without_sessions(index, period) for index, period in enumerate(self.periods)])
+        check_periods([_without_sessions(index, period) for index, period in enumerate(self.periods)])
         for index, period in enumerate(self.periods):
             _check_exposure(period, index)
             for question in self.questions:

@@ -42,11 +42,11 @@ class StateTrajectory(UserRecord):
 
     @model_validator(mode="after")
     def states_follow_from_updates(self) -> Self:
-        check_course(self.periods)
+        check_periods(self.periods)
         return self
 
 
-def check_course(periods: Sequence[TrajectoryPeriod]) -> None:
+def check_periods(periods: Sequence[TrajectoryPeriod]) -> None:
     """Raise ValueError unless the periods chain and each state follows from the one before."""
     if not periods:
         raise ValueError("The trajectory has no period.")

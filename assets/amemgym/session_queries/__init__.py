@@ -1,1 +1,1 @@
-"""Session queries."""
+"""The stage `session_queries`: drafts of queries and their exposure gate."""

@@ -1,4 +1,4 @@
-"""Stage 7: first utterances that reveal the state, with their exposure gate (section 3.1; App. C.3, query generation)."""
+"""Stage 7: from states and events, the first utterance of every session, with its exposure gate (section 3.1; App. C.3)."""
 
 from datetime import datetime, time, timedelta
 
@@ -139,6 +139,6 @@ SESSION_QUERIES = Stage(
         description="The first utterance of every session, from which the assistant can learn the state (paper section 3.1, "
         "App. C.3). Each passed a gate in which a judge read the values back out of it.",
         rows=_rows,
-        summary=stage_summaries.of_sessions,
+        summary=stage_summaries.summarize_sessions,
     ),
 )

@@ -1,1 +1,1 @@
-"""State trajectory."""
+"""The stage `state_trajectory`: states over time, their constraints and measures."""

@@ -1,4 +1,4 @@
-"""How well a state moves through its periods: pure measures, for the stage that drafts it and the rules that judge it.
+"""How well a state moves through its periods: measures for the stage that drafts it and the rules that check it.
 
 All take periods in order, the initial one first: those of a trajectory or of an episode.
 """
@@ -38,17 +38,17 @@ class PingPong:
 def ping_pongs(periods: Sequence[Period]) -> list[PingPong]:
     """Every A -> B -> A whose second change comes at most two periods after the first, in order of the return."""
     last: dict[str, tuple[int, str]] = {}
-    found: list[PingPong] = []
+    returns: list[PingPong] = []
     for index, period in enumerate(periods):
         for update in period.updates:
             left, value = last.get(update.variable, (-PING_PONG_PERIODS - 1, ""))
             if update.new == value and index - left <= PING_PONG_PERIODS:
-                found.append(PingPong(update.variable, value, left, index))
+                returns.append(PingPong(update.variable, value, left, index))
             last[update.variable] = (index, update.old)
-    return found
+    return returns
 
 
-def just_left(periods: Sequence[Period]) -> dict[str, str]:
+def recently_left_values(periods: Sequence[Period]) -> dict[str, str]:
     """Variable to the value that it would play ping-pong with in the period that comes next."""
     recent = range(max(0, len(periods) - PING_PONG_PERIODS), len(periods))
     return {update.variable: update.old for index in recent for update in periods[index].updates}
@@ -95,10 +95,10 @@ def golden_changes(periods: Sequence[Period], required: Iterable[Collection[str]
     """How many questions get another golden answer, period by period after the first; `required`: each one's variables."""
     questions = [frozenset(names) for names in required]
     moved = [{update.variable for update in period.updates} for period in periods[1:]]
-    return [touched(names, questions) for names in moved]
+    return [questions_touched(names, questions) for names in moved]
 
 
-def touched(changing: Collection[str], questions: Iterable[Collection[str]]) -> int:
+def questions_touched(changing: Collection[str], questions: Iterable[Collection[str]]) -> int:
     """How many questions need one of the changing variables."""
     names = frozenset(changing)
     return sum(not names.isdisjoint(required) for required in questions)

@@ -1,4 +1,4 @@
-"""Stage 5: an initial state, then a few changes per period (section 3.1; App. C.3, initial state and state updates)."""
+"""Stage 5: from the schema, an initial state, then a few updates per period (section 3.1; App. C.3)."""
 
 import itertools
 from datetime import date
@@ -12,7 +12,7 @@ from assets.amemgym.records.profile import UserProfile
 from assets.amemgym.records.schema import StateSchema
 from assets.amemgym.records.trajectory import StateTrajectory, StateUpdate, TrajectoryPeriod
 from assets.amemgym.state_schema import STATE_SCHEMA
-from assets.amemgym.state_trajectory.constraints import Course
+from assets.amemgym.state_trajectory.constraints import TrajectoryConstraints
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
@@ -28,10 +28,10 @@ async def evolve_state(profile: UserProfile, schema: StateSchema, *, recipe: Rec
     """Choose the initial state, then the updates of each period in turn; every period depends on the ones before."""
     initial = await _initial_state(profile, schema, recipe=recipe, model=model)
     first = TrajectoryPeriod(index=0, start=None, end=recipe.start_date, summary=None, updates=(), state=initial)
-    course = Course(schema, recipe, [first])
+    trajectory = TrajectoryConstraints(schema, recipe, [first])
     for _ in range(recipe.num_periods):
-        course.periods.append(await _next_period(profile, course, model=model))
-    return StateTrajectory(user_id=profile.user_id, periods=tuple(course.periods))
+        trajectory.periods.append(await _next_period(profile, trajectory, model=model))
+    return StateTrajectory(user_id=profile.user_id, periods=tuple(trajectory.periods))
 
 
 async def _initial_state(profile: UserProfile, schema: StateSchema, *, recipe: Recipe, model: LanguageModel) -> dict[str, str]:
@@ -51,48 +51,52 @@ async def _initial_state(profile: UserProfile, schema: StateSchema, *, recipe: R
 
 def period_dates(recipe: Recipe, index: int) -> tuple[date, date]:
     """Start and end of period `index` (1 to N_p); each starts where the one before ends."""
-    months = recipe.num_months_per_period
-    return _later(recipe.start_date, months=months * (index - 1)), _later(recipe.start_date, months=months * index)
+    months, first_day = recipe.num_months_per_period, recipe.start_date
+    return _months_after(first_day, months=months * (index - 1)), _months_after(recipe.start_date, months=months * index)
 
 
 @lru_cache(maxsize=256)  # all users have the same periods
-def _later(day: date, *, months: int) -> date:
+def _months_after(day: date, *, months: int) -> date:
     return day + relativedelta(months=months)
 
 
-async def _next_period(profile: UserProfile, course: Course, *, model: LanguageModel) -> TrajectoryPeriod:
-    index = len(course.periods)
-    start, end = period_dates(course.recipe, index)
-    plan, offered = course.plan(), course.offered()
-    least, most = plan.bounds
+async def _next_period(profile: UserProfile, trajectory: TrajectoryConstraints, *, model: LanguageModel) -> TrajectoryPeriod:
+    index = len(trajectory.periods)
+    start, end = period_dates(trajectory.recipe, index)
+    constraints, offered = trajectory.next_period(), trajectory.offered_choices()
+    least, most = constraints.bounds
     prompt = load_prompt("state_trajectory/update").render(
         user_profile=profile.formatted_str,
-        start_date=course.recipe.start_date.isoformat(),
+        start_date=trajectory.recipe.start_date.isoformat(),
         state_schema=offered,
-        current_state=course.state,
-        prior_updates=[{update.variable: update.new for update in period.updates} for period in course.periods[1:]],
-        update_counts=course.counts,
-        period={"step": index, "steps": course.recipe.num_periods, "from": str(start), "to": str(end)},
-        num_changes=max(least, min(course.recipe.num_changes_per_period, most)),
-        max_changes_per_state=course.recipe.max_changes_per_state,
-        due={"of": plan.waiting, "at_least": plan.due} if plan.due else None,
-        questions=course.questions if plan.answers else None,
-        answers={"at_least": plan.answers[0], "at_most": plan.answers[1]} if plan.answers else None,
+        current_state=trajectory.state,
+        prior_updates=[{update.variable: update.new for update in period.updates} for period in trajectory.periods[1:]],
+        update_counts=trajectory.counts,
+        period={"step": index, "steps": trajectory.recipe.num_periods, "from": str(start), "to": str(end)},
+        num_changes=max(least, min(trajectory.recipe.num_changes_per_period, most)),
+        max_changes_per_state=trajectory.recipe.max_changes_per_state,
+        due={"of": constraints.never_changed, "at_least": constraints.due_changes} if constraints.due_changes else None,
+        questions=trajectory.questions if constraints.answer_change_bounds else None,
+        answers={"at_least": constraints.answer_change_bounds[0], "at_most": constraints.answer_change_bounds[1]}
+        if constraints.answer_change_bounds
+        else None,
     )
-    reply_schema, tries = _update_schema(offered), itertools.count()
+    reply_schema, attempts = _update_schema(offered), itertools.count()
 
     def convert(reply: dict[str, Any]) -> TrajectoryPeriod:
-        new: dict[str, str] = reply["updated"]
-        plan.check(new, last=next(tries) >= course.recipe.gates.max_reasks)
+        changed: dict[str, str] = reply["updated"]
+        constraints.check(changed, last=next(attempts) >= trajectory.recipe.gates.max_reasks)
         updates = tuple(
-            StateUpdate(variable=name, old=course.state[name], new=new[name]) for name in course.schema.choices if name in new
+            StateUpdate(variable=name, old=trajectory.state[name], new=changed[name])
+            for name in trajectory.schema.choices
+            if name in changed
         )
-        state = {**course.state, **new}
+        state = {**trajectory.state, **changed}
         return TrajectoryPeriod(
             index=index, start=start, end=end, summary=reply["period_summary"], updates=updates, state=state
         )
 
-    return await ask_structured(model, prompt=prompt, reply=reply_schema, convert=convert, recipe=course.recipe)
+    return await ask_structured(model, prompt=prompt, reply=reply_schema, convert=convert, recipe=trajectory.recipe)
 
 
 def _update_schema(offered: dict[str, list[str]]) -> ReplySchema[dict[str, Any]]:
@@ -123,6 +127,6 @@ STATE_TRAJECTORY = Stage(
         description="The state at the start and its changes period by period, with a cap per variable (paper section 3.1, App. "
         "C.3). This is the ground truth that sessions reveal and answers depend on.",
         rows=_rows,
-        summary=stage_summaries.of_trajectories,
+        summary=stage_summaries.summarize_trajectories,
     ),
 )

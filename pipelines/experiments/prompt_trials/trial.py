@@ -11,7 +11,7 @@ from assets.recipe.recipe import Recipe
 from assets.records.base import UserRecord
 from assets.records.failure import ItemFailed
 from assets.records.gate import GateRecord
-from prompts.catalogue import on_trial
+from prompts.catalogue import override_prompt
 from prompts.template import Prompt
 
 Inputs = Sequence[UserRecord]
@@ -115,7 +115,7 @@ async def run_trial(
         except ItemFailed as failed:
             return failed
 
-    with on_trial(side.prompt):
+    with override_prompt(side.prompt):
         made = await asyncio.gather(*map(make, users))
     failures = [one for one in made if isinstance(one, ItemFailed)]
     records = [record for one in made for record in getattr(one, "gate_records", ())]

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ElementTree
 
 from assets.amemgym import stage_summaries
 from assets.amemgym.records.session import PeriodSessions, SessionSet
-from assets.amemgym.trajectory_svg import Stretch, life, stretches
+from assets.amemgym.trajectory_svg import ValueSpan, trajectory_markdown, value_spans
 from tests.support import scenario
 from tests.support.scenario import DIET, EVENINGS, GOAL
 
@@ -19,13 +19,13 @@ def test_a_histogram_shows_ends_shape_and_mean() -> None:
 
 def test_sessions_are_counted_with_the_values_that_they_tell() -> None:
     periods = tuple(PeriodSessions(index=index, sessions=own) for index, own in enumerate(scenario.sessions()))
-    told = stage_summaries.of_sessions([SessionSet(user_id="u", periods=periods, gate_records=())])
+    told = stage_summaries.summarize_sessions([SessionSet(user_id="u", periods=periods, gate_records=())])
     assert (told["sessions"], told["values_per_session"]) == (4, 1.5)
 
 
 def test_the_motion_of_states_and_the_balance_of_values_are_told() -> None:
-    moving = stage_summaries.of_trajectories([scenario.trajectory()])
-    whole = stage_summaries.of_episodes([scenario.episode()])
+    moving = stage_summaries.summarize_trajectories([scenario.trajectory()])
+    whole = stage_summaries.summarize_episodes([scenario.episode()])
     assert (moving["updates"], moving["updates_per_period"], moving["unmoved_variables"], moving["returns"]) == (3, 1.5, 0, 0)
     assert (whole["sessions"], whole["questions"], whole["golden_changes"]) == (4, 2, 0.75)
     balance = str(getattr(whole["value_balance"], "md_str", ""))
@@ -33,29 +33,33 @@ def test_the_motion_of_states_and_the_balance_of_values_are_told() -> None:
 
 
 def test_nobody_is_nothing_and_no_error() -> None:
-    for survey in (
-        stage_summaries.of_personas,
-        stage_summaries.of_trajectories,
-        stage_summaries.of_episodes,
-        stage_summaries.of_audits,
+    for summarize in (
+        stage_summaries.summarize_personas,
+        stage_summaries.summarize_trajectories,
+        stage_summaries.summarize_episodes,
+        stage_summaries.summarize_audits,
     ):
-        assert survey([]) is not None
+        assert summarize([]) is not None
 
 
 def drawn() -> ElementTree.Element:
-    encoded = re.search(r"base64,([^)]+)\)$", life(scenario.trajectory()))
+    encoded = re.search(r"base64,([^)]+)\)$", trajectory_markdown(scenario.trajectory()))
     assert encoded is not None
     return ElementTree.fromstring(base64.b64decode(encoded[1]))
 
 
-def test_the_picture_of_a_life_names_variables_and_values_and_marks_every_change() -> None:
+def test_the_svg_of_a_trajectory_names_variables_and_values_and_marks_every_change() -> None:
     picture = drawn()
     texts = [text.text or "" for text in picture.iter("{http://www.w3.org/2000/svg}text")]
     marks = [mark for mark in picture.iter("{http://www.w3.org/2000/svg}rect") if mark.get("fill") == "#b00020"]
     assert {DIET, GOAL, EVENINGS, "vegetarian", "Tue | Thu"} <= set(texts)
     assert len(marks) == 3
-    assert life(scenario.trajectory()) == life(scenario.trajectory())
+    assert trajectory_markdown(scenario.trajectory()) == trajectory_markdown(scenario.trajectory())
 
 
 def test_a_value_that_comes_back_has_its_shade_again() -> None:
-    assert list(stretches(["a", "a", "b", "a"])) == [Stretch(0, 1, "a", 0), Stretch(2, 2, "b", 1), Stretch(3, 3, "a", 0)]
+    assert list(value_spans(["a", "a", "b", "a"])) == [
+        ValueSpan(0, 1, "a", 0),
+        ValueSpan(2, 2, "b", 1),
+        ValueSpan(3, 3, "a", 0),
+    ]

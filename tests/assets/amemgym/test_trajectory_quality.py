@@ -14,8 +14,8 @@ from assets.amemgym.state_trajectory.quality import (
     balance,
     golden_change_share,
     golden_changes,
-    just_left,
     ping_pongs,
+    recently_left_values,
     unmoved,
     unvisited,
 )
@@ -46,10 +46,10 @@ def test_each_return_of_a_variable_counts() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from("xy")), min_size=2, max_size=8))
-def test_a_value_just_left_is_what_would_be_a_ping_pong_next(path: Path) -> None:
+def test_a_value_recently_left_values_is_what_would_be_a_ping_pong_next(path: Path) -> None:
     *before, last = ["".join(state) for state in path]
     found = {(one.variable, one.value) for one in ping_pongs(periods(*before, last)) if one.back == len(before)}
-    left = just_left(periods(*before))
+    left = recently_left_values(periods(*before))
     changed = {name for name, old, new in zip("ab", before[-1], last, strict=True) if old != new}
     assert found == {(name, left[name]) for name in changed & left.keys() if left[name] == last["ab".index(name)]}
 
