@@ -36,7 +36,7 @@ def test_faults_are_the_same_whatever_the_order_of_requests() -> None:
     assert min(one.log.counts[fault] for fault in ("errors", "drops", "cut_off", "refusals")) > 5
 
 
-def test_another_seed_is_another_weather() -> None:
+def test_another_seed_brings_other_faults() -> None:
     others = Provider(create_app(), replace(STORMY, seed=2))
     assert [fate(others, text) for text in TEXTS] != [fate(Provider(create_app(), STORMY), text) for text in TEXTS]
 
@@ -111,7 +111,7 @@ def test_a_reply_takes_its_time() -> None:
     assert took >= 0.1 + usage["prompt_tokens"] / 100 + usage["completion_tokens"] / 1000
 
 
-def test_the_weather_can_be_asked_for() -> None:
+def test_the_fault_profile_can_be_asked_for() -> None:
     provider = Provider(create_app(api_key="k"), STORMY)
 
     async def report() -> dict[str, Any]:
@@ -123,6 +123,6 @@ def test_the_weather_can_be_asked_for() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"errors": 1.5}, {"latency": -1.0}])
-def test_impossible_weather_is_refused(wrong: dict[str, float]) -> None:
+def test_an_impossible_fault_profile_is_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="it goes from 0 up"):
         FaultProfile(**wrong)  # pyright: ignore[reportArgumentType]
