@@ -19,7 +19,7 @@ from pipelines.home import home
 from prompts.catalogue import prompt_names
 
 if TYPE_CHECKING:
-    from pipelines.evaluation.command import Order
+    from pipelines.evaluation.command import EvaluationRequest
     from pipelines.evaluation.folder import FinishedRun
 
 NEWEST = "newest"
@@ -74,17 +74,17 @@ async def evaluation(context: dg.AssetExecutionContext, config: EvaluationConfig
         raise dg.Failure(description=disk_error_message(error), allow_retries=False) from error
 
 
-def _orders(config: EvaluationConfig, variant: str) -> "list[Order]":
+def _orders(config: EvaluationConfig, variant: str) -> "list[EvaluationRequest]":
     """Raises EvaluationError for what the launchpad cannot refuse."""
-    from pipelines.evaluation.command import Order, budget_of
+    from pipelines.evaluation.command import EvaluationRequest, budget_of
     from pipelines.evaluation.errors import EvaluationError
-    from pipelines.evaluation.plan import Options
+    from pipelines.evaluation.plan import EvaluationOptions
 
     if not config.assistants:
         raise EvaluationError("No assistant is given; name one or several in `assistants`, such as llm.")
     if config.seed < 0 or config.attempt < 0:
         raise EvaluationError(f"`seed` and `attempt` are 0 or more, not {min(config.seed, config.attempt)}.")
-    options = Options(
+    options = EvaluationOptions(
         model=config.model,
         embedding_model=config.embedding_model,
         user_model=config.user_model,
@@ -93,17 +93,17 @@ def _orders(config: EvaluationConfig, variant: str) -> "list[Order]":
     )
     place = variant if config.version == NEWEST else f"{variant}@{config.version}"
     budget = budget_of(max_cost_usd=config.max_cost_usd, max_tokens=config.max_tokens)
-    return [Order(place, name, options, users=config.users, budget=budget) for name in config.assistants]
+    return [EvaluationRequest(place, name, options, users=config.users, budget=budget) for name in config.assistants]
 
 
-async def _evaluated(order: "Order", write: Callable[[str], object]) -> "FinishedRun":
-    from pipelines.evaluation.command import Watch, carry_out
-    from pipelines.evaluation.forecast import Forecast
+async def _evaluated(order: "EvaluationRequest", write: Callable[[str], object]) -> "FinishedRun":
+    from pipelines.evaluation.command import EvaluationProgress, run_evaluation
+    from pipelines.evaluation.forecast import EvaluationForecast
     from pipelines.evaluation.records import RunManifest
 
     done, total, steps = 0, 0, Steps(f"{order.assistant} on {order.dataset}")
 
-    def begun(manifest: RunManifest, size: Forecast) -> None:
+    def begun(manifest: RunManifest, size: EvaluationForecast) -> None:
         nonlocal total
         total = size.steps
         write(f"{manifest.run_id}: {size.sentence} {size.warning(order.budget)}".strip())
@@ -114,19 +114,19 @@ async def _evaluated(order: "Order", write: Callable[[str], object]) -> "Finishe
         steps.begin(f"{done} of {total} steps", share=done / max(1, total))
 
     with heartbeat(write, steps.line):
-        return await carry_out(order, place=home(), watch=Watch(begun=begun, step=step))
+        return await run_evaluation(order, home=home(), progress=EvaluationProgress(begun=begun, step=step))
 
 
 def _result(runs: "Sequence[FinishedRun]") -> dg.MaterializeResult[Any]:
     from pipelines.evaluation.command import runs_folder
     from pipelines.evaluation.folder import PAGE
-    from pipelines.evaluation.records import Answer
-    from pipelines.evaluation.report.formatting import labels
+    from pipelines.evaluation.records import AnswerRow
+    from pipelines.evaluation.report.formatting import run_labels
     from pipelines.evaluation.report.markdown import leaderboard, period_table
-    from pipelines.experiments.compare import compared
-    from pipelines.experiments.leaderboard import write_board
+    from pipelines.experiments.compare import compare
+    from pipelines.experiments.leaderboard import write_leaderboard
 
-    place, named = runs_folder(home()), labels(runs)
+    place, named = runs_folder(home()), run_labels(runs)
     by_name = {named[run.manifest.run_id]: run for run in runs}
     scores = {name: run.results.metrics["memory"].value for name, run in by_name.items()}
     return dg.MaterializeResult(
@@ -135,13 +135,13 @@ def _result(runs: "Sequence[FinishedRun]") -> dg.MaterializeResult[Any]:
             "leaderboard": dg.MetadataValue.md(leaderboard(runs)),
             "overall_by_period": dg.MetadataValue.md(period_table(runs, "overall")),
             # Paths to copy: browsers follow no link from a served page to the disk.
-            "board": dg.PathMetadataValue(str(write_board(compared(runs), place=place))),
+            "board": dg.PathMetadataValue(str(write_leaderboard(compare(runs), place=place))),
             **{f"page_{name}": dg.PathMetadataValue(str(place / run.manifest.run_id / PAGE)) for name, run in by_name.items()},
             # Numbers get a plot over the materializations.
             **{f"memory_{name}": dg.MetadataValue.float(score) for name, score in scores.items() if score is not None},
             **{f"calls_{name}": sum(one.calls for one in run.results.spending.values()) for name, run in by_name.items()},
             **{f"{UNSCORED}{name}": _unscored(run) for name, run in by_name.items()},
-            "dagster/column_schema": column_schema(Answer),
+            "dagster/column_schema": column_schema(AnswerRow),
             "dagster/row_count": sum(len(run.answers) for run in runs),
         },
     )

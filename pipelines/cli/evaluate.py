@@ -13,17 +13,18 @@ from assets.llm.ports import BudgetReached, EndpointError
 from pipelines.cli.errors import Problem
 from pipelines.cli.options import DatasetArgument, option, options_of
 from pipelines.cli.terminal import print_markdown, print_plain, step_progress
-from pipelines.evaluation.command import Order, Watch, budget_of, carry_out, runs_folder
+from pipelines.evaluation.command import EvaluationProgress, EvaluationRequest, budget_of, run_evaluation, runs_folder
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import PAGE, FinishedRun, read_run
-from pipelines.evaluation.forecast import Forecast
-from pipelines.evaluation.plan import Options
+from pipelines.evaluation.forecast import EvaluationForecast
+from pipelines.evaluation.plan import EvaluationOptions
 from pipelines.evaluation.records import RunManifest
-from pipelines.evaluation.report.formatting import shown
+from pipelines.evaluation.report.formatting import format_estimate
 from pipelines.evaluation.report.markdown import leaderboard as leaderboard_table
 from pipelines.evaluation.report.markdown import run_report
-from pipelines.experiments.compare import compared, comparison
-from pipelines.experiments.leaderboard import all_boards, write_board
+from pipelines.experiments.compare import compare as compare_finished
+from pipelines.experiments.compare import comparison_report
+from pipelines.experiments.leaderboard import runs_by_dataset, write_leaderboard
 from pipelines.home import home
 
 RUN = "Folder or id of a finished run; the beginning of an id is enough."
@@ -64,7 +65,7 @@ def evaluate(
         print_plain(console, f"{run.manifest.run_id}: {_latency(run)} Page: {folder / run.manifest.run_id / PAGE}")
     if len(runs) > 1:
         with evaluation_errors():
-            page = write_board(compared(runs), place=folder)
+            page = write_leaderboard(compare_finished(runs), place=folder)
         print_plain(console, f"All of them: {page}")
 
 
@@ -74,10 +75,10 @@ def compare(runs: Annotated[list[str], typer.Argument(help=RUN)]) -> None:
         raise Problem("Give two or more runs to compare, by their folders or ids, as in: amemgym compare RUN RUN")
     folder = runs_folder(home())
     with evaluation_errors():
-        results = compared([read_run(name, runs=folder) for name in runs])
-    print_markdown(comparison(results))
+        results = compare_finished([read_run(name, runs=folder) for name in runs])
+    print_markdown(comparison_report(results))
     with evaluation_errors():
-        page = write_board(results, place=folder)
+        page = write_leaderboard(results, place=folder)
     print_plain(Console(stderr=True), f"Page: {page}")
 
 
@@ -87,21 +88,21 @@ def leaderboard(
     """Rank all finished runs, one page for each dataset."""
     folder = runs_folder(home())
     with evaluation_errors():
-        groups = all_boards(folder, dataset=dataset)
+        groups = runs_by_dataset(folder, dataset=dataset)
     if not groups:
         raise Problem(f"There is no finished run{f' on {dataset}' if dataset else ''} in {folder}; amemgym evaluate makes one.")
     for runs in groups:
         print_markdown(f"# {runs[0].manifest.dataset}\n\n{leaderboard_table(runs)}\n")
         with evaluation_errors():
-            page = write_board(compared(runs), place=folder)
+            page = write_leaderboard(compare_finished(runs), place=folder)
         print_plain(Console(stderr=True), f"Page: {page}")
 
 
-def orders_of(dataset: str, assistants: Sequence[str], options: EvaluateOptions) -> list[Order]:
+def orders_of(dataset: str, assistants: Sequence[str], options: EvaluateOptions) -> list[EvaluationRequest]:
     """One order for each assistant. Raises Problem for a budget of nothing."""
     with evaluation_errors():
         budget = budget_of(max_cost_usd=options.max_cost, max_tokens=options.max_tokens)
-    roles = Options(
+    roles = EvaluationOptions(
         model=options.model,
         embedding_model=options.embedding_model,
         user_model=options.user_model,
@@ -109,7 +110,7 @@ def orders_of(dataset: str, assistants: Sequence[str], options: EvaluateOptions)
         attempt=options.attempt,
     )
     return [
-        Order(
+        EvaluationRequest(
             dataset,
             name,
             roles,
@@ -129,8 +130,8 @@ def _latency(run: FinishedRun) -> str:
     if not latency.timed:
         return "How long answers took was not measured: the reply cache gave them."
     return (
-        f"An answer took {shown(latency.mean, digits=2)} s of model time, half of them {latency.median:.2f} s or less "
-        f"({latency.timed:,} of {latency.answers:,} measured)."
+        f"An answer took {format_estimate(latency.mean, digits=2)} s of model time, "
+        f"half of them {latency.median:.2f} s or less ({latency.timed:,} of {latency.answers:,} measured)."
     )
 
 
@@ -145,12 +146,14 @@ def evaluation_errors() -> Generator[None, None, None]:
         raise Problem(str(error)) from error
 
 
-def _evaluate(order: Order, console: Console) -> FinishedRun:
+def _evaluate(order: EvaluationRequest, console: Console) -> FinishedRun:
     with step_progress(console) as bars:
         task = bars.add_task(order.assistant, total=None)
 
-        def begun(manifest: RunManifest, size: Forecast) -> None:
+        def begun(manifest: RunManifest, size: EvaluationForecast) -> None:
             print_plain(console, f"{manifest.run_id}: {size.sentence} {size.warning(order.budget)}".strip())
             bars.update(task, total=size.steps)
 
-        return asyncio.run(carry_out(order, place=home(), watch=Watch(begun=begun, step=lambda key: bars.advance(task))))
+        return asyncio.run(
+            run_evaluation(order, home=home(), progress=EvaluationProgress(begun=begun, step=lambda key: bars.advance(task)))
+        )

@@ -12,8 +12,8 @@ from pipelines.cli.evaluate import EvaluateOptions, evaluation_errors, orders_of
 from pipelines.cli.options import DatasetArgument, option, options_of
 from pipelines.cli.terminal import print_markdown, print_plain, step_progress
 from pipelines.evaluation.folder import PAGE
-from pipelines.experiments.evolution.command import EvolutionOrder, EvolutionWatch, carry_out_evolution
-from pipelines.experiments.evolution.plan import EvolutionPlan, EvolutionSize
+from pipelines.experiments.evolution.command import EvolutionProgress, EvolutionRequest, run_evolution
+from pipelines.experiments.evolution.plan import EvolutionForecast, EvolutionPlan
 from pipelines.experiments.evolution.records import EvolutionManifest
 from pipelines.experiments.evolution.report import evolution_report
 from pipelines.experiments.evolution.results import FinishedEvolution, evolutions_folder
@@ -56,7 +56,7 @@ def evolve(
     [order] = orders_of(dataset, [assistant], options)
     console = Console(stderr=True)
     with evaluation_errors():
-        evolution = _evolve(EvolutionOrder(order, plan_of(plan)), console)
+        evolution = _evolve(EvolutionRequest(order, plan_of(plan)), console)
     print_markdown(evolution_report(evolution))
     print_plain(console, f"Page: {evolutions_folder(home()) / evolution.manifest.run.run_id / PAGE}")
 
@@ -88,13 +88,13 @@ def _known(option: str, given: str, every: tuple[W, ...]) -> tuple[W, ...]:
     return tuple(word for word in every if word in chosen)
 
 
-def _evolve(order: EvolutionOrder, console: Console) -> FinishedEvolution:
+def _evolve(order: EvolutionRequest, console: Console) -> FinishedEvolution:
     with step_progress(console) as bars:
         task = bars.add_task(order.life.assistant, total=None)
 
-        def begun(manifest: EvolutionManifest, size: EvolutionSize) -> None:
+        def begun(manifest: EvolutionManifest, size: EvolutionForecast) -> None:
             print_plain(console, f"{manifest.run.run_id}: {size.sentence} {size.warning(order.life.budget)}".strip())
             bars.update(task, total=size.steps)
 
-        watch = EvolutionWatch(begun=begun, step=lambda key: bars.advance(task))
-        return asyncio.run(carry_out_evolution(order, place=home(), watch=watch))
+        watch = EvolutionProgress(begun=begun, step=lambda key: bars.advance(task))
+        return asyncio.run(run_evolution(order, place=home(), watch=watch))

@@ -15,7 +15,7 @@ Settings = Mapping[str, str | int | float | bool | None]
 
 
 @dataclass(frozen=True)
-class Question:
+class QuestionPrompt:
     """One thing to answer. `text` is all that the assistant has to see; the rest is at its disposal.
 
     `about` is the text without the instructions, for looking up memories. `json_schema` is the form of the answer, for
@@ -27,7 +27,7 @@ class Question:
     schema_name: str
     json_schema: dict[str, object] = field(default_factory=dict[str, object])
 
-    def again(self, last_answer: str, problem: str) -> "Question":
+    def repeated_after(self, last_answer: str, problem: str) -> "QuestionPrompt":
         """The question once more, after an answer that could not be read."""
         prompt = load_prompt("evaluation/ask_again").render(question=self.text, last_answer=last_answer, problem=problem)
         return replace(self, text="\n\n".join(message.content for message in prompt.messages))
@@ -49,7 +49,7 @@ class Assistant(Protocol):
         """Reply to the user, who writes at this time of the episode, and remember."""
         ...
 
-    async def answer(self, question: Question) -> str:
+    async def answer(self, question: QuestionPrompt) -> str:
         """Answer from what is remembered, without remembering the question."""
         ...
 
@@ -106,7 +106,7 @@ class Tools:
     default_embedding_model: str
     seed: int
 
-    async def chat(self, messages: Sequence[Message], *, question: Question | None = None) -> ModelReply:
+    async def chat(self, messages: Sequence[Message], *, question: QuestionPrompt | None = None) -> ModelReply:
         """A reply of the default model at temperature 0, in the form that the question asks for, if one is given."""
         name = question.schema_name if question else "chat"
         return await self.model.complete(
@@ -124,7 +124,7 @@ class Tools:
         )
 
 
-class Maker(Protocol):
+class AssistantFactory(Protocol):
     """What an entry point of the group `amemgym.assistants` names: makes an assistant that remembers nothing yet.
 
     Raises ValueError with one sentence for settings that it cannot use.

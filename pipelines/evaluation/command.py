@@ -10,9 +10,9 @@ from pipelines.evaluation.assistants.registry import find_spec
 from pipelines.evaluation.dataset import Dataset, load_dataset
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import FinishedRun, RunFolder, read_run
-from pipelines.evaluation.forecast import Forecast, forecast
-from pipelines.evaluation.plan import Options, Roles, manifest_of
-from pipelines.evaluation.records import RunManifest, Turn
+from pipelines.evaluation.forecast import EvaluationForecast, forecast
+from pipelines.evaluation.plan import EvaluationOptions, RoleModels, manifest_of
+from pipelines.evaluation.records import DialogueTurn, RunManifest
 from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.report.page import run_page
 from pipelines.evaluation.run import Run, evaluate
@@ -23,12 +23,12 @@ from pipelines.resources.storage.open_stores import open_release_store
 
 
 @dataclass(frozen=True)
-class Order:
+class EvaluationRequest:
     """What is asked for. `replayed`: run whose dialogues are replayed, by folder or id. `budget`: over all tries."""
 
     dataset: str
     assistant: str
-    options: Options
+    options: EvaluationOptions
     users: int | None = None
     replayed: str = ""
     budget: Budget = field(default_factory=Budget)
@@ -37,10 +37,10 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Watch:
+class EvaluationProgress:
     """Who is told about the run: its manifest and size before the first call, and every finished step."""
 
-    begun: Callable[[RunManifest, Forecast], None] = field(default=lambda manifest, size: None)
+    begun: Callable[[RunManifest, EvaluationForecast], None] = field(default=lambda manifest, size: None)
     step: Callable[[str], None] = field(default=lambda key: None)
 
 
@@ -52,49 +52,51 @@ def budget_of(*, max_cost_usd: float | None, max_tokens: int | None) -> Budget:
     return Budget(max_cost_usd=max_cost_usd, max_tokens=max_tokens)
 
 
-def runs_folder(place: Home) -> Path:
+def runs_folder(home: Home) -> Path:
     """Where runs are kept."""
-    return place.root / "runs"
+    return home.root / "runs"
 
 
-async def carry_out(order: Order, *, place: Home, watch: Watch | None = None) -> FinishedRun:
+async def run_evaluation(request: EvaluationRequest, *, home: Home, progress: EvaluationProgress | None = None) -> FinishedRun:
     """The finished run, which may have been finished before.
 
     Raises EvaluationError or EndpointError with one sentence; what was done is kept, and the same order goes on with it.
     """
-    watch = watch or Watch()
-    dataset = load_dataset(order.dataset, release_store=open_release_store(place)).first(order.users)
-    recorded = read_run(order.replayed, runs=runs_folder(place)) if order.replayed else None
-    options = replace(order.options, replayed_run=recorded.manifest.run_id if recorded else "")
-    with open_models(place, mode=order.cache) as models:
-        run = _prepare(order, dataset, options, models=models, place=place)
+    progress = progress or EvaluationProgress()
+    dataset = load_dataset(request.dataset, release_store=open_release_store(home)).first(request.users)
+    recorded = read_run(request.replayed, runs=runs_folder(home)) if request.replayed else None
+    options = replace(request.options, replayed_run=recorded.manifest.run_id if recorded else "")
+    with open_models(home, mode=request.cache) as models:
+        run = _prepare(request, dataset, options, models=models, home=home)
         if recorded is not None:
             run = replace(run, recorded=turns_by_user(recorded, dataset))
         size = forecast(dataset, run.manifest.assistant, options, roles=run.roles, prices=models.prices)
-        watch.begun(run.manifest, size)
+        progress.begun(run.manifest, size)
         if run.folder.finished:
-            return read_run(run.manifest.run_id, runs=runs_folder(place))
-        return await _go(replace(run, report=watch.step))
+            return read_run(run.manifest.run_id, runs=runs_folder(home))
+        return await _evaluate_and_write(replace(run, report=progress.step))
 
 
-def _prepare(order: Order, dataset: Dataset, options: Options, *, models: OpenModels, place: Home) -> Run:
-    roles = Roles.of(options, embedded=models.embedded)
-    manifest = manifest_of(dataset, find_spec(order.assistant), options, roles=roles)
-    recipe = roles.recipe(manifest, budget=order.budget)
+def _prepare(
+    request: EvaluationRequest, dataset: Dataset, options: EvaluationOptions, *, models: OpenModels, home: Home
+) -> Run:
+    roles = RoleModels.of(options, embedded=models.embedded)
+    manifest = manifest_of(dataset, find_spec(request.assistant), options, roles=roles)
+    recipe = roles.recipe(manifest, budget=request.budget)
     run = Run(
         manifest=manifest,
         dataset=dataset,
         models=models.for_recipe(recipe),
         roles=roles,
         recipe=recipe,
-        folder=RunFolder(runs_folder(place) / manifest.run_id),
-        users_at_once=order.users_at_once,
+        folder=RunFolder(runs_folder(home) / manifest.run_id),
+        users_at_once=request.users_at_once,
     )
     run.step("").assistant("dialogue")  # so that wrong settings show before the first call
     return run
 
 
-async def _go(run: Run) -> FinishedRun:
+async def _evaluate_and_write(run: Run) -> FinishedRun:
     run.folder.begin(run.manifest)
     try:
         finished = await evaluate(run)
@@ -104,7 +106,7 @@ async def _go(run: Run) -> FinishedRun:
     return finished
 
 
-def turns_by_user(recorded: FinishedRun, dataset: Dataset) -> dict[str, list[Turn]]:
+def turns_by_user(recorded: FinishedRun, dataset: Dataset) -> dict[str, list[DialogueTurn]]:
     """The recorded turns of the dataset's users. Raises EvaluationError when the recording is of other episodes."""
     manifest = recorded.manifest
     missing = [episode.user_id for episode in dataset.episodes if episode.user_id not in manifest.users]
@@ -113,7 +115,7 @@ def turns_by_user(recorded: FinishedRun, dataset: Dataset) -> dict[str, list[Tur
             f"The dialogues of {manifest.run_id} are of {manifest.dataset} with {len(manifest.users)} users; "
             f"they cannot be replayed on {dataset.name} with {len(dataset.episodes)} users."
         )
-    turns: dict[str, list[Turn]] = {episode.user_id: [] for episode in dataset.episodes}
+    turns: dict[str, list[DialogueTurn]] = {episode.user_id: [] for episode in dataset.episodes}
     for turn in recorded.turns:
         turns.get(turn.user_id, []).append(turn)
     return turns

@@ -12,7 +12,7 @@ from assets.records.columnar import from_table
 from dataset_card.release.writers import ParquetSink, sync, write_durably
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.metrics.results import Latency, Results
-from pipelines.evaluation.records import Answer, RunManifest, Turn
+from pipelines.evaluation.records import AnswerRow, DialogueTurn, RunManifest
 from pipelines.resources.storage.key_value import KeyValueStore
 
 R = TypeVar("R", bound=Record)
@@ -36,20 +36,20 @@ class RunFolder:
         self.path.mkdir(parents=True, exist_ok=True)
         self.write(MANIFEST, manifest.model_dump_json(indent=2) + "\n")
 
-    async def step(self, key: str, kind: type[R]) -> R | None:
+    async def read_step(self, key: str, kind: type[R]) -> R | None:
         """A finished step of an earlier, interrupted try; None when it is still to do."""
         kept = await self._steps.get(key)
         return None if kept is None else kind.model_validate_json(kept)
 
-    async def keep(self, key: str, record: Record) -> None:
+    async def write_step(self, key: str, record: Record) -> None:
         """Return when the step is on the disk."""
         await self._steps.put(key, record.model_dump_json().encode())
 
     def finish(self, run: "FinishedRun", *, report: str, page: str) -> None:
         """Write tables, reports and, last, the results."""
         # On the disk before the results say so, because checkpoints go then.
-        write_table(self.path / "answers.parquet", run.answers, kind=Answer)
-        write_table(self.path / "turns.parquet", run.turns, kind=Turn)
+        write_table(self.path / "answers.parquet", run.answers, kind=AnswerRow)
+        write_table(self.path / "turns.parquet", run.turns, kind=DialogueTurn)
         self.write(REPORT, report)
         self.write(PAGE, page)
         self.write(LATENCY, run.latency.model_dump_json(indent=2) + "\n")
@@ -76,22 +76,22 @@ class FinishedRun:
     """All of a run, as its folder holds it."""
 
     manifest: RunManifest
-    answers: Sequence[Answer]
-    turns: Sequence[Turn]
+    answers: Sequence[AnswerRow]
+    turns: Sequence[DialogueTurn]
     results: Results
     latency: Latency
 
 
 def read_run(name: str, *, runs: Path) -> FinishedRun:
     """A finished run by its folder or id (its beginning is enough). Raises EvaluationError."""
-    path = _find(name, runs=runs)
+    path = _find_run(name, runs=runs)
     if not (path / RESULTS).exists():
         raise EvaluationError(f"The run {path.name} is not finished; give the same evaluate command again to go on with it.")
     try:
         return FinishedRun(
             manifest=RunManifest.model_validate_json((path / MANIFEST).read_bytes()),
-            answers=read_table(path / "answers.parquet", kind=Answer),
-            turns=read_table(path / "turns.parquet", kind=Turn),
+            answers=read_table(path / "answers.parquet", kind=AnswerRow),
+            turns=read_table(path / "turns.parquet", kind=DialogueTurn),
             results=Results.model_validate_json((path / RESULTS).read_bytes()),
             latency=Latency.model_validate_json((path / LATENCY).read_bytes()),
         )
@@ -100,7 +100,7 @@ def read_run(name: str, *, runs: Path) -> FinishedRun:
         raise EvaluationError(f"The run {path} cannot be read ({type(error).__name__}); was it changed?") from error
 
 
-def _find(name: str, *, runs: Path) -> Path:
+def _find_run(name: str, *, runs: Path) -> Path:
     if (Path(name) / MANIFEST).is_file():
         return Path(name)
     found = sorted(path.parent for path in runs.glob(f"*/{MANIFEST}") if path.parent.name.startswith(name))

@@ -10,16 +10,16 @@ from assets.recipe.recipe import Budget
 from assets.records.usage import Usage
 from pipelines.evaluation.assistants.registry import EMBEDDING_KINDS
 from pipelines.evaluation.dataset import Dataset
-from pipelines.evaluation.plan import Options, Roles
+from pipelines.evaluation.plan import EvaluationOptions, RoleModels
 from pipelines.evaluation.records import AssistantSpec
 from pipelines.resources.ledger.prices import Prices
 
-Part = Literal["replies", "memory_writes", "simulated_user", "checks", "interview", "baselines", "embeddings"]
+CallKind = Literal["replies", "memory_writes", "simulated_user", "checks", "interview", "baselines", "embeddings"]
 WRITES = {"awe": 2, "awi": 1, "mem0": 1, "mem0-graph": 1}  # calls each time messages leave the short-term memory
 # Common lengths in tokens.
 REPLY, FOLLOW_UP, CHOICE, INSTRUCTIONS, FACT, NOTES, WRITTEN = 250, 40, 8, 150, 25, 600, 120
 WHOLE_CONTEXT, NEIGHBOURS, TOP = 110_000, 4, 30
-WORDS: dict[Part, str] = {
+WORDS: dict[CallKind, str] = {
     "replies": "replies",
     "memory_writes": "memory writes",
     "simulated_user": "messages of the simulated user",
@@ -28,11 +28,11 @@ WORDS: dict[Part, str] = {
     "baselines": "baselines",
     "embeddings": "embeddings",
 }
-ROLES: dict[Part, str] = {"simulated_user": "user", "checks": "judge", "embeddings": "embedding"}
+ROLES: dict[CallKind, str] = {"simulated_user": "user", "checks": "judge", "embeddings": "embedding"}
 
 
 @dataclass(frozen=True)
-class Size:
+class CallVolume:
     """Calls, and the tokens of all of them."""
 
     calls: int = 0
@@ -40,28 +40,28 @@ class Size:
     output_tokens: int = 0
 
     @classmethod
-    def of(cls, calls: int, *, reading: float, writing: float) -> "Size":
+    def of(cls, calls: int, *, reading: float, writing: float) -> "CallVolume":
         """So many calls of this mean length."""
         return cls(calls, int(calls * reading), int(calls * writing))
 
     @classmethod
-    def sum(cls, sizes: Iterable["Size"]) -> "Size":
+    def sum(cls, sizes: Iterable["CallVolume"]) -> "CallVolume":
         """All of them."""
         every = list(sizes)
         return cls(*(sum(getattr(size, name) for size in every) for name in ("calls", "input_tokens", "output_tokens")))
 
 
 @dataclass(frozen=True)
-class Extent:
+class UserForecast:
     """What one user takes, by part; tokens of the whole conversation."""
 
-    sizes: Mapping[Part, Size]
+    sizes: Mapping[CallKind, CallVolume]
     dialogue_tokens: int
     periods: int
 
 
 @dataclass(frozen=True)
-class Life:
+class ConversationLength:
     """A user's conversation: its length when each round begins, and at the end of each period."""
 
     before_round: list[int]
@@ -69,7 +69,7 @@ class Life:
     sessions: int
 
     @classmethod
-    def of(cls, dataset: Dataset, episode: Episode) -> "Life":
+    def of(cls, dataset: Dataset, episode: Episode) -> "ConversationLength":
         """The conversation that the dataset prescribes."""
         length, before, after = 0, list[int](), list[int]()
         for index, period in enumerate(episode.periods):
@@ -81,41 +81,43 @@ class Life:
         return cls(before, after, sum(len(period.sessions) for period in episode.periods))
 
 
-def extent_of(dataset: Dataset, episode: Episode, spec: AssistantSpec, options: Options) -> Extent:
+def forecast_user(dataset: Dataset, episode: Episode, spec: AssistantSpec, options: EvaluationOptions) -> UserForecast:
     """Count one user's calls and their tokens."""
-    life, probes = Life.of(dataset, episode), 1 + options.unknown_probe
+    life, probes = ConversationLength.of(dataset, episode), 1 + options.unknown_probe
     rounds = len(life.before_round)
     held, own = (0, 0) if options.replayed_run else (rounds, rounds - life.sessions)
-    asked, writes = len(episode.periods) * len(episode.questions), _writes(spec, rounds)
+    asked, writes = len(episode.periods) * len(episode.questions), _memory_writes(spec, rounds)
     schema = count_tokens(str(episode.state_schema.choices))
     option = count_tokens(episode.questions[0].answer_choices[0].answer) * len(episode.questions[0].answer_choices)
     bounds = sum(len(set(question.golden)) + 2 for question in episode.questions) if options.baselines else 0
-    seen = _mean(_seen(spec, length) for length in life.after_period)
+    seen = mean(_context_tokens(spec, length) for length in life.after_period)
     scene = INSTRUCTIONS + schema + FOLLOW_UP + REPLY
     profile = count_tokens(episode.user_profile.formatted_str)
-    replies = _mean(_seen(spec, length) for length in life.before_round)
+    replies = mean(_context_tokens(spec, length) for length in life.before_round)
     embedded = held + writes + 2 * (asked + len(episode.periods) * probes)
-    return Extent(
+    return UserForecast(
         sizes={
-            "replies": Size.of(held, reading=replies + FOLLOW_UP, writing=REPLY),
-            "memory_writes": Size.of(writes * WRITES.get(spec.kind, 0), reading=2 * INSTRUCTIONS + 2 * REPLY, writing=WRITTEN),
-            "simulated_user": Size.of(own, reading=scene + profile, writing=FOLLOW_UP),
-            "checks": Size.of(own, reading=scene, writing=CHOICE),
-            "interview": Size.sum(
+            "replies": CallVolume.of(held, reading=replies + FOLLOW_UP, writing=REPLY),
+            "memory_writes": CallVolume.of(
+                writes * WRITES.get(spec.kind, 0), reading=2 * INSTRUCTIONS + 2 * REPLY, writing=WRITTEN
+            ),
+            "simulated_user": CallVolume.of(own, reading=scene + profile, writing=FOLLOW_UP),
+            "checks": CallVolume.of(own, reading=scene, writing=CHOICE),
+            "interview": CallVolume.sum(
                 [
-                    Size.of(asked, reading=seen + INSTRUCTIONS + option, writing=CHOICE),
-                    Size.of(len(episode.periods) * probes, reading=seen + INSTRUCTIONS + schema, writing=schema / 3),
+                    CallVolume.of(asked, reading=seen + INSTRUCTIONS + option, writing=CHOICE),
+                    CallVolume.of(len(episode.periods) * probes, reading=seen + INSTRUCTIONS + schema, writing=schema / 3),
                 ]
             ),
-            "baselines": Size.of(bounds, reading=INSTRUCTIONS + option, writing=CHOICE),
-            "embeddings": Size.of(embedded if spec.kind in EMBEDDING_KINDS else 0, reading=REPLY, writing=0),
+            "baselines": CallVolume.of(bounds, reading=INSTRUCTIONS + option, writing=CHOICE),
+            "embeddings": CallVolume.of(embedded if spec.kind in EMBEDDING_KINDS else 0, reading=REPLY, writing=0),
         },
         dialogue_tokens=life.after_period[-1],
         periods=len(episode.periods),
     )
 
 
-def _writes(spec: AssistantSpec, rounds: int) -> int:
+def _memory_writes(spec: AssistantSpec, rounds: int) -> int:
     """How often messages leave the short-term memory."""
     if spec.kind not in (*EMBEDDING_KINDS, *WRITES):
         return 0
@@ -123,7 +125,7 @@ def _writes(spec: AssistantSpec, rounds: int) -> int:
     return max(0, 2 * rounds - ns) // freq
 
 
-def _seen(spec: AssistantSpec, length: int) -> float:
+def _context_tokens(spec: AssistantSpec, length: int) -> float:
     """Tokens of a conversation of this length that the assistant lays before its model."""
     room = _setting(spec, "context_tokens", WHOLE_CONTEXT)
     if spec.kind not in (*EMBEDDING_KINDS, *WRITES):
@@ -139,20 +141,20 @@ def _setting(spec: AssistantSpec, name: str, default: int) -> int:
     return default if value is None else int(value)
 
 
-def _mean(values: Iterable[float]) -> float:
+def mean(values: Iterable[float]) -> float:
     every = list(values)
     return sum(every) / max(len(every), 1)
 
 
 @dataclass(frozen=True)
-class Forecast:
+class EvaluationForecast:
     """Calls without re-asks; tokens by common lengths, good to about a factor of two.
 
     `dialogue_tokens`: length of the longest user's whole conversation. `steps`: what is kept when it is done. `usd`: None
     where nobody knows a price.
     """
 
-    sizes: Mapping[Part, Size]
+    sizes: Mapping[CallKind, CallVolume]
     dialogue_tokens: int
     steps: int
     usd: float | None
@@ -185,11 +187,13 @@ class Forecast:
         return "This is more than the budget: the run may pause before it is finished." if dear or long else ""
 
 
-def forecast(dataset: Dataset, spec: AssistantSpec, options: Options, *, roles: Roles, prices: Prices) -> Forecast:
+def forecast(
+    dataset: Dataset, spec: AssistantSpec, options: EvaluationOptions, *, roles: RoleModels, prices: Prices
+) -> EvaluationForecast:
     """Count what the run will ask. Kinds of other packages are counted without their own memory's calls."""
-    extents = [extent_of(dataset, episode, spec, options) for episode in dataset.episodes]
-    sizes: dict[Part, Size] = {part: Size.sum(extent.sizes[part] for extent in extents) for part in WORDS}
-    return Forecast(
+    extents = [forecast_user(dataset, episode, spec, options) for episode in dataset.episodes]
+    sizes: dict[CallKind, CallVolume] = {part: CallVolume.sum(extent.sizes[part] for extent in extents) for part in WORDS}
+    return EvaluationForecast(
         sizes=sizes,
         dialogue_tokens=max(extent.dialogue_tokens for extent in extents),
         steps=sum(map(_steps, extents)),
@@ -197,11 +201,11 @@ def forecast(dataset: Dataset, spec: AssistantSpec, options: Options, *, roles: 
     )
 
 
-def _steps(extent: Extent) -> int:
+def _steps(extent: UserForecast) -> int:
     return 2 * extent.periods + bool(extent.sizes["baselines"].calls)
 
 
-def _usd(sizes: Mapping[Part, Size], spec: AssistantSpec, *, roles: Roles, prices: Prices) -> float | None:
+def _usd(sizes: Mapping[CallKind, CallVolume], spec: AssistantSpec, *, roles: RoleModels, prices: Prices) -> float | None:
     own = {"assistant": spec.settings.get("model"), "embedding": spec.settings.get("embedding_model")}
     total = 0.0
     for part, size in sizes.items():

@@ -17,7 +17,7 @@ PAPER_MODELS = {"assistant": "gpt-4.1-mini", "embedding": "text-embedding-3-smal
 
 
 @dataclass(frozen=True)
-class Options:
+class EvaluationOptions:
     """What the user may choose. Models that are "" are the paper's (section 4.1), or the embedded one without endpoint.
 
     `attempt` tells repetitions apart. `unknown_probe`: probe states a second time with "don't know" allowed.
@@ -36,7 +36,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Roles:
+class RoleModels:
     """Which model plays which part."""
 
     assistant: str
@@ -45,7 +45,7 @@ class Roles:
     judge: str
 
     @classmethod
-    def of(cls, options: Options, *, embedded: str | None) -> "Roles":
+    def of(cls, options: EvaluationOptions, *, embedded: str | None) -> "RoleModels":
         """The chosen models; where none is chosen the embedded one if it stands in, else the paper's."""
         chosen = {
             "assistant": options.model,
@@ -68,7 +68,7 @@ class Roles:
         return Recipe(variant=manifest.run_id, num_users=1, seed=manifest.seed, sample=manifest.attempt, **fields)
 
 
-def manifest_of(dataset: Dataset, spec: AssistantSpec, options: Options, *, roles: Roles) -> RunManifest:
+def manifest_of(dataset: Dataset, spec: AssistantSpec, options: EvaluationOptions, *, roles: RoleModels) -> RunManifest:
     """The run's manifest; equal plans have equal ids."""
     # A model that the settings leave open, also by null, is the run's.
     models = {"model": roles.assistant} | ({"embedding_model": roles.embedding} if spec.kind in EMBEDDING_KINDS else {})

@@ -12,7 +12,7 @@ from assets.engine.seeded_random import SeededRandom
 from assets.llm.reply_schema import ReplySchema, object_of_enums
 from assets.llm.structured_output import extract_json
 from assets.records.usage import Usage
-from pipelines.evaluation.assistant import Question
+from pipelines.evaluation.assistant import QuestionPrompt
 from pipelines.evaluation.dataset import UNKNOWN
 from pipelines.evaluation.spending import count_usage
 from prompts.catalogue import load_prompt
@@ -20,7 +20,7 @@ from prompts.template import RenderedPrompt
 
 T = TypeVar("T")
 NOT_SHOWN = "(The question is not shown. Pick the reply that is likeliest to be right.)"
-View = Literal["question", "state_given", "options_only"]
+PromptVariant = Literal["question", "state_given", "options_only"]
 
 
 class ChoiceReply(BaseModel):
@@ -32,19 +32,19 @@ class ChoiceReply(BaseModel):
 
 
 @dataclass(frozen=True)
-class Ask(Generic[T]):
+class QuestionSpec(Generic[T]):
     """A question and how its answer is read. `read` raises ValueError with a sentence for the assistant.
 
     `salvage` takes what can be used from the two replies of an answer that could not be read as a whole.
     """
 
-    question: Question
+    question: QuestionPrompt
     read: Callable[[str], T]
     salvage: Callable[[str, str], T | None] = lambda first, second: None
 
 
 @dataclass(frozen=True)
-class Outcome(Generic[T]):
+class ParsedAnswer(Generic[T]):
     """What was understood (None: nothing), the last reply word for word, how often was asked, and what was wrong.
 
     `usage` and `seconds` are those of all its calls; no seconds where they were not measured.
@@ -58,24 +58,24 @@ class Outcome(Generic[T]):
     seconds: float | None = None
 
 
-async def put(ask: Ask[T], answer: Callable[[Question], Awaitable[str]]) -> Outcome[T]:
+async def ask_assistant(spec: QuestionSpec[T], answer: Callable[[QuestionPrompt], Awaitable[str]]) -> ParsedAnswer[T]:
     """Ask; once more if the answer cannot be read; then give up, which is not the same as wrong."""
     with count_usage() as count:
-        outcome = await _put(ask, answer)
+        outcome = await _ask_twice(spec, answer)
     return replace(outcome, usage=count.usage, seconds=count.measured)
 
 
-async def _put(ask: Ask[T], answer: Callable[[Question], Awaitable[str]]) -> Outcome[T]:
-    first = await answer(ask.question)
+async def _ask_twice(spec: QuestionSpec[T], answer: Callable[[QuestionPrompt], Awaitable[str]]) -> ParsedAnswer[T]:
+    first = await answer(spec.question)
     try:
-        return Outcome(ask.read(first), first, 1, "")
+        return ParsedAnswer(spec.read(first), first, 1, "")
     except ValueError as problem:
-        question = ask.question.again(first, str(problem))
+        question = spec.question.repeated_after(first, str(problem))
     second = await answer(question)
     try:
-        return Outcome(ask.read(second), second, 2, "")
+        return ParsedAnswer(spec.read(second), second, 2, "")
     except ValueError as problem:
-        return Outcome(ask.salvage(first, second), second, 2, str(problem))
+        return ParsedAnswer(spec.salvage(first, second), second, 2, str(problem))
 
 
 def shuffled_options(question: EpisodeQuestion, *path: object) -> list[AnswerChoice]:
@@ -83,17 +83,17 @@ def shuffled_options(question: EpisodeQuestion, *path: object) -> list[AnswerCho
     return SeededRandom(*path, question.question_id).shuffled(question.answer_choices)
 
 
-def choice_ask(
+def choice_question(
     question: EpisodeQuestion,
     options: Sequence[AnswerChoice],
     *,
-    view: View = "question",
+    variant: PromptVariant = "question",
     state: Mapping[str, str] | None = None,
-) -> Ask[str]:
+) -> QuestionSpec[str]:
     """Choose among the options as shown; read as a choice id. `state` goes with the view "state_given"."""
     lines = "\n".join(f"{number}. {' '.join(option.answer.split())}" for number, option in enumerate(options, start=1))
-    query = NOT_SHOWN if view == "options_only" else question.query
-    if view == "state_given":
+    query = NOT_SHOWN if variant == "options_only" else question.query
+    if variant == "state_given":
         prompt = load_prompt("evaluation/choose_with_state").render(query=query, state=dict(state or {}), choices=lines)
     else:
         prompt = load_prompt("evaluation/choose_answer").render(query=query, choices=lines)
@@ -104,10 +104,10 @@ def choice_ask(
         "required": ["answer"],
         "additionalProperties": False,
     }
-    return Ask(_question(prompt, about=f"{query}\n{lines}", schema=schema), lambda reply: _choice(reply, options))
+    return QuestionSpec(_question(prompt, about=f"{query}\n{lines}", schema=schema), lambda reply: _read_choice(reply, options))
 
 
-def states_ask(choices: Mapping[str, Sequence[str]], *, may_not_know: bool) -> Ask[dict[str, str]]:
+def states_question(choices: Mapping[str, Sequence[str]], *, may_not_know: bool) -> QuestionSpec[dict[str, str]]:
     """Tell the value of every variable, or, where that is allowed, that it is unknown."""
     offered = {name: [*values, *([UNKNOWN] if may_not_know else [])] for name, values in choices.items()}
     prompt = load_prompt("evaluation/tell_states").render(state_schema=offered, unknown=UNKNOWN if may_not_know else "")
@@ -115,18 +115,18 @@ def states_ask(choices: Mapping[str, Sequence[str]], *, may_not_know: bool) -> A
     question = _question(prompt, about="; ".join(name.replace("_", " ") for name in choices), schema=reply_schema.json_schema)
 
     def salvage(first: str, second: str) -> dict[str, str]:
-        return {**_legal(first, offered), **_legal(second, offered)}
+        return {**_legal_values(first, offered), **_legal_values(second, offered)}
 
-    return Ask(question, lambda reply: _states(reply, reply_schema), salvage)
+    return QuestionSpec(question, lambda reply: _read_states(reply, reply_schema), salvage)
 
 
-def _question(prompt: RenderedPrompt, *, about: str, schema: dict[str, object]) -> Question:
+def _question(prompt: RenderedPrompt, *, about: str, schema: dict[str, object]) -> QuestionPrompt:
     # One message of the user: what the assistant's own instructions are is the assistant's business.
     text = "\n\n".join(message.content for message in prompt.messages)
-    return Question(text=text, about=about, schema_name=prompt.name.replace("/", "_"), json_schema=schema)
+    return QuestionPrompt(text=text, about=about, schema_name=prompt.name.replace("/", "_"), json_schema=schema)
 
 
-def _choice(reply: str, options: Sequence[AnswerChoice]) -> str:
+def _read_choice(reply: str, options: Sequence[AnswerChoice]) -> str:
     try:
         number = ChoiceReply.model_validate(extract_json(reply)).answer
     except ValidationError as error:
@@ -136,7 +136,7 @@ def _choice(reply: str, options: Sequence[AnswerChoice]) -> str:
     return options[number - 1].choice_id
 
 
-def _states(reply: str, reply_schema: ReplySchema[dict[str, str]]) -> dict[str, str]:
+def _read_states(reply: str, reply_schema: ReplySchema[dict[str, str]]) -> dict[str, str]:
     try:
         return reply_schema.validate(extract_json(reply))
     except ValidationError as error:
@@ -144,7 +144,7 @@ def _states(reply: str, reply_schema: ReplySchema[dict[str, str]]) -> dict[str, 
         raise ValueError(f"Give every kind exactly one of its values; see {wrong or 'the whole object'}.") from error
 
 
-def _legal(reply: str, offered: Mapping[str, Sequence[str]]) -> dict[str, str]:
+def _legal_values(reply: str, offered: Mapping[str, Sequence[str]]) -> dict[str, str]:
     try:
         found = extract_json(reply)
     except ValueError:

@@ -14,7 +14,7 @@ Failure = Literal["", "write", "read", "utilization", "undiagnosed"]
 Mode = Literal["on-policy", "off-policy"]
 
 
-class Turn(Record):
+class DialogueTurn(Record):
     """A user's message and the assistant's reply. Round 0 opens the session with its query.
 
     `tries`: how often the simulator was asked. `breaches`: what the kept message still gives away about the schema.
@@ -31,7 +31,7 @@ class Turn(Record):
     breaches: tuple[str, ...] = ()
 
 
-class Answer(Record):
+class AnswerRow(Record):
     """One scored item: a question, a variable of a state probe, or a baseline's question, at the end of one period.
 
     Calls, tokens and money are of the whole ask, which the rows of one state probe share.
@@ -63,20 +63,20 @@ class Answer(Record):
     nano_usd: int | None = Field(default=0, description="price in billionths of a dollar; none where it is unknown")
 
 
-class PeriodLived(Checkpoint):
+class DialogueStep(Checkpoint):
     """A checkpoint: one period's dialogues, and the assistant's memory after them (base64)."""
 
-    turns: tuple[Turn, ...]
+    turns: tuple[DialogueTurn, ...]
     snapshot: str
 
 
-class Asked(Checkpoint):
+class AnswersStep(Checkpoint):
     """A checkpoint: the answers of one interview, or of one user's baselines.
 
     `seconds`: model time of each answer to a question, None where it was not measured.
     """
 
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[AnswerRow, ...] = ()
     seconds: tuple[float | None, ...] = ()
 
 

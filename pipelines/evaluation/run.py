@@ -15,15 +15,15 @@ from assets.records.usage import Usage
 from pipelines.evaluation.assistant import Assistant, Evolvable, Tools
 from pipelines.evaluation.assistants.registry import make_assistant
 from pipelines.evaluation.dataset import Dataset
-from pipelines.evaluation.dialogue import live_period, replay_period
+from pipelines.evaluation.dialogue import hold_sessions, replay_sessions
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import FinishedRun, RunFolder
-from pipelines.evaluation.interview import Interview, ask_baselines, interview, together
-from pipelines.evaluation.metrics.diagnosis import diagnosed
+from pipelines.evaluation.interview import Interview, ask_baselines, gather_all, interview
+from pipelines.evaluation.metrics.diagnosis import diagnose
 from pipelines.evaluation.metrics.results import latency_of, score
-from pipelines.evaluation.plan import Roles
-from pipelines.evaluation.records import Answer, Asked, PeriodLived, RunManifest, Turn
-from pipelines.evaluation.simulator import Scene
+from pipelines.evaluation.plan import RoleModels
+from pipelines.evaluation.records import AnswerRow, AnswersStep, DialogueStep, DialogueTurn, RunManifest
+from pipelines.evaluation.simulator import SimulatedUser
 from pipelines.evaluation.spending import CountedModel, Purpose, StepUsage, UsageCounter, at_least
 from pipelines.resources.llm.embeddings import ModelEmbedder
 from pipelines.resources.open import ModelPorts
@@ -38,39 +38,39 @@ class Run:
     manifest: RunManifest
     dataset: Dataset
     models: ModelPorts
-    roles: Roles
+    roles: RoleModels
     recipe: Recipe
     folder: RunFolder
-    recorded: dict[str, list[Turn]] | None = None
+    recorded: dict[str, list[DialogueTurn]] | None = None
     users_at_once: int = 32
     report: Callable[[str], None] = field(default=lambda step: None)
 
     @cached_property
-    def aside(self) -> asyncio.Semaphore:
+    def background_calls(self) -> asyncio.Semaphore:
         """Slots for calls that no conversation waits for: those that the conversations leave free, but always a quarter."""
         talking = min(self.users_at_once, len(self.dataset.episodes))
         return asyncio.Semaphore(max(1, self.models.at_once // 4, self.models.at_once - talking))
 
-    def step(self, user_id: str, *, policy: str | None = None) -> "Step":
+    def step(self, user_id: str, *, policy: str | None = None) -> "StepContext":
         """A new step of one user, of which nothing has been counted."""
-        return Step(self, user_id, policy)
+        return StepContext(self, user_id, policy)
 
 
 @dataclass(frozen=True)
-class Life:
+class UserRun:
     """One user's way through a run. `policy`: the section that an evolvable assistant has instead of its own."""
 
     run: Run
     episode: Episode
     policy: str | None = None
 
-    def step(self) -> "Step":
+    def step(self) -> "StepContext":
         """A new step of this life."""
         return self.run.step(self.episode.user_id, policy=self.policy)
 
 
 @dataclass(frozen=True)
-class Aside:
+class BackgroundModel:
     """A model for interviews and baselines. A user's next message waits for the last; these would only stand in its way."""
 
     model: LanguageModel
@@ -83,7 +83,7 @@ class Aside:
 
 
 @dataclass(frozen=True)
-class Step:
+class StepContext:
     """One user's step: a period lived, an interview, or the baselines."""
 
     run: Run
@@ -96,7 +96,7 @@ class Step:
         ports, count = self.run.models, self.counts.setdefault(purpose, UsageCounter())
         model = ports.embeddings if purpose == "embeddings" else ports.chat
         if purpose in ("interview", "baselines", "recall"):
-            model = Aside(model, self.run.aside)
+            model = BackgroundModel(model, self.run.background_calls)
         return CountedModel(model, ports.prices, self.user_id, purpose, count)
 
     def assistant(self, purpose: Purpose, state: bytes = b"") -> Assistant:
@@ -134,17 +134,17 @@ class Step:
 
 
 @dataclass
-class Gathered:
+class UserRows:
     """What one user's steps came to."""
 
-    turns: list[Turn] = field(default_factory=list[Turn])
-    answers: list[Answer] = field(default_factory=list[Answer])
+    turns: list[DialogueTurn] = field(default_factory=list[DialogueTurn])
+    answers: list[AnswerRow] = field(default_factory=list[AnswerRow])
     seconds: list[float | None] = field(default_factory=list[float | None])
     usage: StepUsage = field(default_factory=StepUsage)
 
-    def add(self, step: PeriodLived | Asked) -> None:
+    def add(self, step: DialogueStep | AnswersStep) -> None:
         """Take a step in."""
-        if isinstance(step, PeriodLived):
+        if isinstance(step, DialogueStep):
             self.turns += step.turns
         else:
             self.answers += step.answers
@@ -156,11 +156,11 @@ async def evaluate(run: Run) -> FinishedRun:
     """Do what is left to do of the run, score it, and leave it scored. The first error ends it; finished steps stay."""
     limit = asyncio.Semaphore(run.users_at_once)
 
-    async def one(episode: Episode) -> Gathered:
+    async def one(episode: Episode) -> UserRows:
         async with limit:
-            return await _user(run, episode)
+            return await _run_user(run, episode)
 
-    users = await together([one(episode) for episode in run.dataset.episodes])
+    users = await gather_all([one(episode) for episode in run.dataset.episodes])
     answers = [answer for user in users for answer in user.answers]
     turns = [turn for user in users for turn in user.turns]
     results = score(run.manifest, answers, turns, usage=sum((user.usage for user in users), StepUsage()))
@@ -168,64 +168,66 @@ async def evaluate(run: Run) -> FinishedRun:
     return FinishedRun(run.manifest, answers, turns, results, latency)
 
 
-async def _user(run: Run, episode: Episode) -> Gathered:
+async def _run_user(run: Run, episode: Episode) -> UserRows:
     """All steps of one user. An interview runs beside the next period, because it is held on a copy."""
-    gathered, state, interviews, life = Gathered(), b"", list[asyncio.Task[Asked]](), Life(run, episode)
+    gathered, state, interviews, life = UserRows(), b"", list[asyncio.Task[AnswersStep]](), UserRun(run, episode)
     baselines = asyncio.create_task(_baselines(life))
     try:
         for period in range(len(episode.periods)):
             _raise_failure([*interviews, baselines])
             key = f"{episode.user_id}/{period}"
-            lived = await kept_step(run, f"{key}/lived", PeriodLived, partial(live, life, period=period, state=state))
+            lived = await checkpointed(
+                run, f"{key}/lived", DialogueStep, partial(run_dialogue, life, period=period, state=state)
+            )
             state = base64.b64decode(lived.snapshot)
             gathered.add(lived)
-            asking = partial(question, life, period=period, state=state)
-            interviews.append(asyncio.create_task(kept_step(run, f"{key}/asked", Asked, asking)))
-        for asked in [*await together(interviews), await baselines]:
+            asking = partial(run_interview, life, period=period, state=state)
+            interviews.append(asyncio.create_task(checkpointed(run, f"{key}/asked", AnswersStep, asking)))
+        for asked in [*await gather_all(interviews), await baselines]:
             gathered.add(asked)
     finally:
-        await _end([*interviews, baselines])
-    gathered.answers = diagnosed(episode, gathered.answers)
+        await _cancel([*interviews, baselines])
+    gathered.answers = diagnose(episode, gathered.answers)
     return gathered
 
 
-def _raise_failure(tasks: Sequence[asyncio.Task[Asked]]) -> None:
+def _raise_failure(tasks: Sequence[asyncio.Task[AnswersStep]]) -> None:
     """Raise what ended one of the tasks, so that no period is paid for whose interview would only be thrown away."""
     for task in tasks:
         if task.done():
             task.result()
 
 
-async def _end(tasks: Sequence[asyncio.Task[Asked]]) -> None:
+async def _cancel(tasks: Sequence[asyncio.Task[AnswersStep]]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def kept_step(run: Run, key: str, kind: type[S], work: Callable[[], Awaitable[S]]) -> S:
+async def checkpointed(run: Run, key: str, kind: type[S], work: Callable[[], Awaitable[S]]) -> S:
     """The step as it was finished before, or done now and kept."""
-    kept = await run.folder.step(key, kind)
+    kept = await run.folder.read_step(key, kind)
     if kept is None:
         kept = await work()
-        await run.folder.keep(key, kept)
+        await run.folder.write_step(key, kept)
     run.report(key)
     return kept
 
 
-async def live(life: Life, *, period: int, state: bytes) -> PeriodLived:
+async def run_dialogue(life: UserRun, *, period: int, state: bytes) -> DialogueStep:
     """Live a period with the memory of the one before."""
     step, run, episode = life.step(), life.run, life.episode
     assistant = step.assistant("dialogue", state)
-    scene = Scene(episode, run.recipe, run.dataset.language, step.model("simulator"))
+    scene = SimulatedUser(episode, run.recipe, run.dataset.language, step.model("simulator"))
     if run.recorded is None:
-        turns = await live_period(scene, assistant, period=period, rounds=run.dataset.rounds)
+        turns = await hold_sessions(scene, assistant, period=period, rounds=run.dataset.rounds)
     else:
-        turns = await replay_period(scene, assistant, run.recorded[episode.user_id], period=period)
+        turns = await replay_sessions(scene, assistant, run.recorded[episode.user_id], period=period)
     snapshot = base64.b64encode(assistant.snapshot()).decode()
-    return PeriodLived(turns=tuple(turns), snapshot=snapshot, usage=step.usage_of(assistant, "dialogue"))
+    return DialogueStep(turns=tuple(turns), snapshot=snapshot, usage=step.usage_of(assistant, "dialogue"))
 
 
-async def question(life: Life, *, period: int, state: bytes) -> Asked:
+async def run_interview(life: UserRun, *, period: int, state: bytes) -> AnswersStep:
     """Interview a copy with this memory. Raises EvaluationError for an assistant that remembers what it is asked."""
     step, manifest = life.step(), life.run.manifest
     copy = step.assistant("interview", state)
@@ -235,18 +237,18 @@ async def question(life: Life, *, period: int, state: bytes) -> Asked:
             f"Assistant {manifest.assistant.name!r} remembers the questions that it was asked; its methods 'answer' "
             "and 'memories' must leave what 'snapshot' returns as it was."
         )
-    return Asked(answers=tuple(told.rows), seconds=tuple(told.seconds), usage=step.usage_of(copy, "interview"))
+    return AnswersStep(answers=tuple(told.rows), seconds=tuple(told.seconds), usage=step.usage_of(copy, "interview"))
 
 
-async def measure_baselines(life: Life) -> Asked:
+async def run_baselines(life: UserRun) -> AnswersStep:
     """Ask the same assistant with perfect memory, and with none."""
     step = life.step()
     fresh = step.assistant("baselines")
     answers = await ask_baselines(fresh, life.episode, seed=life.run.manifest.seed)
-    return Asked(answers=tuple(answers), usage=step.usage_of(fresh, "baselines"))
+    return AnswersStep(answers=tuple(answers), usage=step.usage_of(fresh, "baselines"))
 
 
-async def _baselines(life: Life) -> Asked:
+async def _baselines(life: UserRun) -> AnswersStep:
     if not life.run.manifest.baselines:
-        return Asked()
-    return await kept_step(life.run, f"{life.episode.user_id}/baselines", Asked, partial(measure_baselines, life))
+        return AnswersStep()
+    return await checkpointed(life.run, f"{life.episode.user_id}/baselines", AnswersStep, partial(run_baselines, life))

@@ -26,14 +26,14 @@ class Told(BaseModel):
     value: str
 
 
-class ToldReply(BaseModel):
+class RevealedReply(BaseModel):
     """All that a message gives away; usually nothing."""
 
     told: list[Told]
 
 
 @dataclass(frozen=True)
-class Scene:
+class SimulatedUser:
     """One user's part: who it is, who plays it, and by which models (`recipe`)."""
 
     episode: Episode
@@ -43,7 +43,7 @@ class Scene:
 
 
 @dataclass(frozen=True)
-class Spoken:
+class SimulatedMessage:
     """A message of the simulated user, how often it was asked for, and what it still gives away."""
 
     message: str
@@ -51,7 +51,7 @@ class Spoken:
     breaches: tuple[str, ...]
 
 
-async def next_message(scene: Scene, session: Session, said: Sequence[Message], *, period: int) -> Spoken:
+async def next_message(scene: SimulatedUser, session: Session, said: Sequence[Message], *, period: int) -> SimulatedMessage:
     """The user's next message. One that gives a tracked value away is asked for again, at most three times in all."""
     prompt = _prompt(scene, session, said)
     messages = prompt.messages
@@ -59,13 +59,13 @@ async def next_message(scene: Scene, session: Session, said: Sequence[Message], 
         text = await _write(scene, prompt, messages, attempt=attempt)
         breaches = await _breaches(scene, session, text, said=said, period=period) if text else ("empty",)
         if not breaches or attempt == MOST_TRIES:
-            return Spoken(text or "Please go on.", attempt, breaches)
+            return SimulatedMessage(text or "Please go on.", attempt, breaches)
         problem = "It is empty." if not text else f"It lets one conclude too much: {', '.join(breaches)}."
         messages = (*messages, Message("assistant", text), Message("user", AGAIN.format(problem=problem)))
     raise AssertionError("unreachable: the loop returns")
 
 
-def _prompt(scene: Scene, session: Session, said: Sequence[Message]) -> RenderedPrompt:
+def _prompt(scene: SimulatedUser, session: Session, said: Sequence[Message]) -> RenderedPrompt:
     return load_prompt("evaluation/follow_up").render(
         user_profile=scene.episode.user_profile.formatted_str,
         start_date=scene.episode.start_date.isoformat(),
@@ -82,7 +82,7 @@ def transcript(said: Sequence[Message]) -> str:
     return "\n".join(f"{message.role}: {message.content}" for message in said)
 
 
-async def _write(scene: Scene, prompt: RenderedPrompt, messages: tuple[Message, ...], *, attempt: int) -> str:
+async def _write(scene: SimulatedUser, prompt: RenderedPrompt, messages: tuple[Message, ...], *, attempt: int) -> str:
     spec = scene.recipe.models.user_simulator
     request = ModelRequest(
         model=spec.model,
@@ -98,26 +98,28 @@ async def _write(scene: Scene, prompt: RenderedPrompt, messages: tuple[Message, 
     return (await scene.model.complete(request)).text.strip().strip('"').strip()
 
 
-async def _breaches(scene: Scene, session: Session, text: str, *, said: Sequence[Message], period: int) -> tuple[str, ...]:
+async def _breaches(
+    scene: SimulatedUser, session: Session, text: str, *, said: Sequence[Message], period: int
+) -> tuple[str, ...]:
     try:
-        told = await _told(scene, text, said=said)
+        told = await _revealed_values(scene, text, said=said)
     except ItemFailed:
         return (UNCHECKED,)
     found = (breach(scene.episode, session, name, value, period=period) for name, value in told)
     return tuple(sorted({one for one in found if one}))
 
 
-async def _told(scene: Scene, text: str, *, said: Sequence[Message]) -> list[tuple[str, str]]:
+async def _revealed_values(scene: SimulatedUser, text: str, *, said: Sequence[Message]) -> list[tuple[str, str]]:
     choices = scene.episode.state_schema.choices
     prompt = load_prompt("evaluation/check_turn").render(state_choices=choices, said_before=transcript(said[-1:]), message=text)
 
-    def convert(reply: ToldReply) -> list[tuple[str, str]]:
+    def convert(reply: RevealedReply) -> list[tuple[str, str]]:
         for one in reply.told:
             if one.value not in choices.get(one.variable, []):
                 raise ValueError(f"{one.variable!r} with the value {one.value!r} is not in the lists.")
         return [(one.variable, one.value) for one in reply.told]
 
-    return await ask_structured(scene.model, prompt=prompt, reply=ToldReply, convert=convert, recipe=scene.recipe)
+    return await ask_structured(scene.model, prompt=prompt, reply=RevealedReply, convert=convert, recipe=scene.recipe)
 
 
 def breach(episode: Episode, session: Session, name: str, value: str, *, period: int) -> str:

@@ -9,16 +9,16 @@ from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.metrics.metrics import MEMORY_COUNTS, METRICS
 from pipelines.evaluation.metrics.paired import Paired, paired
-from pipelines.evaluation.metrics.results import tally_of
-from pipelines.evaluation.report.formatting import figure, labels, shown, table, words
-from pipelines.evaluation.report.markdown import leaderboard, ordered
+from pipelines.evaluation.metrics.results import tally_users
+from pipelines.evaluation.report.formatting import format_estimate, format_number, metric_label, run_labels, table
+from pipelines.evaluation.report.markdown import best_first, leaderboard
 from pipelines.experiments.on_off_policy import PolicyRow, policy_rows
 
 COMPARED = ("overall", "memory", "write_failure", "read_failure", "utilization_failure")
 
 
 @dataclass(frozen=True)
-class Pair:
+class PairedRuns:
     """Two runs and the second's differences from the first."""
 
     title: str
@@ -31,19 +31,19 @@ class Comparison:
 
     runs: tuple[FinishedRun, ...]
     users: tuple[str, ...]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[PairedRuns, ...]
     policies: tuple[PolicyRow, ...]
 
 
-def compared(runs: Sequence[FinishedRun]) -> Comparison:
+def compare(runs: Sequence[FinishedRun]) -> Comparison:
     """Compare the runs. Raises EvaluationError for runs that share no dataset or no users."""
-    users, names = common_users(runs), labels(runs)
+    users, names = common_users(runs), run_labels(runs)
     tallies = {run.manifest.run_id: counts_of(run, users=users) for run in runs}
-    board = [run.manifest for run in ordered(runs)]
+    board = [run.manifest for run in best_first(runs)]
     metrics = {name: METRICS[name] for name in COMPARED}
     # The worse run first, so that most differences are gains.
     pairs = [
-        Pair(
+        PairedRuns(
             f"{names[better.run_id]} minus {names[worse.run_id]}",
             paired(metrics, (tallies[worse.run_id], tallies[better.run_id]), seed=worse.seed),
         )
@@ -65,26 +65,29 @@ def common_users(runs: Sequence[FinishedRun]) -> tuple[str, ...]:
 
 def counts_of(run: FinishedRun, *, users: Sequence[str]) -> Tallies:
     """What the compared metrics need of these users."""
-    found = tally_of(run.answers, users=users)
+    found = tally_users(run.answers, users=users)
     return Tallies(found.users, {name: found.counts[name] for name in MEMORY_COUNTS})
 
 
-def comparison(found: Comparison) -> str:
+def comparison_report(comparison: Comparison) -> str:
     """The comparison in Markdown."""
     parts = [
-        f"# {len(found.runs)} runs on {found.runs[0].manifest.dataset}",
-        leaderboard(found.runs),
-        f"## Differences over the same {len(found.users)} users",
+        f"# {len(comparison.runs)} runs on {comparison.runs[0].manifest.dataset}",
+        leaderboard(comparison.runs),
+        f"## Differences over the same {len(comparison.users)} users",
         "The p value comes from swapping whole users between two runs; for several comparisons mind their number. "
         "Detectable is the smallest true difference that these users would show four times out of five.",
-        *map(_told, found.pairs),
-        *_policies(found.policies),
+        *map(_pair_section, comparison.pairs),
+        *_policies(comparison.policies),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _told(pair: Pair) -> str:
-    rows = [[words(one.metric), shown(one.difference), figure(one.p_value), figure(one.detectable)] for one in pair.differences]
+def _pair_section(pair: PairedRuns) -> str:
+    rows = [
+        [metric_label(one.metric), format_estimate(one.difference), format_number(one.p_value), format_number(one.detectable)]
+        for one in pair.differences
+    ]
     return f"### {pair.title}\n\n{table(['metric', 'difference', 'p', 'detectable'], rows)}"
 
 
@@ -93,6 +96,13 @@ def _policies(rows: Sequence[PolicyRow]) -> list[str]:
         return []
     head = ["assistant", "on-policy", "off-policy", "off minus on", "ranks gained off-policy"]
     lines = [
-        [row.name, shown(row.on), shown(row.off), shown(row.difference), shown(row.ranks_gained, digits=0)] for row in rows
+        [
+            row.name,
+            format_estimate(row.on),
+            format_estimate(row.off),
+            format_estimate(row.difference),
+            format_estimate(row.ranks_gained, digits=0),
+        ]
+        for row in rows
     ]
     return ["## Memory on- and off-policy", table(head, lines)]

@@ -33,12 +33,12 @@ from pipelines.embedded.bank import model_name
 from pipelines.evaluation.assistant import Assistant, Tools
 from pipelines.evaluation.assistants.registry import find_spec, make_assistant
 from pipelines.evaluation.dataset import Dataset, load_dataset
-from pipelines.evaluation.dialogue import live_period
+from pipelines.evaluation.dialogue import hold_sessions
 from pipelines.evaluation.errors import EvaluationError
-from pipelines.evaluation.plan import PAPER_MODELS, Options, Roles, manifest_of
-from pipelines.evaluation.prompting import Ask, choice_ask, put, shuffled_options
+from pipelines.evaluation.plan import PAPER_MODELS, EvaluationOptions, RoleModels, manifest_of
+from pipelines.evaluation.prompting import QuestionSpec, ask_assistant, choice_question, shuffled_options
 from pipelines.evaluation.records import AssistantSpec, RunManifest
-from pipelines.evaluation.simulator import Scene
+from pipelines.evaluation.simulator import SimulatedUser
 from pipelines.home import home
 from pipelines.resources.llm.embeddings import EmbeddingClient, ModelEmbedder
 from pipelines.resources.llm.settings import EndpointSettings
@@ -74,13 +74,13 @@ def _chat(message: Message) -> ChatMessage:
     return kinds[message.role](content=message.content)
 
 
-def roles(embedding_model: str) -> Roles:
+def roles(embedding_model: str) -> RoleModels:
     """Which model plays which part; under Inspect a role is the name of its model.
 
     Inspect has no embeddings: they are the configured endpoint's, else the embedded model's.
     """
     default = PAPER_MODELS["embedding"] if EndpointSettings.from_environment() else model_name()
-    return Roles(assistant=EVALUATED, embedding=embedding_model or default, user="user", judge="judge")
+    return RoleModels(assistant=EVALUATED, embedding=embedding_model or default, user="user", judge="judge")
 
 
 @cache
@@ -90,19 +90,19 @@ def embedder() -> Embedder:
 
 
 @dataclass(frozen=True)
-class Plan:
+class InspectPlan:
     """What is evaluated on what; `manifest` is that of the same run by `amemgym evaluate`, but for the models."""
 
     dataset: Dataset
     manifest: RunManifest
-    roles: Roles
+    roles: RoleModels
 
     @classmethod
-    def of(cls, dataset: Dataset, spec: AssistantSpec, *, seed: int, roles: Roles) -> "Plan":
+    def of(cls, dataset: Dataset, spec: AssistantSpec, *, seed: int, roles: RoleModels) -> "InspectPlan":
         """Raises EvaluationError for an assistant that brings its own model."""
         if spec.settings.get("model"):
             raise EvaluationError(f"Assistant {spec.name!r} names a model of its own; under Inspect the model is --model's.")
-        return cls(dataset, manifest_of(dataset, spec, Options(seed=seed, baselines=False), roles=roles), roles)
+        return cls(dataset, manifest_of(dataset, spec, EvaluationOptions(seed=seed, baselines=False), roles=roles), roles)
 
     def assistant(self, state: bytes = b"") -> Assistant:
         """A new assistant that remembers what the snapshot holds."""
@@ -112,17 +112,17 @@ class Plan:
             made.restore(state)
         return made
 
-    def scene(self, episode: Episode) -> Scene:
+    def scene(self, episode: Episode) -> SimulatedUser:
         """The simulated user of the episode."""
-        return Scene(episode, self.roles.recipe(self.manifest, budget=Budget()), self.dataset.language, InspectModels())
+        return SimulatedUser(episode, self.roles.recipe(self.manifest, budget=Budget()), self.dataset.language, InspectModels())
 
     def options(self, episode: Episode, question: EpisodeQuestion, period: int) -> list[AnswerChoice]:
         """The options in the order in which `amemgym evaluate` shows them."""
         return shuffled_options(question, self.manifest.seed, "question", episode.user_id, period)
 
-    def ask(self, episode: Episode, question: EpisodeQuestion, period: int) -> Ask[str]:
+    def ask(self, episode: Episode, question: EpisodeQuestion, period: int) -> QuestionSpec[str]:
         """The question as `amemgym evaluate` puts it."""
-        return choice_ask(question, self.options(episode, question, period))
+        return choice_question(question, self.options(episode, question, period))
 
     def samples(self) -> list[Sample]:
         """Users, periods and questions in order."""
@@ -146,10 +146,10 @@ class Plan:
 
 
 @dataclass
-class Life:
+class UserSessions:
     """One user's life with the assistant, lived as far as questions need it."""
 
-    plan: Plan
+    plan: InspectPlan
     episode: Episode
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     states: list[bytes] = field(default_factory=list[bytes])
@@ -160,24 +160,24 @@ class Life:
             while len(self.states) <= period:
                 assistant = self.plan.assistant(self.states[-1] if self.states else b"")
                 rounds = self.plan.dataset.rounds
-                await live_period(self.plan.scene(self.episode), assistant, period=len(self.states), rounds=rounds)
+                await hold_sessions(self.plan.scene(self.episode), assistant, period=len(self.states), rounds=rounds)
                 self.states.append(assistant.snapshot())
         return self.plan.assistant(self.states[period])
 
 
 @solver(name="on_policy")
-def on_policy(plan: Plan) -> Solver:
+def on_policy(plan: InspectPlan) -> Solver:
     """Live up to the sample's period, then ask its question; once more if the answer cannot be read."""
     episodes = {episode.user_id: episode for episode in plan.dataset.episodes}
-    lives: dict[tuple[str, int], Life] = {}
+    lives: dict[tuple[str, int], UserSessions] = {}
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         user, period = str(state.metadata["user"]), int(state.metadata["period"])
         episode = episodes[user]
         question = next(one for one in episode.questions if one.question_id == state.metadata["question"])
-        life = lives.setdefault((user, state.epoch), Life(plan, episode))
+        life = lives.setdefault((user, state.epoch), UserSessions(plan, episode))
         assistant = await life.after(period)
-        outcome = await put(plan.ask(episode, question, period), assistant.answer)
+        outcome = await ask_assistant(plan.ask(episode, question, period), assistant.answer)
         for place, option in enumerate(plan.options(episode, question, period)):
             state.choices.mark_choice(place, option.choice_id == outcome.value)
         state.output = ModelOutput.from_content(model=str(get_model()), content=outcome.reply)
@@ -210,7 +210,7 @@ def amemgym(
     """`release`, `assistant` and `embedding_model` as in `amemgym evaluate`; `users`: only the first so many."""
     try:
         dataset = load_dataset(release, release_store=open_release_store(home())).first(users)
-        plan = Plan.of(dataset, find_spec(assistant), seed=seed, roles=roles(embedding_model))
+        plan = InspectPlan.of(dataset, find_spec(assistant), seed=seed, roles=roles(embedding_model))
         plan.assistant()  # so that a missing package shows before the first call
     except EvaluationError as error:
         # Of this kind Inspect prints the sentence alone.

@@ -6,27 +6,27 @@ from pathlib import Path
 
 from dataset_card.release.digests import canonical_digest
 from pipelines.evaluation.folder import PAGE, RESULTS, FinishedRun, read_run
-from pipelines.evaluation.report.formatting import BOARD, baseline_words, labels
-from pipelines.evaluation.report.markdown import ordered
-from pipelines.evaluation.report.page import Json, page, plain
+from pipelines.evaluation.report.formatting import LEADERBOARD_METRICS, baseline_labels, run_labels
+from pipelines.evaluation.report.markdown import best_first
+from pipelines.evaluation.report.page import Json, plain, render_page
 from pipelines.experiments.compare import Comparison
 
-BOARDS = "boards"
+LEADERBOARDS_FOLDER = "boards"
 
 
-def write_board(comparison: Comparison, *, place: Path) -> Path:
+def write_leaderboard(comparison: Comparison, *, place: Path) -> Path:
     """Write the page of these runs; its name follows from theirs. `place`: where runs are kept. Raises OSError."""
     ids = sorted(run.manifest.run_id for run in comparison.runs)
-    path = place.with_name(BOARDS) / f"{canonical_digest(ids)[:12]}.html"
+    path = place.with_name(LEADERBOARDS_FOLDER) / f"{canonical_digest(ids)[:12]}.html"
     path.parent.mkdir(parents=True, exist_ok=True)
     pages = {name: f"../{place.name}/{name}/{PAGE}" for name in ids if (place / name / PAGE).is_file()}
     draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_text(board_page(comparison, pages=pages), encoding="utf-8")
+    draft.write_text(leaderboard_page(comparison, pages=pages), encoding="utf-8")
     draft.replace(path)
     return path
 
 
-def all_boards(place: Path, *, dataset: str = "") -> list[list[FinishedRun]]:
+def runs_by_dataset(place: Path, *, dataset: str = "") -> list[list[FinishedRun]]:
     """All finished runs, by dataset; `dataset`: how its name begins. Raises EvaluationError for a run that cannot be read."""
     boards: dict[str, list[FinishedRun]] = {}
     for path in sorted(place.glob(f"*/{RESULTS}")):
@@ -36,27 +36,27 @@ def all_boards(place: Path, *, dataset: str = "") -> list[list[FinishedRun]]:
     return list(boards.values())
 
 
-def board_page(comparison: Comparison, *, pages: Mapping[str, str]) -> str:
+def leaderboard_page(comparison: Comparison, *, pages: Mapping[str, str]) -> str:
     """Several runs side by side; `pages` are the addresses of their own pages, by run id."""
-    data = board_data(comparison, pages=pages)
-    return page(str(data["title"]), {"data": data})
+    data = leaderboard_data(comparison, pages=pages)
+    return render_page(str(data["title"]), {"data": data})
 
 
-def board_data(comparison: Comparison, *, pages: Mapping[str, str]) -> Json:
+def leaderboard_data(comparison: Comparison, *, pages: Mapping[str, str]) -> Json:
     """Several runs' scores, and what lies between them."""
-    runs, names = ordered(comparison.runs), labels(comparison.runs)
+    runs, names = best_first(comparison.runs), run_labels(comparison.runs)
     first = runs[0]
     return {
         "title": f"{len(runs)} run{'s' * (len(runs) > 1)} on {first.manifest.dataset}",
         "subtitle": f"Digest {first.manifest.dataset_digest[:16]}; {len(comparison.users)} users in common.",
         "facts": [],
-        "columns": [name for name in BOARD if name not in ("overall", "memory")],
+        "columns": [name for name in LEADERBOARD_METRICS if name not in ("overall", "memory")],
         "runs": [
             {"label": names[run.manifest.run_id], "page": pages.get(run.manifest.run_id), **_board_run(run)} for run in runs
         ],
         "baselines": [
             {"label": told, "estimate": plain(first.results.baselines[name])}
-            for name, told in baseline_words(names[first.manifest.run_id]).items()
+            for name, told in baseline_labels(names[first.manifest.run_id]).items()
         ],
         "users": len(comparison.users),
         "pairs": [{"title": pair.title, "differences": [plain(one) for one in pair.differences]} for pair in comparison.pairs],

@@ -10,9 +10,9 @@ from assets.reporting.intervals import CONFIDENCE, Array, Sample, Tallies
 from dataset_card.release.digests import canonical_digest
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.metrics.metrics import memory
-from pipelines.evaluation.metrics.paired import gap, merged, of_part
+from pipelines.evaluation.metrics.paired import difference_of, merged, metric_of_part
 from pipelines.evaluation.records import Mode
-from pipelines.evaluation.report.formatting import labels
+from pipelines.evaluation.report.formatting import run_labels
 
 Pairs = Sequence[tuple[FinishedRun, FinishedRun]]
 
@@ -60,14 +60,14 @@ def _by_setup(runs: Sequence[FinishedRun], *, mode: Mode) -> dict[tuple[object, 
 def _rows(pairs: Pairs, tallies: Mapping[str, Tallies], *, dialogues: str) -> list[PolicyRow]:
     if not pairs:
         return []
-    names, seed = labels([on for on, _ in pairs]), pairs[0][0].manifest.seed
+    names, seed = run_labels([on for on, _ in pairs]), pairs[0][0].manifest.seed
     samples = {
         f"{names[on.manifest.run_id]}{dialogues}": Sample.of(
             merged({"a": tallies[on.manifest.run_id], "b": tallies[off.manifest.run_id]}), seed=seed
         )
         for on, off in pairs
     }
-    best = dict(sorted(samples.items(), key=lambda item: -(item[1].estimate(of_part("a", memory)).value or 0.0)))
+    best = dict(sorted(samples.items(), key=lambda item: -(item[1].estimate(metric_of_part("a", memory)).value or 0.0)))
     gained = _ranks("a", list(best.values())) - _ranks("b", list(best.values()))
     return [_row(name, sample, gained[place]) for place, (name, sample) in enumerate(best.items())]
 
@@ -77,16 +77,16 @@ def _row(name: str, sample: Sample, gained: Array) -> PolicyRow:
     several = sample.users > 1
     return PolicyRow(
         name=name,
-        on=sample.estimate(of_part("a", memory)),
-        off=sample.estimate(of_part("b", memory)),
-        difference=sample.estimate(gap(memory)),
+        on=sample.estimate(metric_of_part("a", memory)),
+        off=sample.estimate(metric_of_part("b", memory)),
+        difference=sample.estimate(difference_of(memory)),
         ranks_gained=Estimate(value=gained[0], low=low if several else None, high=high if several else None),
     )
 
 
 def _ranks(side: str, samples: Sequence[Sample]) -> Array:
     """Ranks from 1, shape (samples, 1 + resamples): over all users first, then over each resample of them."""
-    metric = of_part(side, memory)
+    metric = metric_of_part(side, memory)
     scores = np.array([[float(metric(one.total)), *metric(one.drawn)] for one in samples])
     order = (-np.nan_to_num(scores)).argsort(axis=0, kind="stable")
     return 1 + order.argsort(axis=0).astype(np.float64)

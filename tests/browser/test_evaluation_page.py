@@ -9,8 +9,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from pipelines.evaluation.folder import PAGE, FinishedRun
 from pipelines.evaluation.records import AssistantSpec
-from pipelines.experiments.compare import compared
-from pipelines.experiments.leaderboard import write_board
+from pipelines.experiments.compare import compare
+from pipelines.experiments.leaderboard import write_leaderboard
 from tests.browser.pages import Visit, visit
 from tests.evaluation.rehearsal import RehearsalModel, finish, run_of
 
@@ -23,7 +23,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with the runs of a forgetful and of a searching assistant, whose replies are hostile, and their board."""
     place = tmp_path_factory.mktemp("home")
     runs = [_run(place / "runs", "llm", context_tokens=1), _run(place / "runs", "rag", topk=3)]
-    write_board(compared(runs), place=place / "runs")
+    write_leaderboard(compare(runs), place=place / "runs")
     return place
 
 

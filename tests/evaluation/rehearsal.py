@@ -16,7 +16,7 @@ from assets.recipe.recipe import Budget
 from pipelines.evaluation.assistant import Tools
 from pipelines.evaluation.dataset import UNKNOWN, Dataset, Rounds
 from pipelines.evaluation.folder import FinishedRun, RunFolder
-from pipelines.evaluation.plan import Options, Roles, manifest_of
+from pipelines.evaluation.plan import EvaluationOptions, RoleModels, manifest_of
 from pipelines.evaluation.records import AssistantSpec
 from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.report.page import run_page
@@ -29,7 +29,7 @@ from tests.support.scenario import episode as scenario_episode
 from tests.support.scenario import varied
 
 ROUNDS = Rounds(initial=1, update=2)
-ROLES = Roles("test-model", "test-embedding", "test-user", "test-judge")
+ROLES = RoleModels("test-model", "test-embedding", "test-user", "test-judge")
 # A dollar per million tokens read, two per million written; embeddings cost nothing.
 PRICES = Prices({"test-model": OwnPrice(input=1, output=2), "test-embedding": OwnPrice(input=0, output=0)})
 OBJECT = re.compile(r"\{[^{}]*\{[^{}]*\}[^{}]*\}|\{[^{}]*\}")
@@ -173,7 +173,7 @@ def run_of(
     folder: Path, model: LanguageModel, *, data: Dataset | None = None, spec: AssistantSpec | None = None, **changes: Any
 ) -> Run:
     """A run in the folder; options by keyword."""
-    data, options = data or dataset(), Options(seed=7, **changes)
+    data, options = data or dataset(), EvaluationOptions(seed=7, **changes)
     manifest = manifest_of(data, spec or AssistantSpec(name="llm", kind="llm"), options, roles=ROLES)
     return Run(
         manifest=manifest,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipelines.evaluation.assistant import Question
-from pipelines.evaluation.prompting import choice_ask, put, shuffled_options, states_ask
+from pipelines.evaluation.assistant import QuestionPrompt
+from pipelines.evaluation.prompting import ask_assistant, choice_question, shuffled_options, states_question
 from tests.evaluation.rehearsal import episode
 from tests.support.coroutines import run
 
@@ -20,7 +20,7 @@ def test_the_order_of_options_follows_from_its_path_alone() -> None:
 
 @pytest.mark.parametrize("reply", ['{"answer": 2}', '```json\n{"answer": 2}\n```', 'Surely {"answer": 2}.'])
 def test_the_number_names_the_option_as_shown(reply: str) -> None:
-    assert choice_ask(QUESTION, OPTIONS).read(reply) == OPTIONS[1].choice_id
+    assert choice_question(QUESTION, OPTIONS).read(reply) == OPTIONS[1].choice_id
 
 
 @pytest.mark.parametrize(
@@ -29,16 +29,16 @@ def test_the_number_names_the_option_as_shown(reply: str) -> None:
 )
 def test_whatever_is_not_exactly_a_number_of_an_option_cannot_be_read(reply: str) -> None:
     with pytest.raises(ValueError, match=r"number|JSON object|no option"):
-        choice_ask(QUESTION, OPTIONS).read(reply)
+        choice_question(QUESTION, OPTIONS).read(reply)
 
 
 class Replies:
     """An assistant's `answer` that gives these in turn."""
 
     def __init__(self, *replies: str) -> None:
-        self.replies, self.questions = list(replies), list[Question]()
+        self.replies, self.questions = list(replies), list[QuestionPrompt]()
 
-    async def __call__(self, question: Question) -> str:
+    async def __call__(self, question: QuestionPrompt) -> str:
         self.questions.append(question)
         return self.replies[len(self.questions) - 1]
 
@@ -46,7 +46,7 @@ class Replies:
 def test_an_unreadable_answer_is_asked_for_once_more_with_what_was_wrong() -> None:
     answer = Replies("the second", '{"answer": 2}')
 
-    outcome = run(put(choice_ask(QUESTION, OPTIONS), answer))
+    outcome = run(ask_assistant(choice_question(QUESTION, OPTIONS), answer))
 
     assert (outcome.value, outcome.tries, outcome.reason) == (OPTIONS[1].choice_id, 2, "")
     assert "the second" in answer.questions[1].text
@@ -54,7 +54,7 @@ def test_an_unreadable_answer_is_asked_for_once_more_with_what_was_wrong() -> No
 
 
 def test_two_unreadable_answers_are_neither_right_nor_wrong() -> None:
-    outcome = run(put(choice_ask(QUESTION, OPTIONS), Replies("hm", '{"answer": 9}')))
+    outcome = run(ask_assistant(choice_question(QUESTION, OPTIONS), Replies("hm", '{"answer": 9}')))
 
     assert outcome.value is None
     assert outcome.tries == 2
@@ -62,24 +62,24 @@ def test_two_unreadable_answers_are_neither_right_nor_wrong() -> None:
 
 
 def test_the_options_alone_hide_the_question() -> None:
-    assert QUESTION.query not in choice_ask(QUESTION, OPTIONS, view="options_only").question.text
-    assert QUESTION.query in choice_ask(QUESTION, OPTIONS).question.text
+    assert QUESTION.query not in choice_question(QUESTION, OPTIONS, variant="options_only").question.text
+    assert QUESTION.query in choice_question(QUESTION, OPTIONS).question.text
 
 
 def test_of_a_half_legal_state_the_legal_half_is_scored() -> None:
-    ask = states_ask({"diet": ["vegan", "any"], "goal": ["5 km", "rest"]}, may_not_know=False)
+    ask = states_question({"diet": ["vegan", "any"], "goal": ["5 km", "rest"]}, may_not_know=False)
 
-    outcome = run(put(ask, Replies("?", '{"diet": "vegan", "goal": "fly"}')))
+    outcome = run(ask_assistant(ask, Replies("?", '{"diet": "vegan", "goal": "fly"}')))
 
     assert outcome.value == {"diet": "vegan"}
     assert "goal" in outcome.reason
 
 
 def test_what_either_reply_tells_legally_is_scored_and_the_later_word_counts() -> None:
-    ask = states_ask({"diet": ["vegan", "any"], "goal": ["5 km", "rest"]}, may_not_know=False)
+    ask = states_question({"diet": ["vegan", "any"], "goal": ["5 km", "rest"]}, may_not_know=False)
 
-    outcome = run(put(ask, Replies('{"diet": "vegan", "goal": "fly"}', '{"goal": "rest"}')))
-    changed = run(put(ask, Replies('{"diet": "vegan", "goal": "fly"}', '{"diet": "any", "goal": "swim"}')))
+    outcome = run(ask_assistant(ask, Replies('{"diet": "vegan", "goal": "fly"}', '{"goal": "rest"}')))
+    changed = run(ask_assistant(ask, Replies('{"diet": "vegan", "goal": "fly"}', '{"diet": "any", "goal": "swim"}')))
 
     assert outcome.value == {"diet": "vegan", "goal": "rest"}
     assert changed.value == {"diet": "any"}
@@ -88,6 +88,6 @@ def test_what_either_reply_tells_legally_is_scored_and_the_later_word_counts() -
 def test_not_knowing_is_an_answer_only_where_it_is_offered() -> None:
     choices = {"diet": ["vegan", "any"]}
 
-    assert states_ask(choices, may_not_know=True).read('{"diet": "cannot_tell"}') == {"diet": "cannot_tell"}
+    assert states_question(choices, may_not_know=True).read('{"diet": "cannot_tell"}') == {"diet": "cannot_tell"}
     with pytest.raises(ValueError, match="diet"):
-        states_ask(choices, may_not_know=False).read('{"diet": "cannot_tell"}')
+        states_question(choices, may_not_know=False).read('{"diet": "cannot_tell"}')

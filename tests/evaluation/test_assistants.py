@@ -5,8 +5,8 @@ from datetime import datetime
 import pytest
 
 from assets.llm.ports import ModelRequest
-from pipelines.evaluation.assistant import Assistant, Observer, Question
-from pipelines.evaluation.assistants.chat import fit
+from pipelines.evaluation.assistant import Assistant, Observer, QuestionPrompt
+from pipelines.evaluation.assistants.chat import trim_to_context
 from pipelines.evaluation.assistants.registry import configurations, make_assistant
 from pipelines.evaluation.records import AssistantSpec
 from prompts.template import Message
@@ -14,7 +14,7 @@ from tests.evaluation.rehearsal import RehearsalModel, tools
 from tests.support.coroutines import run
 
 AT = datetime(2020, 10, 1, 9, 30)
-QUESTION = Question(text="What about tea?", about="tea", schema_name="chat")
+QUESTION = QuestionPrompt(text="What about tea?", about="tea", schema_name="chat")
 KINDS = ("llm", "rag", "awe", "awi")
 
 
@@ -89,7 +89,7 @@ def test_instructions_and_the_last_message_always_have_room() -> None:
         Message("user", "new " * 9),
     ]
 
-    assert fit(messages, room=1) == (messages[0], messages[3])
+    assert trim_to_context(messages, context_tokens=1) == (messages[0], messages[3])
 
 
 def test_freq_messages_are_written_as_soon_as_ns_others_are_newer() -> None:

@@ -6,18 +6,18 @@ from statistics import fmean
 
 import pytest
 
-from pipelines.evaluation.interview import last_written
-from pipelines.evaluation.metrics.diagnosis import diagnosed, shares_of
-from pipelines.evaluation.records import Answer, AskKind, Failure, Status
+from pipelines.evaluation.interview import last_update_period
+from pipelines.evaluation.metrics.diagnosis import diagnose, shares_of
+from pipelines.evaluation.records import AnswerRow, AskKind, Failure, Status
 from tests.evaluation.rehearsal import episode
 from tests.support.scenario import DIET, EVENINGS, GOAL
 
 EPISODE = episode()
 
 
-def answer(item: str, status: Status, *, kind: AskKind = "state", period: int = 2) -> Answer:
+def answer(item: str, status: Status, *, kind: AskKind = "state", period: int = 2) -> AnswerRow:
     """A row of which only these fields matter."""
-    return Answer(
+    return AnswerRow(
         user_id="ada",
         period=period,
         kind=kind,
@@ -42,11 +42,11 @@ def failure(now: dict[str, Status], then: dict[str, Status]) -> Failure:
         *(answer(name, status) for name, status in now.items()),
         *(answer(name, status, period=1) for name, status in then.items()),
     ]
-    return diagnosed(EPISODE, rows)[0].failure
+    return diagnose(EPISODE, rows)[0].failure
 
 
 def test_values_are_last_written_where_the_user_told_them() -> None:
-    written = {name: [last_written(EPISODE, name, period=period) for period in range(3)] for name in (DIET, EVENINGS)}
+    written = {name: [last_update_period(EPISODE, name, period=period) for period in range(3)] for name in (DIET, EVENINGS)}
 
     assert written == {DIET: [0, 1, 1], EVENINGS: [0, 0, 2]}
 
@@ -87,7 +87,7 @@ def test_shares_take_luck_out_of_the_probes_and_add_up_to_one(
     rows = [answer("q01", "wrong", kind="question")]
     rows += [answer(name, status) for name, status in zip((DIET, GOAL), now, strict=True)]
     rows += [answer(name, status, period=1) for name, status in zip((DIET, GOAL), then, strict=True)]
-    found = diagnosed(EPISODE, rows)[0]
+    found = diagnose(EPISODE, rows)[0]
 
     assert (found.write_share, found.read_share, found.utilization_share) == pytest.approx(expected)
     assert sum(expected) == 1
@@ -96,7 +96,7 @@ def test_shares_take_luck_out_of_the_probes_and_add_up_to_one(
 def test_where_a_probe_is_unscored_the_failure_has_no_shares() -> None:
     rows = [answer("q01", "wrong", kind="question"), answer(DIET, "wrong"), answer(GOAL, "unscored")]
     rows += [answer(DIET, "wrong", period=1), answer(GOAL, "right", period=1)]
-    found = diagnosed(EPISODE, rows)[0]
+    found = diagnose(EPISODE, rows)[0]
 
     assert found.failure == "write"
     assert (found.write_share, found.read_share, found.utilization_share) == (0, 0, 0)
@@ -121,7 +121,7 @@ def test_shares_of_an_assistant_that_forgets_average_to_read_failures() -> None:
     assert fmean(one["read_share"] for one in shares) == pytest.approx(1, abs=0.06)
 
 
-def guessed(chance: random.Random, *, knows: Callable[[str, int], bool]) -> dict[tuple[int, str], Answer]:
+def guessed(chance: random.Random, *, knows: Callable[[str, int], bool]) -> dict[tuple[int, str], AnswerRow]:
     """Probes of an assistant that guesses among three choices what it does not know."""
     return {
         (period, name): answer(name, "right" if knows(name, period) or chance.random() < 1 / 3 else "wrong", period=period)
@@ -133,4 +133,4 @@ def guessed(chance: random.Random, *, knows: Callable[[str, int], bool]) -> dict
 def test_right_and_unscored_answers_have_no_failure() -> None:
     for status in ("right", "unscored"):
         rows = [answer("q01", status, kind="question"), answer(DIET, "wrong"), answer(GOAL, "wrong")]
-        assert diagnosed(EPISODE, rows)[0].failure == ""
+        assert diagnose(EPISODE, rows)[0].failure == ""

@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.evaluation.metrics.metrics import BASELINES, METRICS, SERIES, tally
-from pipelines.evaluation.metrics.results import tally_of
-from pipelines.evaluation.records import Answer, AskKind, Failure, Status
+from pipelines.evaluation.metrics.metrics import BASELINES, METRICS, PERIOD_METRICS, tally
+from pipelines.evaluation.metrics.results import tally_users
+from pipelines.evaluation.records import AnswerRow, AskKind, Failure, Status
 
 USERS = ("ada", "ben")
 
 
 def row(
     user: str, period: int, status: Status, *, kind: AskKind = "question", item: str = "q1", failure: Failure = ""
-) -> Answer:
+) -> AnswerRow:
     """One answer among four options; the right one stood first."""
-    return Answer(
+    return AnswerRow(
         user_id=user,
         period=period,
         kind=kind,
@@ -53,7 +53,7 @@ TABLE = [
 ]
 
 
-def value(name: str, rows: list[Answer]) -> float:
+def value(name: str, rows: list[AnswerRow]) -> float:
     """One metric of these rows."""
     return float({**METRICS, **BASELINES}[name](tally(rows, users=USERS, periods=2).total()))
 
@@ -88,7 +88,7 @@ def test_memory_does_not_exist_in_a_period_whose_upper_bound_is_chance() -> None
     rows = [row("ada", 0, "right"), row("ada", 1, "right"), row("ada", 0, "right", kind="upper_bound")]
     rows += [row("ada", 1, "wrong", kind="upper_bound", item=f"q{number}") for number in range(3)]
     rows += [row("ada", 1, "right", kind="upper_bound", item="q4")]
-    by_period = SERIES["memory"](tally(rows, users=USERS, periods=2).total())
+    by_period = PERIOD_METRICS["memory"](tally(rows, users=USERS, periods=2).total())
 
     assert by_period[0] == 1
     assert np.isnan(by_period[1])
@@ -105,8 +105,8 @@ def test_guessing_states_is_worth_nothing_after_correction() -> None:
 def test_periods_are_those_of_the_users_who_are_counted() -> None:
     longer = [*TABLE, row("ben", 7, "right")]
 
-    assert tally_of(longer, users=("ada",)).counts["question.asked"].shape == (1, 2)
-    assert tally_of(longer, users=USERS).counts["question.asked"].shape == (2, 8)
+    assert tally_users(longer, users=("ada",)).counts["question.asked"].shape == (1, 2)
+    assert tally_users(longer, users=USERS).counts["question.asked"].shape == (2, 8)
 
 
 statuses = st.lists(st.sampled_from(["right", "wrong", "unscored"]), min_size=8, max_size=8)

@@ -9,8 +9,8 @@ import pytest
 
 from pipelines.evaluation.records import AssistantSpec
 from pipelines.evaluation.report.page import embedded, run_page
-from pipelines.experiments.compare import compared
-from pipelines.experiments.leaderboard import all_boards, write_board
+from pipelines.experiments.compare import compare
+from pipelines.experiments.leaderboard import runs_by_dataset, write_leaderboard
 from tests.evaluation.rehearsal import RehearsalModel, dataset, finish, run_of
 
 HOSTILE = "</script><script>alert(1)</script><!-- <b>&amp; \u2028 ]]>"
@@ -64,7 +64,7 @@ def test_the_page_allows_its_own_script_and_style_and_no_address(page: str) -> N
 
 def test_a_board_links_to_the_pages_of_its_runs(tmp_path: Path) -> None:
     runs = [finish(run_of(tmp_path, RehearsalModel(), spec=AssistantSpec(name=kind, kind=kind))) for kind in ("llm", "awi")]
-    path = write_board(compared(runs), place=tmp_path)
+    path = write_leaderboard(compare(runs), place=tmp_path)
     data = blocks(path.read_text(encoding="utf-8"))["data"]
 
     assert all((path.parent / run["page"]).is_file() for run in data["runs"])
@@ -77,5 +77,5 @@ def test_a_leaderboard_takes_in_all_finished_runs_of_a_dataset(tmp_path: Path) -
         finish(run_of(tmp_path, RehearsalModel(), spec=AssistantSpec(name=kind, kind=kind)))
     run_of(tmp_path, RehearsalModel(), data=dataset("ada"), attempt=3).folder.path.mkdir()
 
-    assert [[run.manifest.assistant.name for run in runs] for runs in all_boards(tmp_path)] == [["awi", "llm"]]
-    assert all_boards(tmp_path, dataset="other") == []
+    assert [[run.manifest.assistant.name for run in runs] for runs in runs_by_dataset(tmp_path)] == [["awi", "llm"]]
+    assert runs_by_dataset(tmp_path, dataset="other") == []

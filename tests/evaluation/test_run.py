@@ -9,10 +9,10 @@ import pytest
 
 from assets.llm.ports import EndpointError, ModelReply, ModelRequest
 from pipelines.evaluation.assistants import registry
-from pipelines.evaluation.assistants.chat import NativeAssistant
+from pipelines.evaluation.assistants.chat import LongContextAssistant
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.forecast import forecast
-from pipelines.evaluation.plan import Options
+from pipelines.evaluation.plan import EvaluationOptions
 from pipelines.evaluation.records import AssistantSpec
 from pipelines.evaluation.run import evaluate
 from tests.evaluation.rehearsal import PRICES, ROLES, RehearsalModel, dataset, finish, run_of
@@ -55,7 +55,7 @@ def test_the_forecast_is_what_the_run_asks(tmp_path: Path, kind: str) -> None:
     model = RehearsalModel()
     work = run_of(tmp_path, model, spec=spec(kind))
     finish(work)
-    told = forecast(work.dataset, work.manifest.assistant, Options(), roles=ROLES, prices=PRICES)
+    told = forecast(work.dataset, work.manifest.assistant, EvaluationOptions(), roles=ROLES, prices=PRICES)
     sizes = told.sizes
     memory = [
         r for r in model.requests if "facts" in r.labels.prompt or "memories" in r.labels.prompt or "notes" in r.labels.prompt
@@ -100,7 +100,7 @@ def test_unreadable_answers_are_unscored_and_counted(tmp_path: Path) -> None:
     assert results.counts["question.unscored"] == results.counts["question.asked"] == results.counts["question.asked_again"]
 
 
-class Gossip(NativeAssistant):
+class Gossip(LongContextAssistant):
     """Remembers the questions that it is asked."""
 
     async def answer(self, question: object) -> str:

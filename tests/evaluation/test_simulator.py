@@ -7,7 +7,7 @@ import pytest
 from assets.llm.ports import ModelRequest
 from assets.recipe.recipe import Recipe
 from pipelines.evaluation.metrics.results import fidelity_of
-from pipelines.evaluation.simulator import Scene, Spoken, breach, next_message
+from pipelines.evaluation.simulator import SimulatedMessage, SimulatedUser, breach, next_message
 from prompts.template import Message
 from tests.evaluation.rehearsal import RehearsalModel, episode
 from tests.support.coroutines import run
@@ -18,10 +18,10 @@ SESSION = EPISODE.periods[2].sessions[0]
 SAID = [Message("user", SESSION.query), Message("assistant", "Which evenings?")]
 
 
-def spoken(model: RehearsalModel) -> Spoken:
+def spoken(model: RehearsalModel) -> SimulatedMessage:
     """The next message in the session of period 2."""
     recipe = Recipe(variant="evaluation", gates={"max_reasks": 0})  # pyright: ignore[reportArgumentType]
-    return run(next_message(Scene(EPISODE, recipe, "English", model), SESSION, SAID, period=2))
+    return run(next_message(SimulatedUser(EPISODE, recipe, "English", model), SESSION, SAID, period=2))
 
 
 def telling(*values: str) -> Callable[[ModelRequest], object]:
@@ -49,13 +49,13 @@ def test_what_a_message_may_not_tell_has_a_name(name: str, value: str, expected:
 
 
 def test_a_clean_message_is_sent_as_it_is() -> None:
-    assert spoken(RehearsalModel()) == Spoken("And what else could I try?", 1, ())
+    assert spoken(RehearsalModel()) == SimulatedMessage("And what else could I try?", 1, ())
 
 
 def test_a_telling_message_is_asked_for_again_with_what_is_wrong_with_it() -> None:
     model = RehearsalModel({"evaluation/check_turn": telling("vegetarian")})
 
-    assert spoken(model) == Spoken("And what else could I try?", 2, ())
+    assert spoken(model) == SimulatedMessage("And what else could I try?", 2, ())
     assert f"reveals {DIET}" in model.asked("evaluation/follow_up")[1].messages[-1].content
 
 

@@ -11,7 +11,7 @@ from assets.records.usage import Usage
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.forecast import forecast
 from pipelines.evaluation.metrics.results import latency_of
-from pipelines.evaluation.plan import Options, Roles
+from pipelines.evaluation.plan import EvaluationOptions, RoleModels
 from pipelines.evaluation.records import AssistantSpec
 from pipelines.evaluation.spending import Checkpoint, at_least
 from pipelines.resources.cache.reply_cache import open_replies
@@ -122,9 +122,9 @@ def test_calls_are_in_the_ledger_under_the_run_by_purpose(tmp_path: Path) -> Non
 
 def test_the_forecast_has_a_price_where_all_prices_are_known_and_warns_of_a_small_budget() -> None:
     spec = AssistantSpec(name="llm", kind="llm")
-    forecasted = forecast(dataset(), spec, Options(), roles=ROLES, prices=PRICES)
-    known = Roles("test-model", "test-embedding", "test-model", "test-model")
-    priced = forecast(dataset(), spec, Options(), roles=known, prices=PRICES)
+    forecasted = forecast(dataset(), spec, EvaluationOptions(), roles=ROLES, prices=PRICES)
+    known = RoleModels("test-model", "test-embedding", "test-model", "test-model")
+    priced = forecast(dataset(), spec, EvaluationOptions(), roles=known, prices=PRICES)
 
     assert forecasted.usd is None
     assert "unknown price" in forecasted.sentence

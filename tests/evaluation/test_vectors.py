@@ -3,14 +3,14 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.evaluation.assistants.vector_index import VectorIndex, database
+from pipelines.evaluation.assistants.vector_index import VectorIndex, shared_database
 
 EAST, NORTH, NORTHEAST = (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)
 
 
 def filled() -> VectorIndex:
     """Three memories."""
-    index = VectorIndex(database())
+    index = VectorIndex(shared_database())
     index.add([("2020-10-01", "east"), ("2020-10-02", "north"), ("2020-10-03", "between")], [EAST, NORTH, NORTHEAST])
     return index
 
@@ -26,7 +26,7 @@ def test_the_most_alike_come_first_and_of_equals_the_older() -> None:
 
 
 def test_an_empty_index_finds_nothing() -> None:
-    assert found(VectorIndex(database()), EAST) == []
+    assert found(VectorIndex(shared_database()), EAST) == []
 
 
 def test_a_changed_memory_keeps_its_number_and_a_dropped_one_is_gone() -> None:
@@ -47,7 +47,7 @@ def test_numbers_are_never_given_twice() -> None:
 
 
 def test_indexes_do_not_see_each_other() -> None:
-    first, second = filled(), VectorIndex(database())
+    first, second = filled(), VectorIndex(shared_database())
     second.add([("2020-10-01", "other")], [EAST])
 
     assert found(first, EAST, 1) == ["east"]
@@ -57,7 +57,7 @@ def test_indexes_do_not_see_each_other() -> None:
 @settings(max_examples=20, deadline=None)
 @given(st.lists(st.tuples(st.text(max_size=20), st.floats(-10, 10, width=32), st.floats(-10, 10, width=32)), max_size=6))
 def test_a_restored_index_has_the_same_dump(rows: list[tuple[str, float, float]]) -> None:
-    index, copy = VectorIndex(database()), VectorIndex(database())
+    index, copy = VectorIndex(shared_database()), VectorIndex(shared_database())
     if rows:
         index.add([("2020-10-01", text) for text, _, _ in rows], [(x, y) for _, x, y in rows])
     copy.load(index.dump())

@@ -9,11 +9,11 @@ import pytest
 from assets.records.estimate import Estimate
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.metrics.metrics import memory
-from pipelines.evaluation.metrics.results import tally_of
+from pipelines.evaluation.metrics.results import tally_users
 from pipelines.evaluation.records import AssistantSpec
-from pipelines.evaluation.report.formatting import labels
+from pipelines.evaluation.report.formatting import run_labels
 from pipelines.evaluation.report.markdown import leaderboard, period_table
-from pipelines.experiments.compare import compared
+from pipelines.experiments.compare import compare
 from pipelines.experiments.on_off_policy import PolicyRow, policy_rows
 from tests.evaluation.rehearsal import RehearsalModel, finish, run_of
 
@@ -39,7 +39,7 @@ def named(run: FinishedRun, name: str, *, off: bool = False, **changes: Any) -> 
 
 
 def rows_of(*runs: FinishedRun, users: tuple[str, ...] = USERS) -> list[PolicyRow]:
-    return policy_rows(runs, tallies={run.manifest.run_id: tally_of(run.answers, users=users) for run in runs})
+    return policy_rows(runs, tallies={run.manifest.run_id: tally_users(run.answers, users=users) for run in runs})
 
 
 def test_assistants_that_change_places_gain_and_lose_a_rank(good: FinishedRun, bad: FinishedRun) -> None:
@@ -78,21 +78,21 @@ def test_dialogues_of_two_runs_make_two_rows(good: FinishedRun, bad: FinishedRun
 def test_a_row_adds_up_over_the_users_that_all_runs_have(good: FinishedRun, bad: FinishedRun) -> None:
     whole = named(good, "one")
     half = named(bad, "one", off=True, users=("ben",))
-    [row] = compared([whole, half]).policies
+    [row] = compare([whole, half]).policies
 
     assert row.on.value is not None
     assert row.off.value is not None
     assert row.difference.value == pytest.approx(row.off.value - row.on.value, abs=1e-5)
-    assert row.off.value == memory(tally_of(bad.answers, users=("ben",)).total())
+    assert row.off.value == memory(tally_users(bad.answers, users=("ben",)).total())
 
 
 def test_labels_tell_what_tells_runs_apart_and_no_more(good: FinishedRun, bad: FinishedRun, tmp_path: Path) -> None:
     runs = [named(good, "one"), named(bad, "two")]
     both = [named(good, "one"), named(bad, "one", off=True)]
 
-    assert list(labels(runs).values()) == ["one", "two"]
-    assert list(labels(both).values()) == ["one, on-policy", "one, off-policy"]
-    assert [pair.title for pair in compared(runs).pairs] == ["one minus two"]
+    assert list(run_labels(runs).values()) == ["one", "two"]
+    assert list(run_labels(both).values()) == ["one, on-policy", "one, off-policy"]
+    assert [pair.title for pair in compare(runs).pairs] == ["one minus two"]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_runs_of_one_name_are_told_apart_everywhere(good: FinishedRun, change: d
     runs = [named(good, "one"), named(good, "one", run_id="second", **change)]
     expected = [name.replace("FIRST", good.manifest.generator) for name in told]
 
-    assert list(labels(runs).values()) == expected
+    assert list(run_labels(runs).values()) == expected
     for text in (leaderboard(runs), period_table(runs, "memory")):
         assert [name in text for name in (f"| {expected[0]} |", f"| {expected[1]} |")] == [True, True]
 
@@ -116,4 +116,4 @@ def test_runs_of_one_name_are_told_apart_everywhere(good: FinishedRun, change: d
 def test_settings_are_told_only_of_those_that_nothing_else_tells_apart(good: FinishedRun) -> None:
     ones = [named(good, "one", run_id=f"{freq}", settings={"freq": freq, "ns": 4}) for freq in (2, 4)]
 
-    assert list(labels([*ones, named(good, "two")]).values()) == ["one, freq 2", "one, freq 4", "two"]
+    assert list(run_labels([*ones, named(good, "two")]).values()) == ["one, freq 2", "one, freq 4", "two"]

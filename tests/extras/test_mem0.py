@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from assets.llm.ports import EndpointError, ModelRequest
 from pipelines.cli.main import app
 from pipelines.embedded.bank import model_name
-from pipelines.evaluation.assistant import Assistant, Observer, Question
+from pipelines.evaluation.assistant import Assistant, Observer, QuestionPrompt
 from pipelines.evaluation.assistants.registry import find_spec, kind_version, make_assistant
 from pipelines.evaluation.folder import read_run
 from pipelines.evaluation.records import AssistantSpec
@@ -22,7 +22,7 @@ from tests.support.coroutines import run
 KINDS = ("mem0", "mem0-graph")
 AT = datetime(2020, 10, 1, 9, 30)
 LATER = datetime(2021, 1, 5, 20, 0)
-QUESTION = Question(text="What about tea?", about="tea", schema_name="chat")
+QUESTION = QuestionPrompt(text="What about tea?", about="tea", schema_name="chat")
 
 
 def sentences(request: ModelRequest) -> object:

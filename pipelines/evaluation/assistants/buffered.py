@@ -8,12 +8,12 @@ from typing import Any
 
 from pydantic import Field
 
-from pipelines.evaluation.assistants.chat import ChatAssistant, ChatSettings, Voice, message_of
-from pipelines.evaluation.assistants.vector_index import dumped
+from pipelines.evaluation.assistants.chat import AssistantModel, ChatAssistant, ChatSettings, restore_message
+from pipelines.evaluation.assistants.vector_index import canonical_json
 from prompts.catalogue import load_prompt
 from prompts.template import Message
 
-NOTHING = "(nothing yet)"
+NO_MEMORIES = "(nothing yet)"
 
 
 class BufferSettings(ChatSettings):
@@ -24,7 +24,7 @@ class BufferSettings(ChatSettings):
 
 
 @dataclass(frozen=True)
-class Line:
+class BufferedMessage:
     """A message with the time of its session."""
 
     role: str
@@ -40,14 +40,14 @@ class Line:
 class BufferedAssistant(ChatAssistant):
     """Writes `freq` messages as soon as `ns` others are newer; answers with what it recalls and the short-term memory."""
 
-    def __init__(self, settings: BufferSettings, voice: Voice) -> None:
-        super().__init__(voice)
+    def __init__(self, settings: BufferSettings, model: AssistantModel) -> None:
+        super().__init__(model)
         self._settings = settings
-        self._recent: list[Line] = []
+        self._recent: list[BufferedMessage] = []
         self.failed_writes = 0
 
     @abstractmethod
-    async def write(self, lines: list[Line]) -> None:
+    async def write(self, lines: list[BufferedMessage]) -> None:
         """Take messages into the long-term memory."""
 
     @abstractmethod
@@ -55,33 +55,33 @@ class BufferedAssistant(ChatAssistant):
         """What the long-term memory holds that bears on the question, the oldest first."""
 
     @abstractmethod
-    def kept(self) -> Any:
+    def dump_memory(self) -> Any:
         """The long-term memory as JSON."""
 
     @abstractmethod
-    def keep(self, content: Any) -> None:
+    def load_memory(self, content: Any) -> None:
         """Take over such a long-term memory."""
 
     async def observe(self, message: str, reply: str, *, at: datetime) -> None:
         when = at.isoformat(sep=" ")
-        self._recent += [Line("user", message, when), Line("assistant", reply, when)]
+        self._recent += [BufferedMessage("user", message, when), BufferedMessage("assistant", reply, when)]
         freq = self._settings.freq
         while len(self._recent) >= freq + self._settings.ns:
             due, self._recent = self._recent[:freq], self._recent[freq:]
             await self.write(due)
 
     def snapshot(self) -> bytes:
-        return dumped({"recent": [asdict(line) for line in self._recent], "kept": self.kept()})
+        return canonical_json({"recent": [asdict(line) for line in self._recent], "kept": self.dump_memory()})
 
     def restore(self, state: bytes) -> None:
         content = json.loads(state)
-        self._recent = [Line(**line) for line in content["recent"]]
-        self.keep(content["kept"])
+        self._recent = [BufferedMessage(**line) for line in content["recent"]]
+        self.load_memory(content["kept"])
 
     async def messages(self, text: str, *, about: str) -> list[Message]:
         found = await self.memories(about)
-        prompt = load_prompt("evaluation/remember").render(memories="\n".join(found) or NOTHING, message=text)
+        prompt = load_prompt("evaluation/remember").render(memories="\n".join(found) or NO_MEMORIES, message=text)
         head, last = prompt.messages
         # Rendering strips a message; the user's own words go out as they came.
-        recent = [message_of(line.role, line.content) for line in self._recent]
+        recent = [restore_message(line.role, line.content) for line in self._recent]
         return [head, *recent, Message(last.role, text)]

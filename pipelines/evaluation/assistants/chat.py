@@ -14,8 +14,8 @@ from assets.llm.tokens import count_tokens
 from assets.llm.usage_meter import Meter, MeteredModel
 from assets.recipe.recipe import Recipe
 from assets.records.usage import Usage
-from pipelines.evaluation.assistant import Question, Settings, Tools
-from pipelines.evaluation.assistants.vector_index import dumped
+from pipelines.evaluation.assistant import QuestionPrompt, Settings, Tools
+from pipelines.evaluation.assistants.vector_index import canonical_json
 from pipelines.evaluation.errors import EvaluationError
 from prompts.template import Message
 
@@ -37,7 +37,7 @@ class ChatSettings(BaseModel):
     context_tokens: int = Field(default=110_000, gt=0)
 
 
-def checked(settings: Settings, kind: type[S]) -> S:
+def validate_settings(settings: Settings, kind: type[S]) -> S:
     """The settings as the kind's. Raises EvaluationError naming the first that is wrong."""
     try:
         return kind.model_validate(dict(settings))
@@ -50,7 +50,7 @@ def checked(settings: Settings, kind: type[S]) -> S:
         ) from error
 
 
-class Voice:
+class AssistantModel:
     """The model in the assistant's role; counts what it uses, and how many calls had to leave messages out."""
 
     def __init__(self, settings: ChatSettings, tools: Tools) -> None:
@@ -77,9 +77,9 @@ class Voice:
         fields: dict[str, Any] = {"models": {"writer": writer}, "gates": {"max_reasks": 1}}
         return Recipe(variant="evaluation", seed=self._seed, **fields)
 
-    async def say(self, messages: Sequence[Message], *, question: Question | None = None) -> str:
+    async def reply(self, messages: Sequence[Message], *, question: QuestionPrompt | None = None) -> str:
         """The reply to these messages, of which those that do not fit are left out."""
-        fitting = fit(messages, room=self._settings.context_tokens)
+        fitting = trim_to_context(messages, context_tokens=self._settings.context_tokens)
         self.cut_calls += len(fitting) < len(messages)
         reply = await self.model.complete(
             ModelRequest(
@@ -100,8 +100,8 @@ class Voice:
 class ChatAssistant(ABC):
     """Says what its voice makes of the messages that it lays before it, and observes what was said."""
 
-    def __init__(self, voice: Voice) -> None:
-        self._voice = voice
+    def __init__(self, model: AssistantModel) -> None:
+        self._model = model
 
     @abstractmethod
     async def messages(self, text: str, *, about: str) -> list[Message]:
@@ -113,34 +113,34 @@ class ChatAssistant(ABC):
 
     @property
     def usage(self) -> Usage:
-        return self._voice.usage
+        return self._model.usage
 
     @property
     def cut_calls(self) -> int:
         """Calls that left out the oldest messages."""
-        return self._voice.cut_calls
+        return self._model.cut_calls
 
     async def respond(self, message: str, *, at: datetime) -> str:
-        reply = await self._voice.say(await self.messages(message, about=message))
+        reply = await self._model.reply(await self.messages(message, about=message))
         await self.observe(message, reply, at=at)
         return reply
 
-    async def answer(self, question: Question) -> str:
-        return await self._voice.say(await self.messages(question.text, about=question.about), question=question)
+    async def answer(self, question: QuestionPrompt) -> str:
+        return await self._model.reply(await self.messages(question.text, about=question.about), question=question)
 
 
 # A conversation is laid before the model again and again.
-tokens_of = lru_cache(maxsize=50_000)(count_tokens)
+cached_token_count = lru_cache(maxsize=50_000)(count_tokens)
 
 
-def fit(messages: Sequence[Message], *, room: int) -> tuple[Message, ...]:
+def trim_to_context(messages: Sequence[Message], *, context_tokens: int) -> tuple[Message, ...]:
     """The messages without the oldest ones that do not fit; instructions and the last message always stay."""
     head = [message for message in messages[:1] if message.role == "system"]
     tail, last = messages[len(head) : -1], messages[-1]
-    left = room - sum(tokens_of(message.content) for message in (*head, last))
+    left = context_tokens - sum(cached_token_count(message.content) for message in (*head, last))
     kept = len(tail)
     for message in reversed(tail):
-        left -= tokens_of(message.content)
+        left -= cached_token_count(message.content)
         if left < 0:
             break
         kept -= 1
@@ -150,16 +150,16 @@ def fit(messages: Sequence[Message], *, room: int) -> tuple[Message, ...]:
     return (*head, *tail[kept:], last)
 
 
-def message_of(role: str, content: str) -> Message:
+def restore_message(role: str, content: str) -> Message:
     """A message of the conversation, as a snapshot holds it."""
     return Message(cast(Any, role), content)
 
 
-class NativeAssistant(ChatAssistant):
+class LongContextAssistant(ChatAssistant):
     """Keeps every message; sees the newest ones that fit."""
 
     def __init__(self, settings: Settings, tools: Tools) -> None:
-        super().__init__(Voice(checked(settings, ChatSettings), tools))
+        super().__init__(AssistantModel(validate_settings(settings, ChatSettings), tools))
         self._history: list[Message] = []
 
     async def messages(self, text: str, *, about: str) -> list[Message]:
@@ -172,7 +172,7 @@ class NativeAssistant(ChatAssistant):
         return []
 
     def snapshot(self) -> bytes:
-        return dumped([[message.role, message.content] for message in self._history])
+        return canonical_json([[message.role, message.content] for message in self._history])
 
     def restore(self, state: bytes) -> None:
-        self._history = [message_of(role, content) for role, content in json.loads(state)]
+        self._history = [restore_message(role, content) for role, content in json.loads(state)]

@@ -10,9 +10,9 @@ from assets.llm.structured_output import ask_structured
 from assets.records.base import Text
 from assets.records.failure import ItemFailed
 from pipelines.evaluation.assistant import Settings, Tools
-from pipelines.evaluation.assistants.buffered import BufferedAssistant, BufferSettings, Line
-from pipelines.evaluation.assistants.chat import Voice, checked
-from pipelines.evaluation.assistants.vector_index import Memory, VectorIndex, database
+from pipelines.evaluation.assistants.buffered import BufferedAssistant, BufferedMessage, BufferSettings
+from pipelines.evaluation.assistants.chat import AssistantModel, validate_settings
+from pipelines.evaluation.assistants.vector_index import Memory, VectorIndex, shared_database
 from prompts.catalogue import load_prompt
 
 RELATED = 5  # kept memories that are laid beside each new fact
@@ -49,14 +49,14 @@ class RagAssistant(BufferedAssistant):
     """RAG-(freq, ns, topk): every message is kept as it was said."""
 
     def __init__(self, settings: Settings, tools: Tools) -> None:
-        self._index_settings = checked(settings, IndexSettings)
-        super().__init__(self._index_settings, Voice(self._index_settings, tools))
+        self._index_settings = validate_settings(settings, IndexSettings)
+        super().__init__(self._index_settings, AssistantModel(self._index_settings, tools))
         self._embedder = tools.embedder
         self._embedding_model = self._index_settings.embedding_model or tools.default_embedding_model
-        self._index = VectorIndex(database())
+        self._index = VectorIndex(shared_database())
         self._found: dict[str, list[str]] = {}  # since the last change of the index
 
-    async def write(self, lines: list[Line]) -> None:
+    async def write(self, lines: list[BufferedMessage]) -> None:
         vectors = await self._vectors([line.text for line in lines])
         self._index.add([(line.at, line.text) for line in lines], vectors)
         self._found.clear()
@@ -68,10 +68,10 @@ class RagAssistant(BufferedAssistant):
             self._found[question] = [memory.line for memory in sorted(found, key=lambda memory: (memory.at, memory.number))]
         return self._found[question]
 
-    def kept(self) -> Any:
+    def dump_memory(self) -> Any:
         return self._index.dump()
 
-    def keep(self, content: Any) -> None:
+    def load_memory(self, content: Any) -> None:
         self._index.load(content)
         self._found.clear()
 
@@ -82,7 +82,7 @@ class RagAssistant(BufferedAssistant):
 class AweAssistant(RagAssistant):
     """AWE-(freq, ns, topk): a model decides which facts are kept, and what they do to those kept before."""
 
-    async def write(self, lines: list[Line]) -> None:
+    async def write(self, lines: list[BufferedMessage]) -> None:
         try:
             facts = await self._facts(lines)
             if facts:
@@ -92,15 +92,15 @@ class AweAssistant(RagAssistant):
             # A model that cannot put it into words twice in a row has not remembered it.
             self.failed_writes += 1
 
-    async def _facts(self, lines: list[Line]) -> list[str]:
+    async def _facts(self, lines: list[BufferedMessage]) -> list[str]:
         spoken = "\n".join(line.text for line in lines)
         prompt = load_prompt("evaluation/extract_facts").render(conversation=spoken)
         return await ask_structured(
-            self._voice.model,
+            self._model.model,
             prompt=prompt,
             reply=FactsReply,
             convert=lambda reply: list(dict.fromkeys(reply.facts)),
-            recipe=self._voice.recipe,
+            recipe=self._model.recipe,
         )
 
     async def _reconcile(self, facts: list[str], *, at: str) -> None:
@@ -115,7 +115,7 @@ class AweAssistant(RagAssistant):
         known = [{"id": str(number), "at": near[number].at, "text": near[number].text} for number in sorted(near)]
         prompt = load_prompt("evaluation/reconcile_memories").render(memories=known, facts=facts)
         return await ask_structured(
-            self._voice.model, prompt=prompt, reply=ChangesReply, convert=lambda reply: reply.memory, recipe=self._voice.recipe
+            self._model.model, prompt=prompt, reply=ChangesReply, convert=lambda reply: reply.memory, recipe=self._model.recipe
         )
 
     async def _apply(self, changes: list[Change], *, near: Mapping[int, Memory], at: str) -> None:

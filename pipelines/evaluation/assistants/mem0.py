@@ -8,10 +8,10 @@ from uuid import UUID
 
 from assets.records.failure import ItemFailed
 from pipelines.evaluation.assistant import Settings, Tools
-from pipelines.evaluation.assistants.buffered import BufferedAssistant, Line
-from pipelines.evaluation.assistants.chat import Voice, checked
+from pipelines.evaluation.assistants.buffered import BufferedAssistant, BufferedMessage
+from pipelines.evaluation.assistants.chat import AssistantModel, validate_settings
 from pipelines.evaluation.assistants.indexed import IndexSettings
-from pipelines.evaluation.assistants.mem0_library import USER, Mem0Models, check_library, open_memory
+from pipelines.evaluation.assistants.mem0_library import USER, Mem0ModelAdapter, check_library, open_memory
 from pipelines.resources.llm.embeddings import pack_vector, unpack_vector
 
 EVERYTHING = 1_000_000
@@ -26,22 +26,22 @@ class Mem0Assistant(BufferedAssistant):
     linked = False
 
     def __init__(self, settings: Settings, tools: Tools) -> None:
-        own = checked(settings, IndexSettings)
+        own = validate_settings(settings, IndexSettings)
         check_library(linked=self.linked)
-        super().__init__(own, Voice(own, tools))
+        super().__init__(own, AssistantModel(own, tools))
         self._topk = own.topk
         model = own.embedding_model or tools.default_embedding_model
-        self._models = Mem0Models(self._voice, tools.embedder, embedding_model=model)
+        self._models = Mem0ModelAdapter(self._model, tools.embedder, embedding_model=model)
         self._memory: Any = None  # made with the first memory, which tells how long vectors are
         self._numbers: dict[str, int] = {}  # Mem0's random id to the place in order of writing
         self._found: dict[str, list[str]] = {}  # since the last write
 
-    async def write(self, lines: list[Line]) -> None:
+    async def write(self, lines: list[BufferedMessage]) -> None:
         self._found.clear()
         self._models.today = lines[-1].at.partition(" ")[0]
         messages = [{"role": line.role, "content": line.content} for line in lines]
         if self._memory is None:
-            [vector] = await self._models.embedded(["".join(f"{line.role}: {line.content}\n" for line in lines)])
+            [vector] = await self._models.embed_texts(["".join(f"{line.role}: {line.content}\n" for line in lines)])
             self._memory = open_memory(self._models, dimensions=len(vector), linked=self.linked)
         work = partial(self._memory.add, messages, user_id=USER, metadata={"created_at": lines[-1].at})
         try:
@@ -63,7 +63,7 @@ class Mem0Assistant(BufferedAssistant):
             self._found[question] = [f"[{one['created_at']}] {' '.join(one['memory'].split())}" for one in ordered]
         return self._found[question]
 
-    def kept(self) -> Any:
+    def dump_memory(self) -> Any:
         """Memories in order of writing, entities with the places of their memories, and the last messages."""
         if self._memory is None:
             return None
@@ -75,7 +75,7 @@ class Mem0Assistant(BufferedAssistant):
             "entities": sorted((self._entity(row.payload) for row in _rows(self._memory.entity_store)), key=json.dumps),
         }
 
-    def keep(self, content: Any) -> None:
+    def load_memory(self, content: Any) -> None:
         self._found.clear()
         if content is None:
             return

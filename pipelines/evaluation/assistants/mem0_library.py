@@ -22,7 +22,7 @@ from assets.llm.ports import Embedder, EndpointError, Vector
 from assets.llm.structured_output import ask_structured
 from assets.records.base import Text
 from assets.records.failure import ItemFailed
-from pipelines.evaluation.assistants.chat import Voice, message_of
+from pipelines.evaluation.assistants.chat import AssistantModel, restore_message
 from pipelines.evaluation.errors import EvaluationError
 from prompts.template import RenderedPrompt
 
@@ -44,10 +44,10 @@ T = TypeVar("T")
 DATES = re.compile(r"(?<=## Observation Date\n)\S+|(?<=## Current Date\n)\S+")
 THREADS = 64
 # What went wrong in one piece of Mem0's work; a context is handed to its thread.
-TROUBLES: ContextVar[list[EndpointError | ItemFailed]] = ContextVar("TROUBLES")
+CALL_ERRORS: ContextVar[list[EndpointError | ItemFailed]] = ContextVar("TROUBLES")
 
 
-def installed(package: str) -> str:
+def package_version(package: str) -> str:
     """Name and version of the package, or "" without it."""
     try:
         return f"{package} {version(package)}"
@@ -57,7 +57,7 @@ def installed(package: str) -> str:
 
 def library_version() -> str:
     """The packages that decide what Mem0 does, with their versions."""
-    return ", ".join(filter(None, map(installed, DECISIVE)))
+    return ", ".join(filter(None, map(package_version, DECISIVE)))
 
 
 def check_library(*, linked: bool) -> None:
@@ -66,7 +66,7 @@ def check_library(*, linked: bool) -> None:
     spacy = importlib.util.find_spec("spacy") is not None
     if linked and not spacy:
         raise EvaluationError(NO_SPACY)
-    if spacy and not installed("en_core_web_sm"):
+    if spacy and not package_version("en_core_web_sm"):
         raise EvaluationError(NO_MODEL)
 
 
@@ -79,7 +79,7 @@ def open_memory(models: Any, *, dimensions: int, linked: bool) -> Any:
     memory.llm = memory.embedding_model = models
     memory.db = LastMessages()
     memory.vector_store = _store("memories", dimensions)
-    memory._entity_store = _store("entities", dimensions) if linked else NoEntities()
+    memory._entity_store = _store("entities", dimensions) if linked else DisabledEntityStore()
     return memory
 
 
@@ -101,7 +101,7 @@ class LastMessages:
         """How memories changed is never asked for."""
 
 
-class NoEntities:
+class DisabledEntityStore:
     """In place of Mem0's store of entities: links nothing."""
 
     def search_batch(self, *, queries: Sequence[str], vectors_list: object, top_k: int, filters: object) -> list[Any]:
@@ -161,14 +161,14 @@ class ExtractedReply(BaseModel):
     memory: list[Extracted]
 
 
-class Mem0Models:
+class Mem0ModelAdapter:
     """Mem0's language model and embedder in one. Mem0 calls it from threads, the calls are made on the loop of `run`.
 
     `vectors`: what was embedded to be kept, by text. `today`: the episode's date, ISO.
     """
 
-    def __init__(self, voice: Voice, embedder: Embedder, *, embedding_model: str) -> None:
-        self._voice, self._embedder, self._embedding_model = voice, embedder, embedding_model
+    def __init__(self, model: AssistantModel, embedder: Embedder, *, embedding_model: str) -> None:
+        self._voice, self._embedder, self._embedding_model = model, embedder, embedding_model
         self._loop: asyncio.AbstractEventLoop | None = None
         self.vectors: dict[str, Vector] = {}
         self.today = ""
@@ -177,20 +177,20 @@ class Mem0Models:
         """The result of Mem0's work. Raises what its calls raised, which Mem0 itself wraps or passes over."""
         self._loop, troubles = asyncio.get_running_loop(), list[EndpointError | ItemFailed]()
         context = copy_context()
-        context.run(TROUBLES.set, troubles)
+        context.run(CALL_ERRORS.set, troubles)
         try:
             return await self._loop.run_in_executor(_threads(), partial(context.run, work))
         finally:
             if troubles:
                 raise troubles[0]
 
-    async def embedded(self, texts: Sequence[str]) -> list[Vector]:
+    async def embed_texts(self, texts: Sequence[str]) -> list[Vector]:
         """The texts' vectors; line breaks count as blanks, as in Mem0."""
         return await self._embedder.embed([text.replace("\n", " ") for text in texts], model=self._embedding_model)
 
     def generate_response(self, messages: Sequence[Mapping[str, str]], **_: object) -> str:
         """Called by Mem0: the reply to its prompt, as JSON."""
-        told = [message_of(message["role"], DATES.sub(self.today, message["content"])) for message in messages]
+        told = [restore_message(message["role"], DATES.sub(self.today, message["content"])) for message in messages]
         fingerprint = hashlib.sha256(told[0].content.encode()).hexdigest()[:12]
         prompt = RenderedPrompt("mem0/extract", "writer", "steady", fingerprint, tuple(told))
         reply = ask_structured(
@@ -208,7 +208,7 @@ class Mem0Models:
 
     def embed_batch(self, texts: Sequence[str], memory_action: str = "add") -> list[list[float]]:
         """Called by Mem0: the vectors of several texts."""
-        found = self._wait(self.embedded(texts))
+        found = self._wait(self.embed_texts(texts))
         if memory_action == "add":
             self.vectors.update(zip(texts, found, strict=True))
         return [list(vector) for vector in found]
@@ -220,7 +220,7 @@ class Mem0Models:
         try:
             return asyncio.run_coroutine_threadsafe(work, self._loop).result()
         except (EndpointError, ItemFailed) as trouble:
-            TROUBLES.get().append(trouble)
+            CALL_ERRORS.get().append(trouble)
             raise
 
 

@@ -8,8 +8,8 @@ from pydantic import Field, RootModel
 from assets.llm.structured_output import ask_structured
 from assets.records.failure import ItemFailed
 from pipelines.evaluation.assistant import Settings, Tools
-from pipelines.evaluation.assistants.buffered import BufferedAssistant, BufferSettings, Line
-from pipelines.evaluation.assistants.chat import Voice, checked
+from pipelines.evaluation.assistants.buffered import BufferedAssistant, BufferedMessage, BufferSettings
+from pipelines.evaluation.assistants.chat import AssistantModel, validate_settings
 from prompts.catalogue import load_prompt
 
 KINDS = re.compile(r"<kinds>\n(.*?)\n</kinds>", re.DOTALL)
@@ -29,15 +29,15 @@ class AwiAssistant(BufferedAssistant):
     """Notes from kinds of information to what is known, updated by union; the kinds can evolve (section 5, App. C.6)."""
 
     def __init__(self, settings: Settings, tools: Tools) -> None:
-        self._own = checked(settings, NotesSettings)
-        super().__init__(self._own, Voice(self._own, tools))
+        self._own = validate_settings(settings, NotesSettings)
+        super().__init__(self._own, AssistantModel(self._own, tools))
         self._tools = tools
         self._notes: dict[str, str] = {}
 
     @property
     def policy(self) -> str:
         """The kinds of information that belong in the notes."""
-        return self._own.policy or usual_policy()
+        return self._own.policy or default_policy()
 
     def with_policy(self, section: str) -> "AwiAssistant":
         """A copy with the same memory and these kinds."""
@@ -45,14 +45,14 @@ class AwiAssistant(BufferedAssistant):
         copy.restore(self.snapshot())
         return copy
 
-    async def write(self, lines: list[Line]) -> None:
+    async def write(self, lines: list[BufferedMessage]) -> None:
         spoken = "\n".join(f"[{line.at}] {line.text}" for line in lines)
         prompt = load_prompt("evaluation/update_notes").render(
             kinds=self._own.policy, current_memories=self._notes, conversation=spoken
         )
         try:
             found = await ask_structured(
-                self._voice.model, prompt=prompt, reply=NotesReply, convert=lambda reply: reply.root, recipe=self._voice.recipe
+                self._model.model, prompt=prompt, reply=NotesReply, convert=lambda reply: reply.root, recipe=self._model.recipe
             )
         except ItemFailed:
             self.failed_writes += 1
@@ -62,15 +62,15 @@ class AwiAssistant(BufferedAssistant):
     async def memories(self, question: str) -> list[str]:
         return [f"{kind}: {' '.join(known.split())}" for kind, known in self._notes.items()]
 
-    def kept(self) -> Any:
+    def dump_memory(self) -> Any:
         # As pairs: the order of the notes is the order in which they stand in the context.
         return list(self._notes.items())
 
-    def keep(self, content: Any) -> None:
+    def load_memory(self, content: Any) -> None:
         self._notes = dict(content)
 
 
-def usual_policy() -> str:
+def default_policy() -> str:
     """The kinds as the prompt lists them when no others are given."""
     prompt = load_prompt("evaluation/update_notes").render(kinds="", current_memories={}, conversation="")
     listed = KINDS.search(prompt.messages[0].content)

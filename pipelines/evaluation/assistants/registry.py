@@ -9,8 +9,8 @@ from typing import Any, cast
 import yaml
 from pydantic import ValidationError
 
-from pipelines.evaluation.assistant import Assistant, Maker, Tools
-from pipelines.evaluation.assistants.chat import NativeAssistant
+from pipelines.evaluation.assistant import Assistant, AssistantFactory, Tools
+from pipelines.evaluation.assistants.chat import LongContextAssistant
 from pipelines.evaluation.assistants.indexed import AweAssistant, RagAssistant
 from pipelines.evaluation.assistants.mem0 import Mem0Assistant, Mem0GraphAssistant
 from pipelines.evaluation.assistants.mem0_library import library_version
@@ -19,8 +19,8 @@ from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.records import AssistantSpec
 
 GROUP = "amemgym.assistants"
-BUILT_IN: dict[str, Maker] = {
-    "llm": NativeAssistant,
+BUILT_IN: dict[str, AssistantFactory] = {
+    "llm": LongContextAssistant,
     "rag": RagAssistant,
     "awe": AweAssistant,
     "awi": AwiAssistant,
@@ -63,7 +63,7 @@ def find_spec(name_or_file: str) -> AssistantSpec:
 def make_assistant(spec: AssistantSpec, tools: Tools) -> Assistant:
     """A new assistant that remembers nothing. Raises EvaluationError for an unknown kind or wrong settings."""
     try:
-        return maker_of(spec.kind)(spec.settings, tools)
+        return factory_of_kind(spec.kind)(spec.settings, tools)
     except ValueError as error:
         raise EvaluationError(f"Assistant {spec.name!r} cannot be made: {error}") from error
 
@@ -76,7 +76,7 @@ def kind_version(kind: str) -> str:
     return f"{point.dist.name} {point.dist.version}" if point is not None and point.dist is not None else "built in"
 
 
-def maker_of(kind: str) -> Maker:
+def factory_of_kind(kind: str) -> AssistantFactory:
     """What makes assistants of the kind. Raises EvaluationError when no package brings it, or not as it says."""
     if kind in BUILT_IN:
         return BUILT_IN[kind]
@@ -85,7 +85,7 @@ def maker_of(kind: str) -> Maker:
         known = ", ".join([*BUILT_IN, *_plugged_in()])
         raise EvaluationError(f"There is no assistant of kind {kind!r}; there are {known}. Is its package installed?")
     try:
-        return cast(Maker, point.load())
+        return cast(AssistantFactory, point.load())
     except (ImportError, AttributeError, SyntaxError) as error:
         raise EvaluationError(
             f"The package that brings the kind {kind!r} cannot be imported from {point.value!r}: {error}; install it anew, "

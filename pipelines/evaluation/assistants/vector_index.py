@@ -95,12 +95,12 @@ class VectorIndex:
         self._next = max(self._next, *(memory.number + 1 for memory in memories))
 
 
-def dumped(content: object) -> bytes:
+def canonical_json(content: object) -> bytes:
     """JSON in one canonical form, for snapshots."""
     return json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
 
 
 @cache
-def database() -> duckdb.DuckDBPyConnection:
+def shared_database() -> duckdb.DuckDBPyConnection:
     """One database in memory for all indexes of the process; each index sees its own table only."""
     return duckdb.connect(":memory:", config={"threads": 1})

@@ -10,20 +10,20 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from assets.amemgym.records.episode import Episode
-from pipelines.evaluation.interview import last_written
-from pipelines.evaluation.records import Answer, AskKind, Failure
+from pipelines.evaluation.interview import last_update_period
+from pipelines.evaluation.records import AnswerRow, AskKind, Failure
 
-Probes = Mapping[tuple[int, str], Answer]
+Probes = Mapping[tuple[int, str], AnswerRow]
 Shares = dict[str, float]
 NOT_KNOWN = ("wrong", "unknown")
 
 
-def diagnosed(episode: Episode, answers: Sequence[Answer]) -> list[Answer]:
+def diagnose(episode: Episode, answers: Sequence[AnswerRow]) -> list[AnswerRow]:
     """One user's answers, the wrong ones to questions with their failures by either kind of state probe."""
     forced, free = _probes(answers, "state"), _probes(answers, "state_or_unknown")
     needed = {question.question_id: question.required_info for question in episode.questions}
 
-    def told(answer: Answer) -> Answer:
+    def with_failure(answer: AnswerRow) -> AnswerRow:
         if answer.kind != "question" or answer.status != "wrong":
             return answer
         names = needed[answer.item]
@@ -34,7 +34,7 @@ def diagnosed(episode: Episode, answers: Sequence[Answer]) -> list[Answer]:
         shares = shares_of(episode, names, forced, period=answer.period) if whole else {}
         return answer.model_copy(update={"failure": failure, "failure_if_unsure": unsure, **shares})
 
-    return [told(answer) for answer in answers]
+    return [with_failure(answer) for answer in answers]
 
 
 def failure_of(episode: Episode, names: Sequence[str], probes: Probes, *, period: int) -> Failure:
@@ -46,7 +46,7 @@ def failure_of(episode: Episode, names: Sequence[str], probes: Probes, *, period
     """
     now = {name: probes[period, name].status for name in names}
     lost = [name for name, status in now.items() if status in NOT_KNOWN]
-    then = [probes[last_written(episode, name, period=period), name].status for name in lost]
+    then = [probes[last_update_period(episode, name, period=period), name].status for name in lost]
     if any(status in NOT_KNOWN for status in then):
         return "write"
     if "unscored" in (*now.values(), *then):
@@ -61,7 +61,7 @@ def shares_of(episode: Episode, names: Sequence[str], probes: Probes, *, period:
     """
     known, written = list[float](), list[float]()
     for name in names:
-        told = last_written(episode, name, period=period)
+        told = last_update_period(episode, name, period=period)
         now, then = _known(probes[period, name]), _known(probes[told, name])
         known.append(now)
         # Not written: neither known now nor then. In the period of the writing itself both are one probe.
@@ -70,9 +70,9 @@ def shares_of(episode: Episode, names: Sequence[str], probes: Probes, *, period:
     return {"write_share": 1 - kept, "read_share": kept - utilization, "utilization_share": utilization}
 
 
-def _known(probe: Answer) -> float:
+def _known(probe: AnswerRow) -> float:
     return 1.0 if probe.status == "right" else -1 / max(1, probe.options - 1)
 
 
-def _probes(answers: Sequence[Answer], kind: AskKind) -> Probes:
+def _probes(answers: Sequence[AnswerRow], kind: AskKind) -> Probes:
     return {(answer.period, answer.item): answer for answer in answers if answer.kind == kind}

@@ -10,7 +10,7 @@ import numpy as np
 
 from assets.records.usage import NANO
 from assets.reporting.intervals import Array, Metric, Sums, Tallies, divided, share
-from pipelines.evaluation.records import Answer
+from pipelines.evaluation.records import AnswerRow
 
 SCORED = ("right", "wrong", "unknown")
 STATE_KINDS = ("state", "state_or_unknown")
@@ -20,7 +20,7 @@ MEMORY_KINDS = ("question", "upper_bound")
 MEMORY_COUNTS = (*(f"{kind}.{what}" for kind in MEMORY_KINDS for what in ("right", "scored", "chance")), *LOST)
 
 
-def tally(answers: Sequence[Answer], *, users: Sequence[str], periods: int) -> Tallies:
+def tally(answers: Sequence[AnswerRow], *, users: Sequence[str], periods: int) -> Tallies:
     """Count. Every name that a metric needs is there, with zeros where nothing was asked."""
     rows = {user: row for row, user in enumerate(users)}
     counts: Sums = {name: np.zeros((len(rows), periods)) for name in NAMES}
@@ -32,7 +32,7 @@ def tally(answers: Sequence[Answer], *, users: Sequence[str], periods: int) -> T
     return Tallies(tuple(users), counts)
 
 
-def _counts(answer: Answer) -> Iterator[tuple[str, float]]:
+def _counts(answer: AnswerRow) -> Iterator[tuple[str, float]]:
     scored = answer.status in SCORED
     yield f"{answer.kind}.asked", 1.0
     yield f"{answer.kind}.scored", float(scored)
@@ -48,24 +48,24 @@ def _counts(answer: Answer) -> Iterator[tuple[str, float]]:
         for suffix, failure in (("", answer.failure), ("_if_unsure", answer.failure_if_unsure)):
             if failure:
                 yield f"{failure}{suffix}", 1.0
-        yield from _corrected(answer)
-        yield from _taken(answer)
+        yield from _corrected_failures(answer)
+        yield from _usage_counts(answer)
 
 
-def _corrected(answer: Answer) -> Iterator[tuple[str, float]]:
+def _corrected_failures(answer: AnswerRow) -> Iterator[tuple[str, float]]:
     yield "write_corrected", answer.write_share
     yield "read_corrected", answer.read_share
     yield "utilization_corrected", answer.utilization_share
 
 
-def _taken(answer: Answer) -> Iterator[tuple[str, float]]:
+def _usage_counts(answer: AnswerRow) -> Iterator[tuple[str, float]]:
     yield "question.input_tokens", float(answer.input_tokens)
     yield "question.output_tokens", float(answer.output_tokens)
     yield "question.nano_usd", float(answer.nano_usd or 0)
     yield "question.unpriced", float(answer.nano_usd is None)
 
 
-def _add_stale(counts: Sums, answers: Iterable[Answer], rows: dict[str, int]) -> None:
+def _add_stale(counts: Sums, answers: Iterable[AnswerRow], rows: dict[str, int]) -> None:
     """A stale memory knows the initial state, and so chooses the option that was right then."""
     questions = [answer for answer in answers if answer.kind == "question" and answer.user_id in rows]
     initial = {(answer.user_id, answer.item): answer.expected for answer in questions if answer.period == 0}
@@ -168,7 +168,7 @@ COSTS: dict[str, Metric] = {
     "output_tokens_per_answer": share("question.output_tokens", "question.asked"),
     "usd_per_1000_answers": usd_per_1000_answers,
 }
-SERIES: dict[str, Metric] = {
+PERIOD_METRICS: dict[str, Metric] = {
     "overall": each_period("question.right", "question.scored"),
     "memory": memory_by_period,
     "upper_bound": each_period("upper_bound.right", "upper_bound.scored"),

@@ -34,7 +34,7 @@ def paired(metrics: Mapping[str, Metric], runs: tuple[Tallies, Tallies], *, seed
 
 
 def _compared(name: str, metric: Metric, both: Sample, swapped: Sums) -> Paired:
-    apart = gap(metric)
+    apart = difference_of(metric)
     drawn = apart(both.drawn)
     return Paired(
         metric=name,
@@ -55,12 +55,12 @@ def part(key: str, sums: Sums) -> Sums:
     return {name[2:]: count for name, count in sums.items() if name.startswith(f"{key} ")}
 
 
-def of_part(key: str, metric: Metric) -> Metric:
+def metric_of_part(key: str, metric: Metric) -> Metric:
     """The metric of the tallies under this key."""
     return lambda sums: metric(part(key, sums))
 
 
-def gap(metric: Metric) -> Metric:
+def difference_of(metric: Metric) -> Metric:
     """How much larger the metric is of the tallies under "b" than of those under "a"."""
     return lambda sums: metric(part("b", sums)) - metric(part("a", sums))
 

@@ -8,8 +8,8 @@ import numpy as np
 from assets.records.base import Record
 from assets.records.estimate import Estimate
 from assets.reporting.intervals import Sample, Tallies, rounded, share
-from pipelines.evaluation.metrics.metrics import BASELINES, COSTS, METRICS, SERIES, tally
-from pipelines.evaluation.records import Answer, RunManifest, Turn
+from pipelines.evaluation.metrics.metrics import BASELINES, COSTS, METRICS, PERIOD_METRICS, tally
+from pipelines.evaluation.records import AnswerRow, DialogueTurn, RunManifest
 from pipelines.evaluation.spending import PricedUsage, StepUsage
 
 
@@ -43,19 +43,19 @@ class Results(Record):
     failed_writes: int
 
 
-def score(manifest: RunManifest, answers: Sequence[Answer], turns: Sequence[Turn], *, usage: StepUsage) -> Results:
+def score(manifest: RunManifest, answers: Sequence[AnswerRow], turns: Sequence[DialogueTurn], *, usage: StepUsage) -> Results:
     """All results of one run; a function of its rows and the seed, and of the prices for what it took."""
     sample = sample_of(answers, manifest)
     questions = [answer for answer in answers if answer.kind == "question"]
 
-    def by(key: Callable[[Answer], int]) -> dict[str, Estimate]:
+    def by(key: Callable[[AnswerRow], int]) -> dict[str, Estimate]:
         return _grouped(questions, key, manifest)
 
     return Results(
         run_id=manifest.run_id,
         metrics={name: sample.estimate(metric) for name, metric in METRICS.items()},
         baselines={name: sample.estimate(metric) for name, metric in BASELINES.items()},
-        periods={name: sample.estimates(metric) for name, metric in SERIES.items()},
+        periods={name: sample.estimates(metric) for name, metric in PERIOD_METRICS.items()},
         by_required=by(lambda answer: answer.required),
         by_age=by(lambda answer: answer.age),
         costs={name: sample.estimate(metric) for name, metric in COSTS.items()},
@@ -67,32 +67,32 @@ def score(manifest: RunManifest, answers: Sequence[Answer], turns: Sequence[Turn
     )
 
 
-def tally_of(answers: Sequence[Answer], *, users: Sequence[str]) -> Tallies:
+def tally_users(answers: Sequence[AnswerRow], *, users: Sequence[str]) -> Tallies:
     """The tallies of these users over as many periods as they have."""
     own = set(users)
     return tally(answers, users=users, periods=1 + max((one.period for one in answers if one.user_id in own), default=0))
 
 
-def sample_of(answers: Sequence[Answer], manifest: RunManifest) -> Sample:
+def sample_of(answers: Sequence[AnswerRow], manifest: RunManifest) -> Sample:
     """The run's users, resampled by its seed."""
-    return Sample.of(tally_of(answers, users=manifest.users), seed=manifest.seed)
+    return Sample.of(tally_users(answers, users=manifest.users), seed=manifest.seed)
 
 
-def _grouped(questions: Sequence[Answer], key: Callable[[Answer], int], manifest: RunManifest) -> dict[str, Estimate]:
-    groups: dict[int, list[Answer]] = {}
+def _grouped(questions: Sequence[AnswerRow], key: Callable[[AnswerRow], int], manifest: RunManifest) -> dict[str, Estimate]:
+    groups: dict[int, list[AnswerRow]] = {}
     for answer in questions:
         groups.setdefault(key(answer), []).append(answer)
     overall = METRICS["overall"]
     return {str(value): sample_of(group, manifest).estimate(overall) for value, group in sorted(groups.items())}
 
 
-def _counts(answers: Iterable[Answer]) -> dict[str, int]:
+def _counts(answers: Iterable[AnswerRow]) -> dict[str, int]:
     counts = Counter(f"{answer.kind}.{status}" for answer in answers for status in ("asked", answer.status))
     again = Counter(f"{answer.kind}.asked_again" for answer in answers if answer.tries > 1)
     return dict(sorted((counts + again).items()))
 
 
-def fidelity_of(turns: Sequence[Turn]) -> Fidelity:
+def fidelity_of(turns: Sequence[DialogueTurn]) -> Fidelity:
     """Over the simulated user's own messages; the opening queries are the dataset's."""
     own = [turn for turn in turns if turn.round > 0]
     kept = sum(bool(turn.breaches) for turn in own)

@@ -33,16 +33,16 @@ MEANINGS = {
     "constant": "always the first option shown",
     "stale": "always the option that was right at the start",
 }
-BOARD = ("overall", "memory", "write_failure", "read_failure", "utilization_failure", "state_recall")
+LEADERBOARD_METRICS = ("overall", "memory", "write_failure", "read_failure", "utilization_failure", "state_recall")
 LONGEST = 80  # characters of a setting that is told
 OWN_BASELINES = ("upper_bound", "options_only", "no_memory")  # these ask the assistant
 Facts = Callable[[RunManifest], Mapping[str, str]]
 
 
-def baseline_words(assistant: str) -> dict[str, str]:
+def baseline_labels(assistant: str) -> dict[str, str]:
     """The baselines for a leaderboard, the best first; those that ask an assistant say which."""
     names = ("upper_bound", "no_memory", "options_only", "stale", "constant", "random")
-    return {name: words(name) + (f" of {assistant}" if name in OWN_BASELINES else "") for name in names}
+    return {name: metric_label(name) + (f" of {assistant}" if name in OWN_BASELINES else "") for name in names}
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -51,16 +51,18 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def shown(estimate: Estimate, *, digits: int = 3, missing: str = "-") -> str:
+def format_estimate(estimate: Estimate, *, digits: int = 3, missing: str = "-") -> str:
     """The number with its 95 % interval, as in .412 [.350, .471]."""
     if estimate.value is None:
         return missing
     low, high = estimate.low, estimate.high
-    interval = "" if low is None or high is None else f" [{figure(low, digits=digits)}, {figure(high, digits=digits)}]"
-    return figure(estimate.value, digits=digits) + interval
+    interval = (
+        "" if low is None or high is None else f" [{format_number(low, digits=digits)}, {format_number(high, digits=digits)}]"
+    )
+    return format_number(estimate.value, digits=digits) + interval
 
 
-def figure(value: float | None, *, digits: int = 3) -> str:
+def format_number(value: float | None, *, digits: int = 3) -> str:
     """A number as short as it can be told; large ones whole."""
     if value is None:
         return "-"
@@ -70,12 +72,12 @@ def figure(value: float | None, *, digits: int = 3) -> str:
     return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
 
 
-def settings_words(spec: AssistantSpec) -> str:
+def settings_line(spec: AssistantSpec) -> str:
     """An assistant's settings in one line."""
-    return ", ".join(settings_told(spec).values())
+    return ", ".join(setting_labels(spec).values())
 
 
-def settings_told(spec: AssistantSpec) -> dict[str, str]:
+def setting_labels(spec: AssistantSpec) -> dict[str, str]:
     """Each setting of an assistant with its name; of long ones only the length."""
     lengths = {name: len(str(value)) for name, value in spec.settings.items()}
     return {
@@ -84,28 +86,28 @@ def settings_told(spec: AssistantSpec) -> dict[str, str]:
     }
 
 
-def words(name: str) -> str:
+def metric_label(name: str) -> str:
     """A metric's name for a reader."""
     return name.replace("_", " ")
 
 
-def mode_words(manifest: RunManifest) -> str:
+def mode_label(manifest: RunManifest) -> str:
     """On-policy, or off-policy with whose dialogues."""
     return manifest.mode + (f" with the dialogues of {manifest.replayed_run}" if manifest.replayed_run else "")
 
 
-def labels(runs: Sequence[FinishedRun]) -> dict[str, str]:
+def run_labels(runs: Sequence[FinishedRun]) -> dict[str, str]:
     """A name for each run by its id, no two alike.
 
     It tells the facts in which the runs differ; where those leave runs alike, also the details in which these differ, and
     at last the end of the id.
     """
     every = list({run.manifest.run_id: run.manifest for run in runs}.values())
-    told = _telling(every, _facts)
+    told = _distinguishing(every, _facts)
     names = {one.run_id: ", ".join([one.assistant.name, *told[one.run_id]]) for one in every}
     for facts in (_details, _number):
         for alike in _alike(every, names):
-            for run_id, words in _telling(alike, facts).items():
+            for run_id, words in _distinguishing(alike, facts).items():
                 names[run_id] = ", ".join([names[run_id], *words])
     return names
 
@@ -117,7 +119,7 @@ def _alike(every: Sequence[RunManifest], names: Mapping[str, str]) -> list[list[
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _telling(every: Sequence[RunManifest], facts: Facts) -> dict[str, list[str]]:
+def _distinguishing(every: Sequence[RunManifest], facts: Facts) -> dict[str, list[str]]:
     """By run id, the facts that are not the same for all of these runs."""
     found = {one.run_id: facts(one) for one in every}
     names = dict.fromkeys(name for one in found.values() for name in one)
@@ -144,7 +146,7 @@ def _details(manifest: RunManifest) -> Mapping[str, str]:
         "judge": f"user checked by {manifest.judge}",
         "replayed": f"dialogues of {manifest.replayed_run}",
     }
-    return {**settings_told(manifest.assistant), **told}
+    return {**setting_labels(manifest.assistant), **told}
 
 
 def _number(manifest: RunManifest) -> Mapping[str, str]:

@@ -18,8 +18,8 @@ from assets.amemgym.records.episode import Episode
 from assets.records.base import Record
 from pipelines.evaluation.dataset import Dataset
 from pipelines.evaluation.folder import FinishedRun
-from pipelines.evaluation.records import Answer, RunManifest, Turn
-from pipelines.evaluation.report.formatting import MEANINGS, mode_words, settings_words
+from pipelines.evaluation.records import AnswerRow, DialogueTurn, RunManifest
+from pipelines.evaluation.report.formatting import MEANINGS, mode_label, settings_line
 
 FILES = Path(__file__).parent / "page_files"
 SCRIPTS = ("base", "charts", "board", "run", "browse", "start")
@@ -31,10 +31,10 @@ Json = dict[str, Any]
 def run_page(run: FinishedRun, dataset: Dataset) -> str:
     """One run with every dialogue, memory and answer. Each user's texts are a block, parsed when it is first looked at."""
     blocks = {f"user-{place}": user_data(run, episode) for place, episode in enumerate(dataset.episodes)}
-    return page(f"{run.manifest.assistant.name} on {run.manifest.dataset}", {"data": run_data(run, dataset), **blocks})
+    return render_page(f"{run.manifest.assistant.name} on {run.manifest.dataset}", {"data": run_data(run, dataset), **blocks})
 
 
-def page(title: str, blocks: Mapping[str, object], *, scripts: tuple[str, ...] = SCRIPTS) -> str:
+def render_page(title: str, blocks: Mapping[str, object], *, scripts: tuple[str, ...] = SCRIPTS) -> str:
     """A page of these blocks of data, drawn by these scripts of `page_files`, the last of which starts."""
     style, script = _files(scripts)
     return (
@@ -92,7 +92,7 @@ def run_data(run: FinishedRun, dataset: Dataset) -> Json:
     manifest = run.manifest
     return {
         "title": f"{manifest.assistant.name} on {manifest.dataset}",
-        "subtitle": f"Run {manifest.run_id}, {mode_words(manifest)}.",
+        "subtitle": f"Run {manifest.run_id}, {mode_label(manifest)}.",
         "facts": _facts(manifest),
         "results": plain(run.results),
         "meanings": MEANINGS,
@@ -108,7 +108,7 @@ def plain(record: Record) -> Any:
 
 
 def _facts(manifest: RunManifest) -> list[tuple[str, str]]:
-    settings = settings_words(manifest.assistant)
+    settings = settings_line(manifest.assistant)
     return [
         ("dataset", f"{manifest.dataset}, {len(manifest.users)} users, digest {manifest.dataset_digest[:16]}"),
         ("assistant", f"{manifest.assistant.name}: {manifest.assistant.kind}, {settings}; {manifest.assistant_version}"),
@@ -128,7 +128,7 @@ def _user(run: FinishedRun, episode: Episode) -> Json:
     }
 
 
-def _share(answers: Sequence[Answer]) -> float | None:
+def _share(answers: Sequence[AnswerRow]) -> float | None:
     return round(sum(answer.status == "right" for answer in answers) / len(answers), 4) if answers else None
 
 
@@ -157,7 +157,7 @@ def user_data(run: FinishedRun, episode: Episode) -> Json:
     }
 
 
-def _row(answer: Answer, texts: Texts) -> list[Any]:
+def _row(answer: AnswerRow, texts: Texts) -> list[Any]:
     """In the order of FIELDS in browse.js."""
     expected, given = texts.number(answer.expected), texts.number(answer.given)
     what = [answer.period, answer.kind, answer.item, expected, given, answer.status]
@@ -165,7 +165,7 @@ def _row(answer: Answer, texts: Texts) -> list[Any]:
     return [*what, *how, [texts.number(line) for line in answer.memories]]
 
 
-def _period(episode: Episode, turns: Sequence[Turn], index: int) -> Json:
+def _period(episode: Episode, turns: Sequence[DialogueTurn], index: int) -> Json:
     period = episode.periods[index]
     return {
         "end": period.period_end.isoformat(),

@@ -16,11 +16,11 @@ from assets.records.annotation import StudyKind
 from assets.records.columnar import from_table
 from dataset_card.release.manifest import read_manifest
 from pipelines.evaluation.folder import FinishedRun
-from pipelines.evaluation.records import Turn
+from pipelines.evaluation.records import DialogueTurn
 from pipelines.evaluation.simulator import state_at
 from pipelines.experiments.annotation.records import AnnotationError, Label, Passage, ShownFact
 
-Dialogue = tuple[Turn, ...]
+Dialogue = tuple[DialogueTurn, ...]
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,13 @@ def dialogues(run: FinishedRun, source: Source) -> list[tuple[Episode, Dialogue]
             "give the release that it was run on."
         )
     episodes = {episode.user_id: episode for episode in source.episodes}
-    sessions: dict[tuple[str, int, int], list[Turn]] = {}
+    sessions: dict[tuple[str, int, int], list[DialogueTurn]] = {}
     for turn in run.turns:
         sessions.setdefault((turn.user_id, turn.period, turn.session), []).append(turn)
     return [(episodes[user], _in_order(turns)) for (user, _, _), turns in sorted(sessions.items()) if user in episodes]
 
 
-def _in_order(turns: Sequence[Turn]) -> Dialogue:
+def _in_order(turns: Sequence[DialogueTurn]) -> Dialogue:
     return tuple(sorted(turns, key=lambda turn: turn.round))
 
 

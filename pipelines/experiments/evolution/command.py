@@ -4,14 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from pipelines.evaluation.assistants.registry import find_spec
-from pipelines.evaluation.command import Order
+from pipelines.evaluation.command import EvaluationRequest
 from pipelines.evaluation.dataset import Dataset, load_dataset
 from pipelines.evaluation.folder import RunFolder
 from pipelines.evaluation.forecast import forecast
-from pipelines.evaluation.plan import Roles, manifest_of
+from pipelines.evaluation.plan import RoleModels, manifest_of
 from pipelines.evaluation.run import Run
 from pipelines.experiments.evolution.loop import Evolution, evolve
-from pipelines.experiments.evolution.plan import EvolutionPlan, EvolutionSize, evolution_manifest, evolvable, size_of
+from pipelines.experiments.evolution.plan import EvolutionForecast, EvolutionPlan, evolution_manifest, evolvable, size_of
 from pipelines.experiments.evolution.records import EvolutionManifest
 from pipelines.experiments.evolution.report import evolution_page, evolution_report
 from pipelines.experiments.evolution.results import (
@@ -28,27 +28,27 @@ from pipelines.resources.storage.open_stores import open_release_store
 
 
 @dataclass(frozen=True)
-class EvolutionOrder:
+class EvolutionRequest:
     """What is asked for: the order of one life, and the plan of the evolution."""
 
-    life: Order
+    life: EvaluationRequest
     plan: EvolutionPlan
 
 
 @dataclass(frozen=True)
-class EvolutionWatch:
+class EvolutionProgress:
     """Who is told: the manifest and size before the first call, and every finished step."""
 
-    begun: Callable[[EvolutionManifest, EvolutionSize], None] = field(default=lambda manifest, size: None)
+    begun: Callable[[EvolutionManifest, EvolutionForecast], None] = field(default=lambda manifest, size: None)
     step: Callable[[str], None] = field(default=lambda key: None)
 
 
-async def carry_out_evolution(order: EvolutionOrder, *, place: Home, watch: EvolutionWatch | None = None) -> FinishedEvolution:
+async def run_evolution(order: EvolutionRequest, *, place: Home, watch: EvolutionProgress | None = None) -> FinishedEvolution:
     """The finished evolution, which may have been finished before.
 
     Raises EvaluationError or EndpointError with one sentence; what was done is kept, and the same order goes on with it.
     """
-    watch = watch or EvolutionWatch()
+    watch = watch or EvolutionProgress()
     # Diagnosis goes by the forced probes, so those that allow "don't know" are not asked.
     order = replace(order, life=replace(order.life, options=replace(order.life.options, unknown_probe=False)))
     dataset = load_dataset(order.life.dataset, release_store=open_release_store(place)).first(order.life.users)
@@ -61,10 +61,10 @@ async def carry_out_evolution(order: EvolutionOrder, *, place: Home, watch: Evol
         return await carry_on(replace(work, run=replace(work.run, report=watch.step)))
 
 
-def _prepare(order: EvolutionOrder, dataset: Dataset, *, models: OpenModels, place: Home) -> Evolution:
+def _prepare(order: EvolutionRequest, dataset: Dataset, *, models: OpenModels, place: Home) -> Evolution:
     """Check everything before the first call; the evolution's name needs the assistant's own section."""
     life = order.life
-    roles = Roles.of(life.options, embedded=models.embedded)
+    roles = RoleModels.of(life.options, embedded=models.embedded)
     spec = find_spec(life.assistant)
     one = manifest_of(dataset, spec, life.options, roles=roles)
     recipe = roles.recipe(one, budget=life.budget)

@@ -10,18 +10,18 @@ from assets.amemgym.records.answer import AnswerChoice
 from assets.amemgym.records.episode import Episode
 from assets.engine.seeded_random import SeededRandom
 from pipelines.evaluation.interview import shown_options
-from pipelines.evaluation.records import Answer
+from pipelines.evaluation.records import AnswerRow
 from pipelines.experiments.evolution.records import Feedback
 
 UNREAD = "none that could be read"
 
 
 @dataclass(frozen=True)
-class Lesson:
+class UserFeedback:
     """What one user's cycle may tell: answers to questions that feedback may hold, and values the user let be known."""
 
     episode: Episode
-    answers: tuple[Answer, ...]
+    answers: tuple[AnswerRow, ...]
     told: Mapping[str, str]
 
 
@@ -32,17 +32,17 @@ def told_in(episode: Episode, periods: Sequence[int], *, variables: frozenset[st
     return {name: value for name, value in exposed if name in variables}
 
 
-def fewer(lessons: Sequence[Lesson], *, most: int, rng: SeededRandom) -> list[Lesson]:
+def fewer(lessons: Sequence[UserFeedback], *, most: int, rng: SeededRandom) -> list[UserFeedback]:
     """The lessons with at most so many answers in all, drawn by rng, in their order."""
     every = [(place, answer) for place, lesson in enumerate(lessons) for answer in lesson.answers]
     drawn = {id(answer) for _, answer in rng.sample(every, most)}
     return [
-        Lesson(lesson.episode, tuple(answer for answer in lesson.answers if id(answer) in drawn), lesson.told)
+        UserFeedback(lesson.episode, tuple(answer for answer in lesson.answers if id(answer) in drawn), lesson.told)
         for lesson in lessons
     ]
 
 
-def feedback_of(lessons: Sequence[Lesson], kind: Feedback, *, seed: int) -> list[dict[str, Any]]:
+def feedback_of(lessons: Sequence[UserFeedback], kind: Feedback, *, seed: int) -> list[dict[str, Any]]:
     """One summary for each user who has something to tell."""
     if kind == "question-only":
         return [{"question_answer_history": _asked(lesson)} for lesson in lessons if lesson.answers]
@@ -61,13 +61,13 @@ def as_text(feedback: Sequence[Mapping[str, Any]]) -> str:
     return json.dumps(feedback, ensure_ascii=False)
 
 
-def _asked(lesson: Lesson) -> list[dict[str, str]]:
+def _asked(lesson: UserFeedback) -> list[dict[str, str]]:
     queries = {question.question_id: question.query for question in lesson.episode.questions}
     items = dict.fromkeys(answer.item for answer in lesson.answers)
     return [{"question": queries[item]} for item in items]
 
 
-def _answered(episode: Episode, answer: Answer, *, seed: int) -> dict[str, Any]:
+def _answered(episode: Episode, answer: AnswerRow, *, seed: int) -> dict[str, Any]:
     question = next(question for question in episode.questions if question.question_id == answer.item)
     options = shown_options(episode, question, period=answer.period, seed=seed)
     lines = [f"({letter(place)}) {' '.join(option.answer.split())}" for place, option in enumerate(options)]

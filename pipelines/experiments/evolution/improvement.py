@@ -13,7 +13,7 @@ from assets.llm.structured_output import ask_structured
 from assets.recipe.recipe import Recipe
 from assets.records.failure import ItemFailed
 from pipelines.experiments.evolution.feedback import as_text
-from pipelines.experiments.evolution.records import Outcome, PolicyStep
+from pipelines.experiments.evolution.records import PolicyOutcome, PolicyStep
 from prompts.catalogue import load_prompt
 from prompts.template import Message
 
@@ -47,7 +47,7 @@ def writing(recipe: Recipe, model: str) -> Recipe:
 
 
 @dataclass
-class Recorder:
+class RecordingModel:
     """A model whose conversation is kept: the last request's messages hold all that was said before."""
 
     model: LanguageModel
@@ -67,7 +67,7 @@ class Recorder:
 
 
 @dataclass(frozen=True)
-class Turning:
+class PolicyUpdate:
     """The point at which a policy may change: after which cycle of which arm's learner, and the section until then."""
 
     arm: str
@@ -76,7 +76,7 @@ class Turning:
     before: str
 
 
-async def improved(turning: Turning, feedback: Sequence[Mapping[str, Any]], *, improver: Improver) -> PolicyStep:
+async def improve_policy(turning: PolicyUpdate, feedback: Sequence[Mapping[str, Any]], *, improver: Improver) -> PolicyStep:
     """Ask for a better section; a reply that cannot be used is asked for again, and then the old section stays.
 
     Nothing is asked where there is nothing to learn from.
@@ -87,7 +87,7 @@ async def improved(turning: Turning, feedback: Sequence[Mapping[str, Any]], *, i
     prompt = load_prompt("evaluation/improve_policy").render(
         most_characters=improver.most_characters, current_section=turning.before, feedback=list(feedback)
     )
-    told = Recorder(improver.model)
+    told = RecordingModel(improver.model)
 
     def convert(reply: ImprovedReply) -> tuple[str, tuple[str, ...]]:
         return usable(reply.new_types, most_characters=improver.most_characters), tuple(reply.changes)
@@ -96,14 +96,14 @@ async def improved(turning: Turning, feedback: Sequence[Mapping[str, Any]], *, i
         after, changes = await ask_structured(told, prompt=prompt, reply=ImprovedReply, convert=convert, recipe=improver.recipe)
     except ItemFailed as failed:
         return still.model_copy(update={"outcome": "kept", "problem": str(failed), **told.said()})
-    outcome: Outcome = "unchanged" if after == turning.before else "improved"
+    outcome: PolicyOutcome = "unchanged" if after == turning.before else "improved"
     diff = changed_lines(turning.before, after)
     return still.model_copy(
         update={"after": after, "outcome": outcome, "problem": "", "changes": changes, "diff": diff, **told.said()}
     )
 
 
-def _still(turning: Turning, feedback: Sequence[Mapping[str, Any]]) -> PolicyStep:
+def _still(turning: PolicyUpdate, feedback: Sequence[Mapping[str, Any]]) -> PolicyStep:
     """The step of a policy that stays as it is, because nobody was asked."""
     return PolicyStep(
         arm=turning.arm,

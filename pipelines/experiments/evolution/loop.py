@@ -11,28 +11,28 @@ from assets.engine.seeded_random import SeededRandom
 from assets.llm.reply_schema import ReplySchema, object_of_enums
 from assets.llm.structured_output import ask_structured
 from assets.records.failure import ItemFailed
-from pipelines.evaluation.interview import together
-from pipelines.evaluation.metrics.diagnosis import diagnosed
-from pipelines.evaluation.records import Answer, Asked, PeriodLived, Turn
-from pipelines.evaluation.run import Life, Run, Step, kept_step, live, measure_baselines, question
+from pipelines.evaluation.interview import gather_all
+from pipelines.evaluation.metrics.diagnosis import diagnose
+from pipelines.evaluation.records import AnswerRow, AnswersStep, DialogueStep, DialogueTurn
+from pipelines.evaluation.run import Run, StepContext, UserRun, checkpointed, run_baselines, run_dialogue, run_interview
 from pipelines.evaluation.spending import StepUsage
-from pipelines.experiments.evolution.feedback import Lesson, feedback_of, fewer, told_in
-from pipelines.experiments.evolution.improvement import Improver, Turning, improved, writing
+from pipelines.experiments.evolution.feedback import UserFeedback, feedback_of, fewer, told_in
+from pipelines.experiments.evolution.improvement import Improver, PolicyUpdate, improve_policy, writing
 from pipelines.experiments.evolution.plan import taught_questions, taught_variables
 from pipelines.experiments.evolution.records import (
     EVERYBODY,
-    Arm,
+    Condition,
     EvolutionManifest,
-    Fact,
     Improved,
     PolicyStep,
     Recalled,
+    RecalledFact,
     Verdict,
 )
 from prompts.catalogue import load_prompt
 
 
-async def check_recall(life: Life, *, state: bytes, period: int, arm: str, cycle: int) -> Recalled:
+async def check_recall(life: UserRun, *, state: bytes, period: int, arm: str, cycle: int) -> Recalled:
     """Every value that the user let be known in the period, with a verdict; the memory is what the assistant looks up.
 
     What still stands in a short-term memory is not yet kept, and so does not count.
@@ -43,7 +43,7 @@ async def check_recall(life: Life, *, state: bytes, period: int, arm: str, cycle
     memory = await copy.memories("; ".join(name.replace("_", " ") for name in told))
     verdicts = await _verdicts(step, memory, told)
     facts = [
-        Fact(
+        RecalledFact(
             arm=arm,
             cycle=cycle,
             user_id=episode.user_id,
@@ -57,7 +57,7 @@ async def check_recall(life: Life, *, state: bytes, period: int, arm: str, cycle
     return Recalled(facts=tuple(facts), usage=StepUsage(spending=step.spending))
 
 
-async def _verdicts(step: Step, memory: Sequence[str], told: Mapping[str, str]) -> dict[str, Verdict]:
+async def _verdicts(step: StepContext, memory: Sequence[str], told: Mapping[str, str]) -> dict[str, Verdict]:
     """The judge's verdicts by variable, none where it could not be understood. An empty memory needs no judge."""
     if not memory or not told:
         return dict.fromkeys(told, "no")
@@ -87,11 +87,11 @@ class Evolution:
 
 
 @dataclass(frozen=True)
-class Round:
+class Cycle:
     """One cycle of one condition."""
 
     work: Evolution
-    arm: Arm
+    arm: Condition
     cycle: int
 
     def key(self, *parts: object) -> str:
@@ -105,79 +105,81 @@ class Round:
 
 
 @dataclass
-class CycleLived:
+class UserCycle:
     """What one user's cycle came to, and the memory at its end."""
 
     state: bytes
-    turns: list[Turn] = field(default_factory=list[Turn])
-    answers: list[Answer] = field(default_factory=list[Answer])
-    facts: list[Fact] = field(default_factory=list[Fact])
+    turns: list[DialogueTurn] = field(default_factory=list[DialogueTurn])
+    answers: list[AnswerRow] = field(default_factory=list[AnswerRow])
+    facts: list[RecalledFact] = field(default_factory=list[RecalledFact])
     usage: StepUsage = field(default_factory=StepUsage)
 
 
-async def live_cycle(round_: Round, life: Life, *, before: Sequence[CycleLived]) -> CycleLived:
+async def run_cycle(round_: Cycle, life: UserRun, *, before: Sequence[UserCycle]) -> UserCycle:
     """Live the cycle's periods. The memory of the cycle before goes on where cycles are periods; an episode begins without."""
     goes_on = bool(before) and round_.work.manifest.cycle == "period"
-    done, states = CycleLived(before[-1].state if goes_on else b""), dict[int, bytes]()
+    done, states = UserCycle(before[-1].state if goes_on else b""), dict[int, bytes]()
     async with round_.work.slots:
         for period in round_.periods(life.episode):
             key = round_.key(life.episode.user_id, period, "lived")
-            lived = await kept_step(life.run, key, PeriodLived, partial(live, life, period=period, state=done.state))
+            lived = await checkpointed(
+                life.run, key, DialogueStep, partial(run_dialogue, life, period=period, state=done.state)
+            )
             done.state = states[period] = base64.b64decode(lived.snapshot)
             done.turns += lived.turns
             done.usage += lived.usage
-        for part in await together(_asked(round_, life, states)):
+        for part in await gather_all(_asked(round_, life, states)):
             done.usage += part.usage
-            if isinstance(part, Asked):
+            if isinstance(part, AnswersStep):
                 done.answers += part.answers
             else:
                 done.facts += part.facts
     return done
 
 
-def _asked(round_: Round, life: Life, states: Mapping[int, bytes]) -> Iterator[Awaitable[Asked | Recalled]]:
+def _asked(round_: Cycle, life: UserRun, states: Mapping[int, bytes]) -> Iterator[Awaitable[AnswersStep | Recalled]]:
     """Interviews and checks of the memory at the end of each period, to be done at the same time."""
     for period, state in states.items():
-        asking = partial(question, life, period=period, state=state)
-        yield kept_step(life.run, round_.key(life.episode.user_id, period, "asked"), Asked, asking)
+        asking = partial(run_interview, life, period=period, state=state)
+        yield checkpointed(life.run, round_.key(life.episode.user_id, period, "asked"), AnswersStep, asking)
         checking = partial(check_recall, life, state=state, period=period, arm=round_.arm.name, cycle=round_.cycle)
-        yield kept_step(life.run, round_.key(life.episode.user_id, period, "recalled"), Recalled, checking)
+        yield checkpointed(life.run, round_.key(life.episode.user_id, period, "recalled"), Recalled, checking)
 
 
-def diagnose(manifest: EvolutionManifest, episode: Episode, cycles: Sequence[CycleLived]) -> None:
+def diagnose_cycles(manifest: EvolutionManifest, episode: Episode, cycles: Sequence[UserCycle]) -> None:
     """Say of every wrong answer where it was lost; a value may have been told in an earlier cycle of the same life."""
     if manifest.cycle == "episode":
         for cycle in cycles:
-            cycle.answers = diagnosed(episode, cycle.answers)
+            cycle.answers = diagnose(episode, cycle.answers)
         return
-    answers = diagnosed(episode, [answer for cycle in cycles for answer in cycle.answers])
+    answers = diagnose(episode, [answer for cycle in cycles for answer in cycle.answers])
     for place, cycle in enumerate(cycles):
         cycle.answers = [answer for answer in answers if answer.period == place]
 
 
 @dataclass
-class ArmLived:
+class ConditionRun:
     """All that one condition came to: each user's cycles in order, the policies' steps, and what learning took."""
 
-    arm: Arm
-    cycles: dict[str, list[CycleLived]] = field(default_factory=dict[str, list[CycleLived]])
+    arm: Condition
+    cycles: dict[str, list[UserCycle]] = field(default_factory=dict[str, list[UserCycle]])
     steps: list[PolicyStep] = field(default_factory=list[PolicyStep])
     usage: StepUsage = field(default_factory=StepUsage)
 
 
 @dataclass(frozen=True)
-class Lived:
+class EvolutionRun:
     """All conditions, the baselines' answers, which no policy changes, and what everything took."""
 
-    arms: list[ArmLived]
-    baselines: list[Answer]
+    arms: list[ConditionRun]
+    baselines: list[AnswerRow]
     usage: StepUsage
 
 
-async def evolve(work: Evolution) -> Lived:
+async def evolve(work: Evolution) -> EvolutionRun:
     """Do what is left to do. The first error ends it; finished steps stay."""
     baselines = asyncio.ensure_future(_baselines(work))
-    living = asyncio.ensure_future(together(_arm(work, arm) for arm in work.manifest.arms))
+    living = asyncio.ensure_future(gather_all(_run_condition(work, arm) for arm in work.manifest.arms))
     try:
         # Whichever fails first ends both.
         asked, arms = await asyncio.gather(baselines, living)
@@ -186,59 +188,61 @@ async def evolve(work: Evolution) -> Lived:
         living.cancel()
         await asyncio.gather(baselines, living, return_exceptions=True)
     usage = sum((one.usage for one in (*asked, *arms)), StepUsage())
-    return Lived(arms, [answer for one in asked for answer in one.answers], usage)
+    return EvolutionRun(arms, [answer for one in asked for answer in one.answers], usage)
 
 
-async def _baselines(work: Evolution) -> list[Asked]:
-    lives = [Life(work.run, episode) for episode in work.run.dataset.episodes]
-    return await together(
-        kept_step(work.run, f"{life.episode.user_id}/baselines", Asked, partial(measure_baselines, life)) for life in lives
+async def _baselines(work: Evolution) -> list[AnswersStep]:
+    lives = [UserRun(work.run, episode) for episode in work.run.dataset.episodes]
+    return await gather_all(
+        checkpointed(work.run, f"{life.episode.user_id}/baselines", AnswersStep, partial(run_baselines, life)) for life in lives
     )
 
 
-async def _arm(work: Evolution, arm: Arm) -> ArmLived:
+async def _run_condition(work: Evolution, arm: Condition) -> ConditionRun:
     """One condition: a policy for each user in the paper's protocol, else one for all."""
-    episodes, lived = work.run.dataset.episodes, ArmLived(arm)
+    episodes, lived = work.run.dataset.episodes, ConditionRun(arm)
     apart = {episode.user_id: (episode,) for episode in episodes}
     schools: Mapping[str, Sequence[Episode]] = apart if arm.protocol == "paper" else {EVERYBODY: episodes}
-    for school in await together(_school(work, arm, learner=learner, members=members) for learner, members in schools.items()):
+    for school in await gather_all(
+        _evolve_policy(work, arm, learner=learner, members=members) for learner, members in schools.items()
+    ):
         lived.cycles |= school.cycles
         lived.steps += school.steps
         lived.usage += school.usage
     for episode in episodes:
         cycles = lived.cycles[episode.user_id]
         lived.usage = sum((cycle.usage for cycle in cycles), lived.usage)
-        diagnose(work.manifest, episode, cycles)
+        diagnose_cycles(work.manifest, episode, cycles)
     return lived
 
 
-async def _school(work: Evolution, arm: Arm, *, learner: str, members: Sequence[Episode]) -> ArmLived:
+async def _evolve_policy(work: Evolution, arm: Condition, *, learner: str, members: Sequence[Episode]) -> ConditionRun:
     """The users who share a policy, cycle by cycle."""
-    school, policy = ArmLived(arm, {episode.user_id: [] for episode in members}), work.manifest.initial_policy
+    school, policy = ConditionRun(arm, {episode.user_id: [] for episode in members}), work.manifest.initial_policy
     for cycle in range(work.manifest.cycles):
-        round_ = Round(work, arm, cycle)
-        lives = [Life(work.run, episode, policy) for episode in members]
-        lived = await together(live_cycle(round_, life, before=school.cycles[life.episode.user_id]) for life in lives)
+        round_ = Cycle(work, arm, cycle)
+        lives = [UserRun(work.run, episode, policy) for episode in members]
+        lived = await gather_all(run_cycle(round_, life, before=school.cycles[life.episode.user_id]) for life in lives)
         for episode, one in zip(members, lived, strict=True):
             school.cycles[episode.user_id].append(one)
         if arm.feedback != "none" and cycle + 1 < work.manifest.cycles:
-            turning = Turning(arm.name, learner, cycle, policy)
+            turning = PolicyUpdate(arm.name, learner, cycle, policy)
             learn = partial(_learn, round_, turning, members=members, lived=lived)
-            found = await kept_step(work.run, round_.key(learner, "policy"), Improved, learn)
+            found = await checkpointed(work.run, round_.key(learner, "policy"), Improved, learn)
             school.steps.append(found.step)
             school.usage += found.usage
             policy = found.step.after
     return school
 
 
-async def _learn(round_: Round, turning: Turning, *, members: Sequence[Episode], lived: Sequence[CycleLived]) -> Improved:
+async def _learn(round_: Cycle, turning: PolicyUpdate, *, members: Sequence[Episode], lived: Sequence[UserCycle]) -> Improved:
     """Make the policy of the next cycle from what this one brought."""
     work, manifest = round_.work, round_.work.manifest
     lessons = [_lesson(round_, episode, cycle.answers) for episode, cycle in zip(members, lived, strict=True)]
     rng = SeededRandom(manifest.run.seed, "feedback", turning.learner, round_.cycle)
     few = fewer(lessons, most=manifest.feedback_questions, rng=rng)
     step = work.run.step(turning.learner)
-    found = await improved(
+    found = await improve_policy(
         turning,
         feedback_of(few, round_.arm.feedback, seed=manifest.run.seed),
         improver=Improver(step.model("improvement"), writing(work.run.recipe, manifest.improver), manifest.most_characters),
@@ -246,9 +250,9 @@ async def _learn(round_: Round, turning: Turning, *, members: Sequence[Episode],
     return Improved(step=found, usage=StepUsage(spending=step.spending))
 
 
-def _lesson(round_: Round, episode: Episode, answers: Sequence[Answer]) -> Lesson:
+def _lesson(round_: Cycle, episode: Episode, answers: Sequence[AnswerRow]) -> UserFeedback:
     manifest, protocol = round_.work.manifest, round_.arm.protocol
     taught = taught_questions(manifest, episode, protocol=protocol)
     variables = frozenset(episode.state_schema.choices) if protocol == "paper" else taught_variables(episode, taught)
     asked = tuple(answer for answer in answers if answer.kind == "question" and answer.item in taught)
-    return Lesson(episode, asked, told_in(episode, round_.periods(episode), variables=variables))
+    return UserFeedback(episode, asked, told_in(episode, round_.periods(episode), variables=variables))

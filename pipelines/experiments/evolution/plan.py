@@ -12,7 +12,7 @@ from dataset_card.release.digests import canonical_digest
 from pipelines.evaluation.assistant import Assistant, Evolvable
 from pipelines.evaluation.dataset import Dataset
 from pipelines.evaluation.errors import EvaluationError
-from pipelines.evaluation.forecast import Forecast
+from pipelines.evaluation.forecast import EvaluationForecast
 from pipelines.evaluation.records import RunManifest
 from pipelines.experiments.evolution.records import CycleKind, EvolutionManifest, Feedback, Protocol, Split
 
@@ -77,14 +77,14 @@ def users_of(manifest: EvolutionManifest, split: Split, *, protocol: Protocol) -
 
 
 @dataclass(frozen=True)
-class EvolutionSize:
+class EvolutionForecast:
     """`lives`: of all users, each about as large as `life`. Beside them, calls that rewrite sections and check memories."""
 
     lives: int
     rewritings: int
     checks: int
     steps: int
-    life: Forecast
+    life: EvaluationForecast
 
     @property
     def sentence(self) -> str:
@@ -101,13 +101,13 @@ class EvolutionSize:
         return self.life.warning(share)
 
 
-def size_of(manifest: EvolutionManifest, dataset: Dataset, *, life: Forecast) -> EvolutionSize:
+def size_of(manifest: EvolutionManifest, dataset: Dataset, *, life: EvaluationForecast) -> EvolutionForecast:
     """Count what the evolution will ask."""
     users, periods = len(dataset.episodes), sum(len(episode.periods) for episode in dataset.episodes)
     lives = len(manifest.arms) * (manifest.cycles if manifest.cycle == "episode" else 1)
     learners = sum(users if arm.protocol == "paper" else 1 for arm in manifest.arms if arm.feedback != "none")
     rewritings = learners * (manifest.cycles - 1)
-    return EvolutionSize(lives, rewritings, lives * periods, lives * periods * STEPS + rewritings + users, life)
+    return EvolutionForecast(lives, rewritings, lives * periods, lives * periods * STEPS + rewritings + users, life)
 
 
 @dataclass(frozen=True)

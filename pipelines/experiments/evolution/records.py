@@ -3,19 +3,19 @@
 from typing import Literal
 
 from assets.records.base import Record
-from pipelines.evaluation.records import Answer, RunManifest, Turn
+from pipelines.evaluation.records import AnswerRow, DialogueTurn, RunManifest
 from pipelines.evaluation.spending import Checkpoint
 
 Feedback = Literal["none", "question-only", "complete"]
 Protocol = Literal["paper", "held-out"]
 CycleKind = Literal["period", "episode"]
 Split = Literal["seen", "new_questions", "new_users"]
-Outcome = Literal["improved", "unchanged", "kept"]
+PolicyOutcome = Literal["improved", "unchanged", "kept"]
 Verdict = Literal["yes", "no", "unscored"]
 EVERYBODY = "all"
 
 
-class Arm(Record):
+class Condition(Record):
     """One condition: what the feedback tells, and whom it is about.
 
     `paper`: every user's policy evolves on its own, from all questions, and is scored on the same ones. `held-out`: one
@@ -52,9 +52,9 @@ class EvolutionManifest(Record):
     most_characters: int
 
     @property
-    def arms(self) -> tuple[Arm, ...]:
+    def arms(self) -> tuple[Condition, ...]:
         """The conditions that are lived; without feedback both protocols are the same life."""
-        lived = [Arm(feedback=feedback, protocol=protocol) for feedback in self.feedbacks for protocol in self.protocols]
+        lived = [Condition(feedback=feedback, protocol=protocol) for feedback in self.feedbacks for protocol in self.protocols]
         return tuple({arm.name: arm for arm in lived}.values())
 
 
@@ -70,7 +70,7 @@ class PolicyStep(Record):
     cycle: int
     before: str
     after: str
-    outcome: Outcome
+    outcome: PolicyOutcome
     problem: str
     changes: tuple[str, ...]
     diff: tuple[str, ...]
@@ -79,7 +79,7 @@ class PolicyStep(Record):
     replies: tuple[str, ...]
 
 
-class Fact(Record):
+class RecalledFact(Record):
     """A value that the user let be known in a period, and whether the memory at its end bears it out (App. E)."""
 
     arm: str
@@ -91,14 +91,14 @@ class Fact(Record):
     supported: Verdict
 
 
-class CycleAnswer(Answer):
+class CycleAnswer(AnswerRow):
     """An answer with its condition and cycle; baselines have the arm "" and the cycle -1."""
 
     arm: str
     cycle: int
 
 
-class CycleTurn(Turn):
+class CycleTurn(DialogueTurn):
     """A turn with its condition and cycle."""
 
     arm: str
@@ -114,4 +114,4 @@ class Improved(Checkpoint):
 class Recalled(Checkpoint):
     """A checkpoint: the facts of one user's period, and what checking them took."""
 
-    facts: tuple[Fact, ...] = ()
+    facts: tuple[RecalledFact, ...] = ()

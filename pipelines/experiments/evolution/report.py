@@ -8,8 +8,8 @@ from typing import Any
 from assets.amemgym.records.episode import Episode
 from assets.records.estimate import Estimate
 from pipelines.evaluation.dataset import Dataset
-from pipelines.evaluation.report.formatting import figure, shown, table, words
-from pipelines.evaluation.report.page import Json, Texts, page, plain
+from pipelines.evaluation.report.formatting import format_estimate, format_number, metric_label, table
+from pipelines.evaluation.report.page import Json, Texts, plain, render_page
 from pipelines.experiments.evolution.plan import SPLITS
 from pipelines.experiments.evolution.records import EVERYBODY, EvolutionManifest, PolicyStep, Protocol
 from pipelines.experiments.evolution.results import EvolutionResults, FinishedEvolution
@@ -56,13 +56,13 @@ def score_table(results: EvolutionResults, protocol: Protocol) -> str:
     """All conditions over all cycles; a line for each split."""
     rows = [score for score in results.scores if score.protocol == protocol and score.cycle == ALL_CYCLES]
     keys = dict.fromkeys((row.split, row.feedback) for row in rows)
-    head = ["scored on", "feedback", *map(words, GAINS)]
-    return table(head, [[words(split), feedback, *_cells(rows, split, feedback)] for split, feedback in keys])
+    head = ["scored on", "feedback", *map(metric_label, GAINS)]
+    return table(head, [[metric_label(split), feedback, *_cells(rows, split, feedback)] for split, feedback in keys])
 
 
 def _cells(rows: Sequence[Score], split: str, feedback: str) -> list[str]:
     found = {row.metric: row for row in rows if (row.split, row.feedback) == (split, feedback)}
-    return [shown(_estimate(found[name])) for name in GAINS]
+    return [format_estimate(_estimate(found[name])) for name in GAINS]
 
 
 def _estimate(score: Score) -> Estimate:
@@ -74,10 +74,10 @@ def gain_table(results: EvolutionResults, protocol: Protocol) -> str:
     rows = dict[tuple[str, str], list[Gain]]()
     for gain in results.gains:
         if gain.protocol == protocol:
-            rows.setdefault((words(gain.split), gain.feedback), []).append(gain)
-    head = ["gain over no feedback, after the first cycle", "feedback", *map(words, GAINS), "p"]
+            rows.setdefault((metric_label(gain.split), gain.feedback), []).append(gain)
+    head = ["gain over no feedback, after the first cycle", "feedback", *map(metric_label, GAINS), "p"]
     lines = [
-        [split, feedback, *(shown(gain.change.difference) for gain in gains), figure(gains[0].change.p_value)]
+        [split, feedback, *(format_estimate(gain.change.difference) for gain in gains), format_number(gains[0].change.p_value)]
         for (split, feedback), gains in rows.items()
     ]
     return table(head, lines) if lines else ""
@@ -87,8 +87,8 @@ def leak_table(results: EvolutionResults) -> str:
     """The excess of seen questions, a line for each feedback."""
     rows = dict[str, list[str]]()
     for leak in results.leaks:
-        rows.setdefault(leak.feedback, []).append(shown(leak.excess))
-    return table(["seen more than new", *map(words, GAINS)], [[feedback, *cells] for feedback, cells in rows.items()])
+        rows.setdefault(leak.feedback, []).append(format_estimate(leak.excess))
+    return table(["seen more than new", *map(metric_label, GAINS)], [[feedback, *cells] for feedback, cells in rows.items()])
 
 
 def outcome_table(results: EvolutionResults) -> str:
@@ -116,7 +116,7 @@ def evolution_page(done: FinishedEvolution, dataset: Dataset) -> str:
         histories.setdefault((step.arm, step.learner), []).append(step)
     blocks = {f"history-{place}": _history(steps, dataset.episodes) for place, steps in enumerate(histories.values())}
     data = _data(done, dataset, learners=list(histories))
-    return page(str(data["title"]), {"data": data, **blocks}, scripts=SCRIPTS)
+    return render_page(str(data["title"]), {"data": data, **blocks}, scripts=SCRIPTS)
 
 
 def _data(done: FinishedEvolution, dataset: Dataset, *, learners: Sequence[tuple[str, str]]) -> Json:

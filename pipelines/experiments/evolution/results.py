@@ -10,9 +10,9 @@ from assets.records.base import Record
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import MANIFEST, PAGE, REPORT, RESULTS, RunFolder, read_table, write_table
 from pipelines.evaluation.spending import PricedUsage
-from pipelines.experiments.evolution.loop import Lived
-from pipelines.experiments.evolution.records import CycleAnswer, CycleTurn, EvolutionManifest, Fact, PolicyStep
-from pipelines.experiments.evolution.scores import Book, Gain, Leak, Score, gains, leaks, scored
+from pipelines.experiments.evolution.loop import EvolutionRun
+from pipelines.experiments.evolution.records import CycleAnswer, CycleTurn, EvolutionManifest, PolicyStep, RecalledFact
+from pipelines.experiments.evolution.scores import EvolutionRows, Gain, Leak, Score, gains, leaks, scored
 from pipelines.home import Home
 
 POLICIES, FACTS, ANSWERS, TURNS, SCORES = (f"{name}.parquet" for name in ("policies", "facts", "answers", "turns", "scores"))
@@ -39,12 +39,12 @@ class FinishedEvolution:
     manifest: EvolutionManifest
     results: EvolutionResults
     steps: Sequence[PolicyStep]
-    facts: Sequence[Fact]
+    facts: Sequence[RecalledFact]
     answers: Sequence[CycleAnswer]
     turns: Sequence[CycleTurn]
 
 
-def finished(manifest: EvolutionManifest, lived: Lived, *, episodes: Sequence[Episode]) -> FinishedEvolution:
+def finished(manifest: EvolutionManifest, lived: EvolutionRun, *, episodes: Sequence[Episode]) -> FinishedEvolution:
     """Score what was lived; a function of it and the manifest's seed."""
     book = _book(manifest, lived, episodes)
     cycles = [(arm, place, cycle) for arm in lived.arms for every in arm.cycles.values() for place, cycle in enumerate(every)]
@@ -76,10 +76,10 @@ def finished(manifest: EvolutionManifest, lived: Lived, *, episodes: Sequence[Ep
     )
 
 
-def _book(manifest: EvolutionManifest, lived: Lived, episodes: Sequence[Episode]) -> Book:
+def _book(manifest: EvolutionManifest, lived: EvolutionRun, episodes: Sequence[Episode]) -> EvolutionRows:
     places = [(arm, cycle) for arm in lived.arms for cycle in range(manifest.cycles)]
     cycles = {(arm.arm.name, cycle): [every[cycle] for every in arm.cycles.values()] for arm, cycle in places}
-    return Book(
+    return EvolutionRows(
         manifest,
         episodes,
         {key: [answer for one in several for answer in one.answers] for key, several in cycles.items()},
@@ -102,7 +102,7 @@ def begin(folder: RunFolder, manifest: EvolutionManifest) -> None:
 def finish(folder: RunFolder, done: FinishedEvolution, *, report: str, page: str) -> None:
     """Write tables, pages and, last, the results."""
     write_table(folder.path / POLICIES, done.steps, kind=PolicyStep)
-    write_table(folder.path / FACTS, done.facts, kind=Fact)
+    write_table(folder.path / FACTS, done.facts, kind=RecalledFact)
     write_table(folder.path / ANSWERS, done.answers, kind=CycleAnswer)
     write_table(folder.path / TURNS, done.turns, kind=CycleTurn)
     write_table(folder.path / SCORES, done.results.scores, kind=Score)
@@ -119,7 +119,7 @@ def read_evolution(path: Path) -> FinishedEvolution:
             manifest=EvolutionManifest.model_validate_json((path / MANIFEST).read_bytes()),
             results=EvolutionResults.model_validate_json((path / RESULTS).read_bytes()),
             steps=read_table(path / POLICIES, kind=PolicyStep),
-            facts=read_table(path / FACTS, kind=Fact),
+            facts=read_table(path / FACTS, kind=RecalledFact),
             answers=read_table(path / ANSWERS, kind=CycleAnswer),
             turns=read_table(path / TURNS, kind=CycleTurn),
         )

@@ -11,9 +11,9 @@ from assets.records.estimate import Estimate
 from assets.reporting.intervals import Array, Metric, Sample, Sums, Tallies, share
 from pipelines.evaluation.metrics.metrics import MEMORY_COUNTS, MEMORY_KINDS, METRICS, tally
 from pipelines.evaluation.metrics.paired import Paired, merged, paired, part
-from pipelines.evaluation.records import Answer
+from pipelines.evaluation.records import AnswerRow
 from pipelines.experiments.evolution.plan import SPLITS, taught_questions, taught_variables, users_of
-from pipelines.experiments.evolution.records import Arm, EvolutionManifest, Fact, Feedback, Protocol, Split
+from pipelines.experiments.evolution.records import Condition, EvolutionManifest, Feedback, Protocol, RecalledFact, Split
 
 ALL_CYCLES = -1
 SHOWN = ("memory", "memory_of_means", "overall", "write_failure", "read_failure", "utilization_failure", "undiagnosed")
@@ -25,7 +25,7 @@ GAINS = ("memory", "write_failure", "read_failure", "utilization_failure", "fact
 
 
 @dataclass(frozen=True)
-class View:
+class ScoredPart:
     """Users and items that are scored together."""
 
     protocol: Protocol
@@ -33,7 +33,7 @@ class View:
 
 
 @dataclass(frozen=True)
-class Items:
+class ScoredItems:
     """The questions and variables of one user that a view counts."""
 
     questions: frozenset[str]
@@ -41,18 +41,18 @@ class Items:
 
 
 @dataclass(frozen=True)
-class Book:
+class EvolutionRows:
     """Answers and facts by arm and cycle, and the baselines' answers."""
 
     manifest: EvolutionManifest
     episodes: Sequence[Episode]
-    answers: Mapping[tuple[str, int], Sequence[Answer]]
-    facts: Mapping[tuple[str, int], Sequence[Fact]]
-    baselines: Sequence[Answer]
+    answers: Mapping[tuple[str, int], Sequence[AnswerRow]]
+    facts: Mapping[tuple[str, int], Sequence[RecalledFact]]
+    baselines: Sequence[AnswerRow]
 
-    def tallies(self, view: View, feedback: Feedback, *, cycles: Sequence[int]) -> Tallies:
+    def tallies(self, view: ScoredPart, feedback: Feedback, *, cycles: Sequence[int]) -> Tallies:
         """Counts of the view in these cycles under this feedback, by user and period."""
-        arm = Arm(feedback=feedback, protocol=view.protocol).name
+        arm = Condition(feedback=feedback, protocol=view.protocol).name
         items = {episode.user_id: items_of(self.manifest, episode, view) for episode in self.episodes}
         rows = [answer for cycle in cycles for answer in (*self.answers[arm, cycle], *self._bounds(cycle))]
         counted = [row for row in rows if row.kind in MEMORY_KINDS and row.item in items[row.user_id].questions]
@@ -64,13 +64,13 @@ class Book:
         needed = {name: counts[name] for name in MEMORY_COUNTS}
         return Tallies(tuple(users), {**needed, **_recalled(known, users=users, periods=periods)})
 
-    def _bounds(self, cycle: int) -> Sequence[Answer]:
+    def _bounds(self, cycle: int) -> Sequence[AnswerRow]:
         """The baselines of a cycle's periods."""
         whole = self.manifest.cycle == "episode"
         return [answer for answer in self.baselines if whole or answer.period == cycle]
 
 
-def _recalled(facts: Sequence[Fact], *, users: Sequence[str], periods: int) -> Sums:
+def _recalled(facts: Sequence[RecalledFact], *, users: Sequence[str], periods: int) -> Sums:
     rows = {user: row for row, user in enumerate(users)}
     counts: Sums = {name: np.zeros((len(rows), periods)) for name in ("fact.scored", "fact.supported")}
     for fact in facts:
@@ -80,20 +80,20 @@ def _recalled(facts: Sequence[Fact], *, users: Sequence[str], periods: int) -> S
     return counts
 
 
-def views(manifest: EvolutionManifest) -> list[View]:
+def views(manifest: EvolutionManifest) -> list[ScoredPart]:
     """All that is scored, by protocol."""
-    return [View(protocol, split) for protocol in manifest.protocols for split in SPLITS[protocol]]
+    return [ScoredPart(protocol, split) for protocol in manifest.protocols for split in SPLITS[protocol]]
 
 
-def items_of(manifest: EvolutionManifest, episode: Episode, view: View) -> Items:
+def items_of(manifest: EvolutionManifest, episode: Episode, view: ScoredPart) -> ScoredItems:
     """What of one user belongs to the view. A new variable is one that no question needs of which feedback tells."""
     questions = frozenset(question.question_id for question in episode.questions)
     variables = frozenset(episode.state_schema.choices)
     taught = taught_questions(manifest, episode, protocol=view.protocol)
     needed = variables if view.protocol == "paper" else taught_variables(episode, taught)
     if view.split == "seen":
-        return Items(taught, needed)
-    return Items(questions - taught, variables - needed)
+        return ScoredItems(taught, needed)
+    return ScoredItems(questions - taught, variables - needed)
 
 
 class Score(Record):
@@ -129,7 +129,7 @@ class Leak(Record):
     excess: Estimate
 
 
-def scored(book: Book) -> list[Score]:
+def scored(book: EvolutionRows) -> list[Score]:
     """Every condition, split and cycle."""
     cycles: list[tuple[int, Sequence[int]]] = [(one, [one]) for one in range(book.manifest.cycles)]
     return [
@@ -148,13 +148,15 @@ def scored(book: Book) -> list[Score]:
     ]
 
 
-def _estimates(book: Book, view: View, *, feedback: Feedback, cycles: Sequence[int]) -> Iterator[tuple[str, Estimate]]:
+def _estimates(
+    book: EvolutionRows, view: ScoredPart, *, feedback: Feedback, cycles: Sequence[int]
+) -> Iterator[tuple[str, Estimate]]:
     sample = Sample.of(book.tallies(view, feedback, cycles=cycles), seed=book.manifest.run.seed)
     for name, metric in CYCLE_METRICS.items():
         yield name, sample.estimate(metric)
 
 
-def gains(book: Book) -> list[Gain]:
+def gains(book: EvolutionRows) -> list[Gain]:
     """Every feedback against none; nothing where there is no cycle after the first, or no condition without feedback."""
     later, gained = range(1, book.manifest.cycles), {name: CYCLE_METRICS[name] for name in GAINS}
     if not later or "none" not in book.manifest.feedbacks:
@@ -174,17 +176,17 @@ def gains(book: Book) -> list[Gain]:
     ]
 
 
-def leaks(book: Book) -> list[Leak]:
+def leaks(book: EvolutionRows) -> list[Leak]:
     """The gain on seen questions minus the gain on new ones, for the users who have both."""
     later = range(1, book.manifest.cycles)
     if not later or "none" not in book.manifest.feedbacks or "held-out" not in book.manifest.protocols:
         return []
-    seen, new = View("held-out", "seen"), View("held-out", "new_questions")
-    parts: dict[str, tuple[View, Feedback]] = {"a": (seen, "none"), "c": (new, "none")}
+    seen, new = ScoredPart("held-out", "seen"), ScoredPart("held-out", "new_questions")
+    parts: dict[str, tuple[ScoredPart, Feedback]] = {"a": (seen, "none"), "c": (new, "none")}
     found = list[Leak]()
     for feedback in book.manifest.feedbacks:
         if feedback != "none":
-            four: dict[str, tuple[View, Feedback]] = {**parts, "b": (seen, feedback), "d": (new, feedback)}
+            four: dict[str, tuple[ScoredPart, Feedback]] = {**parts, "b": (seen, feedback), "d": (new, feedback)}
             tallies = merged({key: book.tallies(view, told, cycles=later) for key, (view, told) in four.items()})
             sample = Sample.of(tallies, seed=book.manifest.run.seed)
             found += [

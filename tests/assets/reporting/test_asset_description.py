@@ -10,7 +10,7 @@ from assets.amemgym.pipeline import STAGES
 from assets.records.base import Record
 from assets.reporting.asset_description import MOST_COLUMNS, POSITION, GroupName, column_schema, group
 from pipelines.definitions import defs
-from pipelines.evaluation.records import Answer
+from pipelines.evaluation.records import AnswerRow
 
 SPECS = {spec.key.to_user_string(): spec for spec in defs.resolve_all_asset_specs()}
 GRAPH = defs.resolve_asset_graph()
@@ -31,7 +31,7 @@ def _depth(key: dg.AssetKey) -> int:
 
 
 def test_every_column_of_an_evaluations_answers_has_a_meaning() -> None:
-    assert [column.name for column in column_schema(Answer).columns if not column.description] == []
+    assert [column.name for column in column_schema(AnswerRow).columns if not column.description] == []
 
 
 @pytest.mark.parametrize("name", sorted(SPECS))

@@ -8,7 +8,7 @@ import pytest
 from dataset_card.errata.annotations import STUDIES, read_studies
 from dataset_card.errata.apply import ERRATA, read_errata
 from pipelines.evaluation.folder import FinishedRun
-from pipelines.evaluation.records import Turn
+from pipelines.evaluation.records import DialogueTurn
 from pipelines.experiments.annotation.folder import StudyFolder
 from pipelines.experiments.annotation.records import AnnotationError, ItemAnswer
 from pipelines.experiments.annotation.results import (
@@ -183,7 +183,9 @@ def test_a_dialogue_is_judged_by_the_values_of_its_own_time() -> None:
     period = scenario.varied(whole.periods[1], sessions=(first, second))
     episode = scenario.varied(whole, periods=(whole.periods[0], period, whole.periods[2]))
     turns = [
-        Turn(user_id=episode.user_id, period=1, session=place, round=0, at=one.session_time, message=one.query, reply="Yes.")
+        DialogueTurn(
+            user_id=episode.user_id, period=1, session=place, round=0, at=one.session_time, message=one.query, reply="Yes."
+        )
         for place, one in enumerate(period.sessions)
     ]
     before, after = integrity_units([(episode, (turn,)) for turn in turns])

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.evaluation.assistant import Evolvable
-from pipelines.evaluation.assistants.notes import usual_policy
+from pipelines.evaluation.assistants.notes import default_policy
 from pipelines.evaluation.assistants.registry import make_assistant
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.records import AssistantSpec
@@ -67,7 +67,7 @@ def test_an_awi_assistant_goes_on_under_another_policy_with_its_memory() -> None
     model = learner()
     first = make_assistant(AssistantSpec(name="awi", kind="awi", settings={"freq": 2, "ns": 0}), tools(model))
     assert isinstance(first, Evolvable)
-    assert first.policy == usual_policy()
+    assert first.policy == default_policy()
     named = first.with_policy("- tea")
     run(live(named, '{"tea": "green"}'))
     assert isinstance(named, Evolvable)
