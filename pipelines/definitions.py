@@ -4,9 +4,10 @@ import dagster as dg
 
 from assets.engine.stage_asset import stage_assets
 from assets.recipe.asset import recipe
-from dataset_card.hub.asset import hub_release
-from dataset_card.release.asset import release_folder
-from dataset_card.release.checks import RELEASE_CHECKS
+from dataset_card.formats import FORMATS
+from dataset_card.hub.asset import hub_release_asset
+from dataset_card.release.asset import release_asset
+from dataset_card.release.checks import release_checks
 from pipelines.automation import SCHEDULES, SENSORS
 from pipelines.benchmarks import BENCHMARKS
 from pipelines.evaluation_assets import answers_scored, evaluation
@@ -26,15 +27,14 @@ defs = dg.Definitions(
         recipe,
         *(asset for benchmark in BENCHMARKS for asset in stage_assets(benchmark)),
         quality_report,
-        release_folder,
-        hub_release,
+        *(asset(form) for form in FORMATS.values() for asset in (release_asset, hub_release_asset)),
         evaluation,
     ],
     asset_checks=[
         *(stage_checks(stage) for benchmark in BENCHMARKS for stage in benchmark.stages),
         quality_report_checks,
         column_checks,
-        *RELEASE_CHECKS,
+        *(check for benchmark in BENCHMARKS for check in release_checks(benchmark)),
         pool_is_unchanged,
         answers_scored,
     ],

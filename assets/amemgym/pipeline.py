@@ -6,7 +6,7 @@ from assets.amemgym.episodes import EPISODES
 from assets.amemgym.events import EVENTS
 from assets.amemgym.personas.stage import PERSONAS
 from assets.amemgym.questions import QUESTIONS
-from assets.amemgym.records.rows import KEYS, TABLES
+from assets.amemgym.records.rows import KEYS, TABLES, WORDS
 from assets.amemgym.session_queries.stage import SESSION_QUERIES
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
@@ -31,7 +31,17 @@ AMEMGYM = Benchmark(
         AUDITS,
         EPISODES,
     ),
-    tables={name: Table(row, KEYS[name]) for name, row in TABLES.items()},
+    tables={
+        name: Table(
+            row,
+            KEYS[name],
+            words=WORDS.get(name, frozenset()),
+            scored=name not in ("gate_records", "failures"),
+            # An option more makes another task of a question, although no row that was there changed.
+            group=("user_id", "question_id") if name == "answer_choices" else (),
+        )
+        for name, row in TABLES.items()
+    },
     rows=table_rows,
 )
 STAGES = AMEMGYM.stages

@@ -1,13 +1,10 @@
 """From records to the rows of the release's flat tables, one episode at a time."""
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Sequence
 
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.rows import (
     AnswerChoiceRow,
-    FailureRow,
     PeriodRow,
     QuestionRow,
     SessionRow,
@@ -16,11 +13,7 @@ from assets.amemgym.records.rows import (
     TableName,
     UserRow,
 )
-from assets.recipe.public_names import shared_model
 from assets.records.base import Record
-from assets.records.columnar import Columns, columns_of
-from assets.records.failure import Failure
-from assets.records.gate import GateRecord
 
 
 def table_rows(episode: Episode) -> dict[TableName, Sequence[Record]]:
@@ -127,28 +120,3 @@ def answer_choice_rows(episode: Episode) -> list[AnswerChoiceRow]:
         for question in episode.questions
         for position, choice in enumerate(question.answer_choices)
     ]
-
-
-def gate_record_columns(
-    votes: Iterable[tuple[str, Sequence[GateRecord]]], failures: Sequence[Failure], *, released: Collection[str]
-) -> Iterator[Columns]:
-    """The votes as rows, by column because they are most of all rows: those of finished users first.
-
-    `votes` are pairs of user id and votes; a user may come again.
-    """
-    numbers: Counter[str] = Counter()
-    for user_id, seen in chain(votes, ((failure.user_id, failure.gate_records) for failure in failures)):
-        first, count = numbers[user_id], len(seen)
-        numbers[user_id] += count
-        yield {
-            "user_id": [user_id] * count,
-            "number": range(first, first + count),
-            "released": [user_id in released] * count,
-            **columns_of(seen, record_type=GateRecord),
-            "judge": [shared_model(vote.judge) for vote in seen],
-        }
-
-
-def failure_row(failure: Failure) -> FailureRow:
-    """One replaced user as a row; the votes on the way are rows of `gate_records`."""
-    return FailureRow(**failure.model_dump(exclude={"gate_records"}))

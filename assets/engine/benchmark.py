@@ -11,10 +11,17 @@ from assets.records.base import Record
 
 @dataclass(frozen=True)
 class Table:
-    """A flat table of a release: columns and types are the fields of `row`; the columns of `key` tell its rows apart."""
+    """A flat table of a release: columns and types are the fields of `row`; the columns of `key` tell its rows apart.
+
+    What another version may change: `words` are columns of free text, all others are labels. `scored` is false for rows
+    that only say how others came about. `group`: columns of a whole that takes no further rows, such as a question's options.
+    """
 
     row: type[Record]
     key: tuple[str, ...]
+    words: frozenset[str] = frozenset()
+    scored: bool = True
+    group: tuple[str, ...] = ()
 
 
 def no_rows(_: Any) -> Mapping[Any, Sequence[Record]]:

@@ -17,7 +17,7 @@ from assets.amemgym.records.rows import TABLES, TableName
 from assets.recipe.recipe import Recipe
 from assets.records.columnar import arrow_schema
 from dataset_card.card import statements
-from dataset_card.card.header import table_path, title
+from dataset_card.card.header import LICENSE_ID, table_path
 from dataset_card.card.recipe import model_names, pool_terms, shared_recipe
 from dataset_card.release.manifest import ManifestFile
 
@@ -29,8 +29,8 @@ TYPES: dict[Any, str] = {pa.string(): "TEXT", pa.int64(): "INTEGER", pa.float64(
 
 
 @dataclass(frozen=True)
-class Described:
-    """What the metadata tells: the recipe, the data files, where they are published if that is known."""
+class DescribedRelease:
+    """What the metadata is made from: the recipe, the data files, where they are published if that is known."""
 
     recipe: Recipe
     files: Sequence[ManifestFile]
@@ -42,7 +42,7 @@ def croissant_path(variant: str) -> str:
     return f"{variant}/croissant.json"
 
 
-def croissant(described: Described) -> bytes:
+def croissant(described: DescribedRelease) -> bytes:
     """The file's content. It holds no date and no version, which a release's bytes do not depend on.
 
     Raises mlcroissant's ValidationError should the description not be valid Croissant.
@@ -60,15 +60,15 @@ def croissant(described: Described) -> bytes:
     return (json.dumps(metadata.to_json(), ensure_ascii=False, indent=2) + "\n").encode()
 
 
-def _claims(described: Described) -> dict[str, Any]:
+def _claims(described: DescribedRelease) -> dict[str, Any]:
     recipe, page = shared_recipe(described.recipe), described.repository
     models = model_names(recipe)
     return {
-        "name": title(recipe),
+        "name": statements.title(recipe),
         "description": "Simulated users whose personal state changes over months, what they say of it, and questions whose "
         f"right answer depends on it. {pool_terms(recipe.pool)}",
         "conforms_to": list(STANDARDS),
-        "license": [f"https://spdx.org/licenses/{statements.LICENSE_ID}.html"],
+        "license": [f"https://spdx.org/licenses/{LICENSE_ID}.html"],
         "cite_as": statements.CITATION,
         "in_language": [recipe.language],
         "keywords": list(statements.TAGS),

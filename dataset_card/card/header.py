@@ -1,27 +1,54 @@
-"""The YAML header of the card, from which the Hub and `datasets` learn what to load."""
+"""The YAML header of a card: written, read, and checked, because the Hub and `datasets` learn from it what to load.
 
-from typing import Any
+The Hub takes a card whose patterns match nothing; only the reader who asks for that configuration would notice.
+"""
 
-from assets.amemgym.records.rows import TableName
+import copy
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, cast
+
+import pyarrow.parquet as pq
+import yaml
+from pyarrow import ArrowException
+
 from assets.recipe.recipe import Recipe
-from dataset_card.card.statements import LICENSE_ID, TAGS
-from validation.amemgym.report.contents import Facts
+from dataset_card.hub.port import HubError
+from dataset_card.release.manifest import CARD, Manifest, ManifestFile
 
 SPLIT = "test"
+LICENSE_ID = "CC-BY-4.0"
+LICENSE_TEXT = (Path(__file__).parent / "license.txt").read_text(encoding="utf-8")
+TASKS = ["question-answering", "text-generation"]
+HEADER = re.compile(r"\A---\n(.*?\n)---\n(.*)\Z", re.DOTALL)
+# The Hub's names for numbers of rows, each below a limit.
+SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 
 
-def card_header(recipe: Recipe, *, facts: Facts, tables: dict[TableName, int]) -> dict[str, Any]:
-    """The header. An empty table has no configuration, because `datasets` fails on a file without rows."""
+class CardError(HubError):
+    """A card without a header that can be read."""
+
+
+def card_header(
+    recipe: Recipe, *, pretty_name: str, items: int, tables: Mapping[str, int], tags: Sequence[str]
+) -> dict[str, Any]:
+    """The header. `tables` gives the rows of each; an empty one has no configuration, because `datasets` fails on it."""
     variant = recipe.variant
-    filled: list[TableName] = [name for name, rows in tables.items() if rows]
+    filled = [name for name, rows in tables.items() if rows]
     return {
         "language": [recipe.language],
         "license": LICENSE_ID.lower(),
-        "pretty_name": title(recipe),
-        "size_categories": [facts.size_category],
-        "task_categories": ["question-answering", "text-generation"],
+        "pretty_name": pretty_name,
+        "size_categories": [size_category(items)],
+        "task_categories": TASKS,
         "annotations_creators": ["machine-generated"],
-        "tags": list(TAGS),
+        "tags": list(tags),
         "configs": [
             {"config_name": variant, "default": True, "data_files": _files(nested_pattern(variant))},
             *({"config_name": f"{variant}_{name}", "data_files": _files(table_path(variant, name))} for name in filled),
@@ -29,13 +56,13 @@ def card_header(recipe: Recipe, *, facts: Facts, tables: dict[TableName, int]) -
     }
 
 
-def title(recipe: Recipe) -> str:
-    """The dataset's name."""
-    return f"Synthesized AMemGym benchmark ({recipe.variant})"
+def size_category(rows: int) -> str:
+    """The Hub's name for this number of rows."""
+    return next((name for limit, name in SIZES if rows < limit), "n>1M")
 
 
 def nested_path(variant: str) -> str:
-    """The Parquet file with a row for each user, relative to the release."""
+    """The Parquet file with a row for each item, relative to the release."""
     return nested_pattern(variant).replace("*", "00000-of-00001")
 
 
@@ -44,15 +71,137 @@ def nested_pattern(variant: str) -> str:
     return f"{variant}/{SPLIT}-*.parquet"
 
 
-def data_json_path(variant: str) -> str:
-    """The file in the reference's shape, relative to the release."""
-    return f"{variant}/data.json"
-
-
-def table_path(variant: str, name: TableName) -> str:
+def table_path(variant: str, name: str) -> str:
     """A flat table's file, relative to the release."""
     return f"tables/{variant}/{name}.parquet"
 
 
 def _files(path: str) -> list[dict[str, str]]:
     return [{"split": SPLIT, "path": path}]
+
+
+def split_card(text: str, *, place: str) -> tuple[dict[str, Any], str]:
+    """Header and body of a card; an empty header when there is none. Raises CardError naming the place."""
+    found = HEADER.match(text.replace("\r\n", "\n"))
+    if found is None:
+        return {}, text
+    try:
+        header = copy.deepcopy(_loaded(found[1]))
+    except yaml.YAMLError as error:
+        raise CardError(f"The YAML header of {place} cannot be read; correct it.") from error
+    if not isinstance(header, dict):
+        raise CardError(f"The YAML header of {place} is not a list of fields; correct it.")
+    return cast(dict[str, Any], header), found[2]
+
+
+@lru_cache(maxsize=64)
+def _loaded(text: str) -> object:
+    # A header with all its configurations takes a while, and the same ones are read in every round.
+    return yaml.safe_load(text)
+
+
+def configuration_problems(folder: Path, *, manifest: Manifest) -> Iterator[str]:
+    """A sentence for each configuration that somebody could not load, and for each table that has none."""
+    try:
+        header, _ = split_card((folder / CARD).read_text(encoding="utf-8"), place=CARD)
+        configurations = dict(configurations_of(header))
+    except CardError as error:
+        yield str(error)
+        return
+    except (OSError, UnicodeDecodeError, LookupError, TypeError):
+        yield f"The configurations in {CARD} cannot be read."
+        return
+    problems = list(header_problems(configurations, manifest=manifest))
+    yield from problems or (problem for name in configurations for problem in _loading(folder, name, manifest.digest))
+
+
+def header_problems(configurations: Mapping[str, list[str]], *, manifest: Manifest) -> Iterator[str]:
+    """Where the header and the manifest's files disagree."""
+    if manifest.variant not in configurations:
+        yield f"{CARD} has no configuration {manifest.variant!r}."
+    asked: set[str] = set()
+    for name, patterns in configurations.items():
+        for pattern in patterns or [""]:
+            matched = [file for file in manifest.files if matches(file.path, pattern)]
+            asked |= {file.path for file in matched}
+            if not matched:
+                yield f"The configuration {name!r} in {CARD} asks for {pattern!r}, which matches no file."
+            elif not any(file.rows for file in matched):
+                yield f"The configuration {name!r} in {CARD} has no rows, so nobody could load it."
+    yield from (
+        f"{file.path} has rows, but no configuration in {CARD}." for file in _tables(manifest) if file.path not in asked
+    )
+
+
+def configurations_of(header: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Name and patterns. Raises LookupError or TypeError for a header that has none, or in another form."""
+    for configuration in header["configs"]:
+        yield configuration["config_name"], list(_patterns(configuration["data_files"]))
+
+
+def matches(path: str, pattern: str) -> bool:
+    """As the Hub matches: a star stays within one folder, unless there are two."""
+    return fnmatchcase(path, pattern) and ("**" in pattern or path.count("/") == pattern.count("/"))
+
+
+def _tables(manifest: Manifest) -> list[ManifestFile]:
+    return [file for file in manifest.files if file.rows and file.path.endswith(".parquet")]
+
+
+def _patterns(given: object) -> Iterator[str]:
+    """All forms that the Hub allows: a pattern, a list of patterns, or of splits with theirs."""
+    if isinstance(given, str):
+        yield given
+    elif isinstance(given, dict):
+        inner = cast(dict[str, object], given)
+        yield from _patterns(inner["path"] if "path" in inner else list(inner.values()))
+    elif isinstance(given, list):
+        for item in cast(list[object], given):
+            yield from _patterns(item)
+    else:
+        raise TypeError("a pattern is text")
+
+
+@lru_cache(maxsize=256)
+def _loading(folder: Path, name: str, digest: str) -> tuple[str, ...]:
+    """Load one configuration; what was loaded once from files with this digest is not loaded again."""
+    header, _ = split_card((folder / CARD).read_text(encoding="utf-8"), place=CARD)
+    patterns = dict(configurations_of(header))[name]
+    paths = [
+        path for path in sorted(folder.rglob("*")) if any(matches(path.relative_to(folder).as_posix(), one) for one in patterns)
+    ]
+    try:
+        rows = sum(_stored_rows(path) for path in paths)
+        loaded = _loaded_rows(folder, name) if find_spec("datasets") else rows
+    except (OSError, ValueError, ArrowException) as error:
+        return (f"The configuration {name!r} in {CARD} cannot be loaded: {_first_line(error)}.",)
+    return () if rows == loaded else (f"The configuration {name!r} in {CARD} loads {loaded} of its {rows} rows.",)
+
+
+def _stored_rows(path: Path) -> int:
+    # Its annotations are only partly known to type checkers.
+    opened: Any = pq.ParquetFile(path)
+    with opened as file:
+        return sum(file.read_row_group(group).num_rows for group in range(file.num_row_groups))
+
+
+def _loaded_rows(folder: Path, name: str) -> int:
+    """Rows, as the `datasets` library loads them. It raises an error of its own under ValueError, and others."""
+    import datasets
+
+    library: Any = datasets
+    bars = library.is_progress_bar_enabled()
+    library.disable_progress_bars()
+    cache = tempfile.mkdtemp(prefix="configurations-")
+    try:
+        return sum(split.num_rows for split in library.load_dataset(str(folder), name, cache_dir=cache).values())
+    except library.exceptions.DatasetsError as error:
+        raise ValueError(str(error)) from error
+    finally:
+        shutil.rmtree(cache, ignore_errors=True)
+        if bars:
+            library.enable_progress_bars()
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -1,24 +1,24 @@
-"""The dataset card: computed facts in a written template, under the YAML header that the Hub reads."""
+"""AMemGym's dataset card: computed facts in a written template, under the YAML header that the Hub reads."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
 import yaml
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 
 from assets.amemgym.records.report import QualityReport
-from assets.amemgym.records.rows import TableName
 from assets.recipe.recipe import Recipe
 from assets.records.annotation import StudyResult
 from assets.records.erratum import SettledErratum
 from assets.records.estimate import percent, percents, shown
 from dataset_card.card import statements
-from dataset_card.card import text as card_text
-from dataset_card.card.header import card_header, data_json_path, nested_path, table_path, title
+from dataset_card.card.basic import card_templates
+from dataset_card.card.header import LICENSE_ID, card_header, nested_path, table_path
 from dataset_card.card.plots import Plot
 from dataset_card.card.recipe import embedded_model, model_names, pool_terms, recipe_rows, shared_recipe
-from dataset_card.release.manifest import Usage
+from dataset_card.card.statements import TAGS, data_json_path, title
+from dataset_card.release.manifest import ManifestUsage
 from validation.amemgym.report.contents import Facts, length_rows, parity_rows
 
 
@@ -32,8 +32,8 @@ class Card:
 
     recipe: Recipe
     facts: Facts
-    tables: dict[TableName, int]
-    usage: Usage | None
+    tables: Mapping[str, int]
+    usage: ManifestUsage | None
     generator: str
     prompts: Mapping[str, str] = field(default_factory=dict[str, str])
     plots: Mapping[str, Plot] = field(default_factory=dict[str, Plot])
@@ -46,7 +46,7 @@ class Card:
 def render_card(card: Card) -> str:
     """The README of a release, header and all. It is a function of its input: no clock, no path, no version."""
     recipe = shared_recipe(card.recipe)
-    header = card_header(recipe, facts=card.facts, tables=card.tables)
+    header = card_header(recipe, pretty_name=title(recipe), items=card.facts.counts["users"], tables=card.tables, tags=TAGS)
     return (
         _environment()
         .get_template("card.md.j2")
@@ -67,7 +67,7 @@ def render_card(card: Card) -> str:
             table_paths={name: table_path(recipe.variant, name) for name in card.tables},
             models=model_names(recipe),
             embedded=embedded_model(recipe),
-            cost=card_text.cost(card.usage, users=card.facts.counts["users"]),
+            cost=cost(card.usage, users=card.facts.counts["users"]),
             pool_terms=pool_terms(recipe.pool),
             generator=card.generator,
             plots=card.plots,
@@ -75,19 +75,27 @@ def render_card(card: Card) -> str:
             repository=card.repository,
             studies=card.studies,
             errata=card.errata,
-            said=statements,
+            license_id=LICENSE_ID,
+            statements=statements,
         )
     )
 
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(statements.FOLDER),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters.update(cell=card_text.cell, shown=shown, percent=percent, percents=percents)
+    environment = card_templates()
+    environment.filters.update(shown=shown, percent=percent, percents=percents)
     return environment
+
+
+def cost(usage: ManifestUsage | None, *, users: int) -> str:
+    """What the rows took, in sentences."""
+    if usage is None:
+        return "How many model calls the rows took was not recorded."
+    price = "at a price that is not known" if usage.cost_usd is None else f"for {usage.cost_usd:,.2f} USD"
+    each = f"{usage.calls / users:,.0f} calls, {usage.input_tokens / users:,.0f} and {usage.output_tokens / users:,.0f} tokens"
+    return (
+        f"The rows took {usage.calls:,} model calls with {usage.input_tokens:,} input and {usage.output_tokens:,} output "
+        f"tokens, {price}. Per user these are {each}. Calls that the cache answered are counted like the others, and so "
+        "are those for users who had to be replaced."
+    )

@@ -1,13 +1,11 @@
-"""What is said of every release alike, on the card and in the Croissant metadata: use, limits, people, citation."""
+"""What AMemGym's card and Croissant metadata say of every release: title, use, limits, people, citation."""
 
 from pathlib import Path
 
 from assets.amemgym.records.rows import TableName
+from assets.recipe.recipe import Recipe
 
-FOLDER = Path(__file__).parent
-LICENSE_ID = "CC-BY-4.0"
-LICENSE_TEXT = (FOLDER / "license.txt").read_text(encoding="utf-8")
-CITATION = (FOLDER / "citation.bib").read_text(encoding="utf-8").strip()
+CITATION = (Path(__file__).parent / "citation.bib").read_text(encoding="utf-8").strip()
 TAGS = ("memory", "long-horizon", "personalization", "multiple-choice", "synthetic", "benchmark")
 ROW_MEANINGS: dict[TableName, str] = {
     "users": "a user's profile",
@@ -39,3 +37,13 @@ PEOPLE = (
     "All people in it are invented. Likeness to a real person is chance, and nothing here is advice about health, money or "
     "law.",
 )
+
+
+def title(recipe: Recipe) -> str:
+    """The dataset's name."""
+    return f"Synthesized AMemGym benchmark ({recipe.variant})"
+
+
+def data_json_path(variant: str) -> str:
+    """The file in the reference's shape, relative to the release."""
+    return f"{variant}/data.json"

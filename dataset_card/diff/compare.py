@@ -1,26 +1,35 @@
 """What changed from one release to another, found in their files alone, so that the same two always differ in the same way."""
 
+import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from string import Formatter
+from typing import TYPE_CHECKING, Any, cast
 
 import yaml
 
-from assets.amemgym.records.rows import KEYS
-from dataset_card.diff.card_section import without_changes
-from dataset_card.diff.metrics import drifts, report_figures, statistics
-from dataset_card.diff.records import Compared, Drift, Reason, ReleaseDiff, Setting, TableChange
+from dataset_card.diff.records import MetricChange, ReleaseDiff, ReleaseIdentity, SettingChange, TableChange, VersionReason
+from dataset_card.diff.render import without_changes
 from dataset_card.diff.tables import TablePair, compare_table
-from dataset_card.errata.annotations import told_errata
-from dataset_card.release.manifest import CARD, ManifestBody, read_manifest
+from dataset_card.errata.files import errata_by_item
+from dataset_card.release.content import ReleaseFormat
+from dataset_card.release.manifest import CARD, RECIPE, REPORT, ManifestBody, read_manifest
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 EXAMPLES = 100
-RECIPE = "recipe.yaml"
-REPORT = "quality_report.json"
+# In the report these are lists of cases to look at, limits and luck rather than measurements, or counted here as well.
+NOT_METRICS = frozenset(
+    {
+        *("worst", "examples", "twins", "groups", "likeness", "kinds"),
+        *("low", "high", "limit", "random", "luck", "by_chance", "threshold"),
+        *("counts", "lengths", "turns_per_user", "golden_changes", "parity"),
+    }
+)
+DIGITS = 4
+PARTS = Formatter().parse
 
 
 class DiffError(ValueError):
@@ -28,7 +37,7 @@ class DiffError(ValueError):
 
 
 @dataclass(frozen=True)
-class Side:
+class ComparedRelease:
     """One of the two: its folder, what its manifest says, and the card without the section on changes.
 
     `version` None: it has none yet.
@@ -40,7 +49,7 @@ class Side:
     version: str | None = None
 
     @classmethod
-    def of(cls, folder: Path, body: ManifestBody, *, version: str | None = None) -> "Side":
+    def of(cls, folder: Path, body: ManifestBody, *, version: str | None = None) -> "ComparedRelease":
         """Read the card. Raises OSError."""
         return cls(folder, body, without_changes((folder / CARD).read_text(encoding="utf-8")), version)
 
@@ -62,24 +71,24 @@ class Side:
         }
 
 
-def read_side(folder: Path) -> Side:
+def read_release(folder: Path) -> ComparedRelease:
     """A release on the disk. Raises ManifestError or OSError."""
     manifest = read_manifest(folder)
-    return Side.of(folder, manifest, version=manifest.version)
+    return ComparedRelease.of(folder, manifest, version=manifest.version)
 
 
-def same_release(before: Side, after: Side) -> bool:
+def same_release(before: ComparedRelease, after: ComparedRelease) -> bool:
     """Whether they differ in nothing but their version and in what they say of the version before."""
     return before.card == after.card and before.body.without_card() == after.body.without_card()
 
 
-def compare(before: Side, after: Side, *, examples: int = EXAMPLES) -> ReleaseDiff:
-    """All differences. Raises DiffError for releases of two variants."""
+def compare(before: ComparedRelease, after: ComparedRelease, *, form: ReleaseFormat, examples: int = EXAMPLES) -> ReleaseDiff:
+    """All differences. `form` is that of both releases. Raises DiffError for releases of two variants."""
     if before.body.variant != after.body.variant:
         raise DiffError(
             f"One is a release of {before.body.variant!r} and one of {after.body.variant!r}; give two of the same variant."
         )
-    tables, reasons, users = _rows(before, after, examples=examples)
+    tables, reasons, users = _rows(before, after, form=form, examples=examples)
     settings = tuple(_settings(before, after))
     files = tuple(_changed(before.others, after.others)) + ((CARD,) if before.card != after.card else ())
     patches = [f"{one.name} is {one.after or 'gone'} and was {one.before or 'not there'}" for one in settings]
@@ -88,29 +97,29 @@ def compare(before: Side, after: Side, *, examples: int = EXAMPLES) -> ReleaseDi
         patches.append("rows stand in another order")
     if not same_release(before, after):
         patches.append("other bytes hold the same rows")
-    figures = _figures(before, after)
+    metrics = _metrics(before, after, form=form)
     return ReleaseDiff(
         before=_compared(before),
         after=_compared(after),
-        reasons=(*reasons, *(Reason(level="patch", because=patch) for patch in patches)),
+        reasons=(*reasons, *(VersionReason(level="patch", because=patch) for patch in patches)),
         users_added=users[0],
         users_removed=users[1],
         tables=tables,
-        statistics=figures[0],
-        quality=figures[1],
+        statistics=metrics[0],
+        quality=metrics[1],
         settings=settings,
         files=files,
     )
 
 
 def _rows(
-    before: Side, after: Side, *, examples: int
-) -> tuple[tuple[TableChange, ...], list[Reason], tuple[tuple[str, ...], tuple[str, ...]]]:
-    """All tables, what they ask of the version, and the ids of users who came and who went."""
-    changes, reasons, users = list[TableChange](), list[Reason](), (tuple[str, ...](), tuple[str, ...]())
+    before: ComparedRelease, after: ComparedRelease, *, form: ReleaseFormat, examples: int
+) -> tuple[tuple[TableChange, ...], list[VersionReason], tuple[tuple[str, ...], tuple[str, ...]]]:
+    """All tables, what they ask of the version, and the ids of items that came and that went."""
+    changes, reasons, users = list[TableChange](), list[VersionReason](), (tuple[str, ...](), tuple[str, ...]())
     with _database() as connection:
-        for name in KEYS:
-            pair = TablePair(name, before.tables / f"{name}.parquet", after.tables / f"{name}.parquet", examples)
+        for name, table in form.benchmark.tables.items():
+            pair = TablePair(name, table, before.tables / f"{name}.parquet", after.tables / f"{name}.parquet", examples)
             if not pair.before.is_file() or not pair.after.is_file():
                 reasons += _whole_table(pair)
                 continue
@@ -121,8 +130,8 @@ def _rows(
             change, asked = compare_table(connection, pair)
             changes.append(change)
             reasons += asked
-            if name == "users":
-                users = _ids(connection, pair), _ids(connection, TablePair(name, pair.after, pair.before, examples))
+            if name == form.item_table:
+                users = _ids(connection, pair), _ids(connection, replace(pair, before=pair.after, after=pair.before))
     return tuple(changes), reasons, users
 
 
@@ -132,42 +141,48 @@ def _database() -> "DuckDBPyConnection":
     return duckdb.connect(config={"memory_limit": "350MB", "autoinstall_known_extensions": "false"})
 
 
-def _whole_table(pair: TablePair) -> Iterator[Reason]:
+def _whole_table(pair: TablePair) -> Iterator[VersionReason]:
     if pair.before.is_file():
-        yield Reason(level="major", because=f"the table {pair.name} is gone")
+        yield VersionReason(level="major", because=f"the table {pair.name} is gone")
     elif pair.after.is_file():
-        yield Reason(level="minor", because=f"the table {pair.name} is new")
+        yield VersionReason(level="minor", because=f"the table {pair.name} is new")
 
 
-def _untouched(name: str, side: Side, path: str) -> TableChange:
+def _untouched(name: str, side: ComparedRelease, path: str) -> TableChange:
     rows = next(file.rows or 0 for file in side.body.files if file.path == path)
     return TableChange(table=name, before=rows, after=rows)
 
 
 def _ids(connection: "DuckDBPyConnection", pair: TablePair) -> tuple[str, ...]:
-    sql = "SELECT user_id FROM read_parquet($after) EXCEPT SELECT user_id FROM read_parquet($before) ORDER BY user_id"
+    """Items that are in `after` only."""
+    (key,) = pair.table.key
+    sql = f'SELECT "{key}" FROM read_parquet($after) EXCEPT SELECT "{key}" FROM read_parquet($before) ORDER BY "{key}"'
     return tuple(row[0] for row in connection.execute(sql, {"before": str(pair.before), "after": str(pair.after)}).fetchall())
 
 
-def _figures(before: Side, after: Side) -> tuple[tuple[Drift, ...], tuple[Drift, ...]]:
-    counts = [{name: float(count) for name, count in side.body.counts.items()} for side in (before, after)]
+def _metrics(
+    before: ComparedRelease, after: ComparedRelease, *, form: ReleaseFormat
+) -> tuple[tuple[MetricChange, ...], tuple[MetricChange, ...]]:
+    counted: list[dict[str, float | None]] = []
     with _database() as connection:
-        counted = [counts[number] | statistics(connection, side.tables) for number, side in enumerate((before, after))]
-    reports = [report_figures(side.folder / REPORT) for side in (before, after)]
-    return drifts(counted[0], counted[1]), drifts(reports[0], reports[1])
+        for release in (before, after):
+            counts = {name: float(count) for name, count in release.body.counts.items()}
+            counted.append({**counts, **count_metrics(connection, release.tables, form.metrics)})
+    reports = [report_metrics(side.folder / REPORT) for side in (before, after)]
+    return metric_changes(counted[0], counted[1]), metric_changes(reports[0], reports[1])
 
 
-def _settings(before: Side, after: Side) -> Iterator[Setting]:
+def _settings(before: ComparedRelease, after: ComparedRelease) -> Iterator[SettingChange]:
     """Recipe, prompts, errata, program and license, field by field."""
     old, new = _made_by(before), _made_by(after)
     for name in _changed(old, new):
-        yield Setting(name=name, before=old.get(name, ""), after=new.get(name, ""))
+        yield SettingChange(name=name, before=old.get(name, ""), after=new.get(name, ""))
 
 
-def _made_by(side: Side) -> dict[str, str]:
+def _made_by(side: ComparedRelease) -> dict[str, str]:
     recipe = cast(dict[str, object], yaml.safe_load((side.folder / RECIPE).read_text(encoding="utf-8")))
     prompts = {f"prompt {name}": digest for name, digest in side.body.prompt_fingerprints.items()}
-    errata = told_errata(side.folder)
+    errata = errata_by_item(side.folder)
     return {**dict(_flat("", recipe)), **prompts, **errata, "program": side.body.generator, "license": side.body.license}
 
 
@@ -183,5 +198,57 @@ def _changed(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
     return sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
 
 
-def _compared(side: Side) -> Compared:
-    return Compared(variant=side.body.variant, version=side.version, data_digest=side.body.rows_digest())
+def _compared(side: ComparedRelease) -> ReleaseIdentity:
+    return ReleaseIdentity(variant=side.body.variant, version=side.version, data_digest=side.body.rows_digest())
+
+
+def count_metrics(connection: "DuckDBPyConnection", tables: Path, metrics: Mapping[str, str]) -> dict[str, float | None]:
+    """The metrics of one release's tables, by name; None where there is nothing to count.
+
+    `tables` is the folder of the tables; each of `metrics` is a query of one number, with `{name}` for a table."""
+    files = {path.stem: "read_parquet('" + str(path).replace("'", "''") + "')" for path in tables.glob("*.parquet")}
+    countable = {name: sql for name, sql in metrics.items() if {field for _, field, _, _ in PARTS(sql) if field} <= set(files)}
+    found = {name: connection.execute(sql.format_map(files)).fetchone() for name, sql in countable.items()}
+    return {name: _rounded(row[0]) if row else None for name, row in found.items()}
+
+
+def report_metrics(path: Path) -> dict[str, float | None]:
+    """The measured numbers of a quality report in JSON by dotted name; none where there is no such file."""
+    return dict(_measured("", json.loads(path.read_bytes()))) if path.is_file() else {}
+
+
+def metric_changes(before: Mapping[str, float | None], after: Mapping[str, float | None]) -> tuple[MetricChange, ...]:
+    """The figures that are not the same, in the order of the new release, then those that are gone."""
+    names = [*after, *(name for name in before if name not in after)]
+    return tuple(
+        MetricChange(figure=name, before=before.get(name), after=after.get(name))
+        for name in names
+        if before.get(name) != after.get(name)
+    )
+
+
+def _measured(name: str, value: Any) -> Iterator[tuple[str, float | None]]:
+    """Estimates by their value; of a list, the items that have a name, which is their first text."""
+    if isinstance(value, float):
+        yield name, _rounded(value)
+    elif isinstance(value, dict):
+        inner = cast(dict[str, Any], value)
+        if {"value", "low", "high"} <= set(inner):
+            yield name, _rounded(inner["value"])
+            return
+        for key, item in inner.items():
+            if key not in NOT_METRICS:
+                yield from _measured(f"{name}.{key}".lstrip("."), item)
+    elif isinstance(value, list):
+        for item in cast(list[Any], value):
+            label = (
+                next((text for text in cast(dict[str, Any], item).values() if isinstance(text, str)), "")
+                if isinstance(item, dict)
+                else ""
+            )
+            if label:
+                yield from _measured(f"{name}.{label}", item)
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(float(value), DIGITS)

@@ -1,4 +1,4 @@
-"""What changed between two releases, as a record: everything that the table, the page and the card tell of it."""
+"""What changed between two releases, as a record: all that the table, the page and the card show."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ from dataset_card.release.versions import LEVELS, Level
 ChangeKind = Literal["label", "words"]
 
 
-class Compared(Record):
+class ReleaseIdentity(Record):
     """One of the two releases. `version` None: not released yet; `data_digest` is over its rows alone."""
 
     variant: str
@@ -60,7 +60,7 @@ class TableChange(Record):
         return bool(self.added or self.removed or self.relabelled or self.reworded)
 
 
-class Drift(Record):
+class MetricChange(Record):
     """One figure of both releases; None where a release does not have it."""
 
     figure: str
@@ -68,7 +68,7 @@ class Drift(Record):
     after: float | None
 
 
-class Setting(Record):
+class SettingChange(Record):
     """A field of the recipe, a model, a prompt, or the program, with other text than before."""
 
     name: str
@@ -76,7 +76,7 @@ class Setting(Record):
     after: str
 
 
-class Reason(Record):
+class VersionReason(Record):
     """Why a version has to grow: at least this much, because of this."""
 
     level: Level
@@ -86,15 +86,15 @@ class Reason(Record):
 class ReleaseDiff(Record):
     """All differences. Counts are exact; examples and ids of users are the first in the order of their keys."""
 
-    before: Compared
-    after: Compared
-    reasons: tuple[Reason, ...]
+    before: ReleaseIdentity
+    after: ReleaseIdentity
+    reasons: tuple[VersionReason, ...]
     users_added: tuple[str, ...] = ()
     users_removed: tuple[str, ...] = ()
     tables: tuple[TableChange, ...] = ()
-    statistics: tuple[Drift, ...] = ()
-    quality: tuple[Drift, ...] = ()
-    settings: tuple[Setting, ...] = ()
+    statistics: tuple[MetricChange, ...] = ()
+    quality: tuple[MetricChange, ...] = ()
+    settings: tuple[SettingChange, ...] = ()
     files: tuple[str, ...] = Field(default=(), description="files without rows that differ, came or went")
 
     @property

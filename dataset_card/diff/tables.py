@@ -6,68 +6,57 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from assets.amemgym.records.rows import KEYS, TableName
-from dataset_card.diff.records import CellChange, ChangeKind, Reason, RowChange, TableChange
+from assets.engine.benchmark import Table
+from dataset_card.diff.records import CellChange, ChangeKind, RowChange, TableChange, VersionReason
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-
-# How the rows came about: nothing that an assistant is shown or scored by.
-MAKING = frozenset({"gate_records", "failures"})
-# Free text; every other column is a label, those of later versions too.
-WORDS: dict[str, frozenset[str]] = {
-    "users": frozenset({"name", "hobbies_and_interests", "skills_and_expertise", "complementary_info", "formatted_str"}),
-    "periods": frozenset({"period_summary"}),
-    "sessions": frozenset({"event", "query", "messages"}),
-    "questions": frozenset({"query"}),
-    "answer_choices": frozenset({"answer"}),
-}
 
 
 @dataclass(frozen=True)
 class TablePair:
     """One table of both releases, and how many changed rows to show."""
 
-    name: TableName
+    name: str
+    table: Table
     before: Path
     after: Path
     examples: int
 
 
-def compare_table(connection: "DuckDBPyConnection", pair: TablePair) -> tuple[TableChange, list[Reason]]:
+def compare_table(connection: "DuckDBPyConnection", pair: TablePair) -> tuple[TableChange, list[VersionReason]]:
     """What changed in one table, and what that asks of the version. Raises duckdb.Error for a file that is none."""
-    side = _SideBySide(connection, pair)
-    change = side.change()
-    reasons = [] if pair.name in MAKING else list(side.reasons(change))
-    made = change.changed and pair.name in MAKING
-    return change, [
-        *reasons,
-        Reason(level="patch", because=f"the account of the making differs ({pair.name})"),
-    ] if made else reasons
+    join = _TableJoin(connection, pair)
+    change = join.change()
+    if pair.table.scored:
+        return change, list(join.reasons(change))
+    because = f"the account of the making differs ({pair.name})"
+    return change, [VersionReason(level="patch", because=because)] if change.changed else []
 
 
-class _SideBySide:
+class _TableJoin:
     """The join of one table's two states, `b` before and `a` after."""
 
     def __init__(self, connection: "DuckDBPyConnection", pair: TablePair) -> None:
         self._connection, self._pair = connection, pair
-        self._keys = KEYS[pair.name]
+        self._keys = pair.table.key
         before, after = self._columns(pair.before), self._columns(pair.after)
         self._lost = sorted(name for name, kind in before.items() if after.get(name) != kind)
         self._new = sorted(set(after) - set(before))
         shared = [name for name, kind in before.items() if after.get(name) == kind and name not in self._keys]
-        words = WORDS.get(pair.name, frozenset[str]())
-        self._kinds: dict[str, ChangeKind] = {name: "words" if name in words else "label" for name in shared}
+        self._kinds: dict[str, ChangeKind] = {name: "words" if name in pair.table.words else "label" for name in shared}
         on = " AND ".join(f'b."{key}" = a."{key}"' for key in self._keys)
         self._join = f"FROM read_parquet($before) AS b FULL JOIN read_parquet($after) AS a ON {on}"
-        self._both = "b.user_id IS NOT NULL AND a.user_id IS NOT NULL"
+        # A key is never null, so its first column says on which side a row is.
+        self._old, self._fresh = f'b."{self._keys[0]}"', f'a."{self._keys[0]}"'
+        self._both = f"{self._old} IS NOT NULL AND {self._fresh} IS NOT NULL"
 
     def change(self) -> TableChange:
         """Counts, and the first rows that differ."""
         label, words = self._differs("label"), self._differs("words")
         counts = self._rows(
-            f"SELECT count(b.user_id), count(a.user_id), count(*) FILTER (b.user_id IS NULL), "
-            f"count(*) FILTER (a.user_id IS NULL), count(*) FILTER ({self._both} AND ({label})), "
+            f"SELECT count({self._old}), count({self._fresh}), count(*) FILTER ({self._old} IS NULL), "
+            f"count(*) FILTER ({self._fresh} IS NULL), count(*) FILTER ({self._both} AND ({label})), "
             f"count(*) FILTER ({self._both} AND NOT ({label}) AND ({words})) {self._join}"
         )[0]
         names = ("before", "after", "added", "removed", "relabelled", "reworded")
@@ -76,32 +65,32 @@ class _SideBySide:
             return change
         return change.model_copy(update={"examples": tuple(self._examples(label, words))})
 
-    def reasons(self, change: TableChange) -> Iterator[Reason]:
-        """By the rule of `versions.py`."""
+    def reasons(self, change: TableChange) -> Iterator[VersionReason]:
+        """What the change asks of the version, by the rule of `release/versions.py`."""
         name = self._pair.name
         if self._lost:
-            yield Reason(level="major", because=f"{name} has no column {self._lost[0]!r} as before")
+            yield VersionReason(level="major", because=f"{name} has no column {self._lost[0]!r} as before")
         if change.removed:
-            yield Reason(level="major", because=f"{_rows_of(change.removed, name)} gone")
+            yield VersionReason(level="major", because=f"{_count_text(change.removed, name)} gone")
         if change.relabelled:
             first = change.examples[0]
             labels = ", ".join(cell.column for cell in first.cells if cell.kind == "label")
-            told = f"{_rows_of(change.relabelled, name)} changed in a label ({labels} of {_told(first.key)})"
-            yield Reason(level="major", because=told)
-        if name == "answer_choices" and (options := self._options_of_old_questions()):
-            yield Reason(level="major", because=f"{options} options more for questions that were there")
+            because = f"{_count_text(change.relabelled, name)} changed in a label ({labels} of {_key_text(first.key)})"
+            yield VersionReason(level="major", because=because)
+        if self._pair.table.group and (more := self._rows_in_old_groups(self._pair.table.group)):
+            yield VersionReason(level="major", because=f"{more} rows more of {name} that belong to rows that were there")
         if change.added or self._new:
-            yield Reason(
-                level="minor", because=f"{_rows_of(change.added, name)} new" if change.added else f"{name} has more columns"
+            yield VersionReason(
+                level="minor", because=f"{_count_text(change.added, name)} new" if change.added else f"{name} has more columns"
             )
         if change.reworded:
-            yield Reason(level="patch", because=f"{_rows_of(change.reworded, name)} worded otherwise")
+            yield VersionReason(level="patch", because=f"{_count_text(change.reworded, name)} worded otherwise")
 
-    def _options_of_old_questions(self) -> int:
-        """An option more is another task, although no row that was there changed."""
+    def _rows_in_old_groups(self, group: tuple[str, ...]) -> int:
+        """Rows that are new in a group that was there: another task, although no row that was there changed."""
+        new, old = (", ".join(f'{side}"{name}"' for name in group) for side in ("a.", ""))
         return self._rows(
-            f"SELECT count(*) {self._join} WHERE b.user_id IS NULL AND (a.user_id, a.question_id) IN "
-            f"(SELECT (user_id, question_id) FROM read_parquet($before))"
+            f"SELECT count(*) {self._join} WHERE {self._old} IS NULL AND ({new}) IN (SELECT ({old}) FROM read_parquet($before))"
         )[0][0]
 
     def _examples(self, label: str, words: str) -> Iterator[RowChange]:
@@ -143,9 +132,9 @@ def value_text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _rows_of(count: int, table: str) -> str:
+def _count_text(count: int, table: str) -> str:
     return f"{count:,} {'row' if count == 1 else 'rows'} of {table} {'is' if count == 1 else 'are'}"
 
 
-def _told(key: Mapping[str, str | int]) -> str:
+def _key_text(key: Mapping[str, str | int]) -> str:
     return ", ".join(f"{name} {value}" for name, value in key.items())

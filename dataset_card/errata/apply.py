@@ -1,51 +1,17 @@
-"""Errata applied while a release is written: a pure function of the rows and of the variant's `errata.yaml`."""
+"""Errata applied while a release is written: a pure function of the rows and of the variant's `errata.yaml`.
 
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import Any
+Excluding a question also takes out the variables that serve no other question, and what mentioned only them.
+"""
 
-import yaml
-from pydantic import TypeAdapter, ValidationError
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
-from assets.amemgym.records.episode import Episode, EpisodeQuestion
+from assets.amemgym.records.episode import Episode, EpisodePeriod, EpisodeQuestion
 from assets.amemgym.records.schema import StateSchema
 from assets.amemgym.records.session import Session
 from assets.records.erratum import Erratum, SettledErratum
-from dataset_card.errata.exclude import without_question
 
-ERRATA = "errata.yaml"
-LISTED: TypeAdapter[tuple[Erratum, ...]] = TypeAdapter(tuple[Erratum, ...])
-
-
-class ErrataError(ValueError):
-    """A file of errata that cannot be used; the message is one sentence."""
-
-
-def read_errata(path: Path) -> tuple[Erratum, ...]:
-    """The errata of a file, none where there is no file. Raises ErrataError naming the first that is wrong."""
-    if not path.is_file():
-        return ()
-    try:
-        content: Any = yaml.safe_load(path.read_text(encoding="utf-8")) or []
-        return LISTED.validate_python(content)
-    except ValidationError as error:
-        problem = error.errors()[0]
-        place = ".".join(str(part + 1 if isinstance(part, int) else part) for part in problem["loc"]) or "the whole"
-        words = problem["msg"].removeprefix("Value error, ").rstrip(".")
-        raise ErrataError(f"{path} is wrong at erratum {place}: {words}.") from error
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        told = " ".join(str(getattr(error, "strerror", None) or error).split())
-        raise ErrataError(f"{path} cannot be read: {told}.") from error
-
-
-def errata_text(errata: Sequence[Erratum]) -> str:
-    """The content of such a file."""
-    head = (
-        "# What the next release of this variant does about these items.\n"
-        "# action: note (tell it on the card), correct (give `now`), exclude (a question, or the user).\n"
-    )
-    lines = [erratum.model_dump(mode="json", exclude_defaults=True) | {"action": erratum.action} for erratum in errata]
-    return head + yaml.safe_dump(lines, sort_keys=False, allow_unicode=True, width=120)
+V = TypeVar("V")
 
 
 class Corrector:
@@ -57,13 +23,13 @@ class Corrector:
 
     def corrected(self, episodes: Iterable[Episode]) -> Iterator[Episode]:
         """The episodes as the errata leave them, in the same order."""
-        mine: dict[str, list[int]] = {}
+        by_user: dict[str, list[int]] = {}
         for number, erratum in enumerate(self._errata):
-            mine.setdefault(erratum.user_id, []).append(number)
+            by_user.setdefault(erratum.user_id, []).append(number)
         for episode in episodes:
-            left = self._apply(episode, mine.get(episode.user_id, []))
-            if left is not None:
-                yield left
+            corrected = self._apply(episode, by_user.get(episode.user_id, []))
+            if corrected is not None:
+                yield corrected
 
     def settled(self) -> tuple[SettledErratum, ...]:
         """What became of them, once all episodes have passed."""
@@ -79,14 +45,14 @@ class Corrector:
         left: Episode | None = episode
         for number in numbers:
             erratum = self._errata[number]
-            if left is None or not is_there(left, erratum):
+            if left is None or not has_item(left, erratum):
                 continue
             self._applied.add(number)
-            left = _changed(left, erratum)
+            left = _correct(left, erratum)
         return left
 
 
-def is_there(episode: Episode, erratum: Erratum) -> bool:
+def has_item(episode: Episode, erratum: Erratum) -> bool:
     """Whether the episode still has the item, with the words it was judged by."""
     text = text_of(episode, erratum)
     return text is not None and (not erratum.was or text == erratum.was)
@@ -110,7 +76,7 @@ def _at(items: Sequence[Any], place: int) -> Any:
     return items[place] if 0 <= place < len(items) else None
 
 
-def _changed(episode: Episode, erratum: Erratum) -> Episode | None:
+def _correct(episode: Episode, erratum: Erratum) -> Episode | None:
     if erratum.action == "exclude":
         return without_question(episode, erratum.question_id) if erratum.question_id else None
     return _reworded(episode, erratum) if erratum.action == "correct" else episode
@@ -154,3 +120,39 @@ def _question(question: EpisodeQuestion, erratum: Erratum) -> EpisodeQuestion:
         for one in question.answer_choices
     )
     return question.model_copy(update={"answer_choices": choices})
+
+
+def without_question(episode: Episode, question_id: str) -> Episode | None:
+    """The rest of the user; None when it was the last question, because a user without questions measures nothing."""
+    questions = tuple(one for one in episode.questions if one.question_id != question_id)
+    if not questions:
+        return None
+    names = {name for question in questions for name in question.required_info}
+    schema = StateSchema(
+        user_id=episode.user_id,
+        variables=tuple(one for one in episode.state_schema.variables if one.name in names),
+        questions=tuple(one for one in episode.state_schema.questions if one.question_id != question_id),
+    )
+    periods = tuple(_period_without(period, names) for period in episode.periods)
+    fields = {**dict(episode), "state_schema": schema, "periods": periods, "questions": questions}
+    return Episode.model_validate(fields)
+
+
+def _period_without(period: EpisodePeriod, names: Collection[str]) -> EpisodePeriod:
+    sessions = (_session_without(session, names) for session in period.sessions)
+    return period.model_copy(
+        update={
+            "sessions": tuple(session for session in sessions if session.exposed_states),
+            "state": _only(period.state, names),
+            "updates": tuple(update for update in period.updates if update.variable in names),
+            "update_counts": _only(period.update_counts, names),
+        }
+    )
+
+
+def _session_without(session: Session, names: Collection[str]) -> Session:
+    return session.model_copy(update={"exposed_states": _only(session.exposed_states, names)})
+
+
+def _only(values: Mapping[str, V], names: Collection[str]) -> dict[str, V]:
+    return {name: value for name, value in values.items() if name in names}

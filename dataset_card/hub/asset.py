@@ -6,18 +6,22 @@ from typing import Any
 
 import dagster as dg
 
-from assets.amemgym.records.episode import Episode
 from assets.engine.progress import Steps, heartbeat
 from assets.engine.stage_asset import disk_error_message
 from assets.recipe.partitions import VARIANT_PARTITIONS
-from assets.reporting.asset_description import OWNERS, definition, group
+from assets.reporting.asset_description import OWNERS, definition
 from dataset_card.hub.plan import PublishRequest
 from dataset_card.hub.port import HubError, Visibility
 from dataset_card.hub.publish import Published, Publisher
-from dataset_card.release.errors import ReleaseError
+from dataset_card.release.content import ReleaseFormat
+from dataset_card.release.manifest import ReleaseError
 from dataset_card.release.store import ReleaseStore, find_release
 
 NEWEST = "newest"
+DESCRIPTION = (
+    "A release on the Hugging Face Hub: one commit and a tag, complete or not there at all. Who asks for the tag gets the "
+    "bytes that were checked here."
+)
 
 
 class Openness(Enum):
@@ -49,31 +53,37 @@ class HubReleaseConfig(dg.Config):
     pull_request: bool = False
 
 
-@dg.asset(
-    partitions_def=VARIANT_PARTITIONS,
-    group_name=group("release"),
-    deps=["release"],
-    owners=OWNERS,
-    kinds={"huggingface"},
-    required_resource_keys={"publisher", "releases"},
-    tags={"asks_a_model": "no"},
-    description="A release on the Hugging Face Hub: one commit and a tag, complete or not there at all. Who asks for the tag "
-    "gets the bytes that were checked here, and the paper's own data is published there too.",
-    metadata=definition(Episode, Publisher.publish),
-)
-def hub_release(context: dg.AssetExecutionContext, config: HubReleaseConfig) -> dg.MaterializeResult[Any]:
-    """Publish the partition's variant. Raises dg.Failure with one sentence."""
-    publisher: Publisher = context.resources.publisher
-    try:
-        folder = _folder(context.resources.releases, context.partition_key, config.version)
-        request = PublishRequest(folder, config.repo, VISIBILITIES[config.openness], config.pull_request)
-        with heartbeat(context.log.info, Steps(f"Publishing {folder.name} of {folder.parent.name} in {config.repo}").line):
-            done = publisher.publish(request)
-    except HubError as error:
-        raise dg.Failure(description=str(error), allow_retries=False) from error
-    except OSError as error:
-        raise dg.Failure(description=disk_error_message(error), allow_retries=False) from error
-    return dg.MaterializeResult(data_version=dg.DataVersion(done.digest[:16]), metadata=_metadata(done, publisher.endpoint))
+def hub_release_asset(form: ReleaseFormat) -> dg.AssetsDefinition:
+    """The asset `hub_release` of a benchmark, which fails with one sentence."""
+    benchmark = form.benchmark
+
+    @dg.asset(
+        name=benchmark.key("hub_release"),
+        partitions_def=VARIANT_PARTITIONS,
+        group_name=benchmark.group("release"),
+        deps=[benchmark.key("release")],
+        owners=OWNERS,
+        kinds={"huggingface"},
+        required_resource_keys={"publisher", "releases"},
+        tags={"asks_a_model": "no"},
+        description=DESCRIPTION,
+        metadata=definition(benchmark.final.record, Publisher.publish),
+    )
+    def hub_release(context: dg.AssetExecutionContext, config: HubReleaseConfig) -> dg.MaterializeResult[Any]:
+        publisher: Publisher = context.resources.publisher
+        try:
+            folder = _folder(context.resources.releases, context.partition_key, config.version)
+            request = PublishRequest(folder, config.repo, VISIBILITIES[config.openness], config.pull_request)
+            steps = Steps(f"Publishing {folder.name} of {folder.parent.name} in {config.repo}")
+            with heartbeat(context.log.info, steps.line):
+                done = publisher.publish(request)
+        except HubError as error:
+            raise dg.Failure(description=str(error), allow_retries=False) from error
+        except OSError as error:
+            raise dg.Failure(description=disk_error_message(error), allow_retries=False) from error
+        return dg.MaterializeResult(data_version=dg.DataVersion(done.digest[:16]), metadata=_metadata(done, publisher.endpoint))
+
+    return hub_release
 
 
 def _folder(release_store: ReleaseStore, variant: str, version: str) -> Path:

@@ -12,9 +12,8 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from dataset_card.hub.port import LocalFile, RemoteFile, TreeChange, UnfitRelease
-from dataset_card.release.manifest import CARD, MANIFEST, VERSION_PATTERN
+from dataset_card.release.manifest import CARD, LICENSE, MANIFEST, VERSION_PATTERN
 
-LICENSE = "LICENSE"
 TABLES = "tables"
 # Folders and files at the top that a variant's folder may not shadow.
 RESERVED = frozenset({TABLES, CARD, LICENSE})

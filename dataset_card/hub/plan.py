@@ -9,11 +9,11 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from dataset_card.card.configurations import configuration_problems
-from dataset_card.diff.card_section import too_low
-from dataset_card.diff.compare import compare, read_side
+from dataset_card.card.header import configuration_problems, split_card
+from dataset_card.diff.compare import compare, read_release
+from dataset_card.diff.render import too_low
+from dataset_card.formats import format_of
 from dataset_card.hub.layout import (
-    LICENSE,
     RESERVED,
     ReleaseSummary,
     checked_repo,
@@ -38,8 +38,8 @@ from dataset_card.hub.port import (
     Visibility,
 )
 from dataset_card.hub.read import ReleaseLocation, fetch_release
-from dataset_card.hub.repo_card import VariantCard, repository_card, split_card
-from dataset_card.release.manifest import CARD, MANIFEST, Manifest, ManifestError, read_manifest
+from dataset_card.hub.repo_card import VariantCard, repository_card
+from dataset_card.release.manifest import CARD, LICENSE, MANIFEST, Manifest, ManifestError, read_manifest
 from dataset_card.release.verify import verify_release
 from dataset_card.release.versions import is_version, numbers, smallest_after
 
@@ -230,7 +230,7 @@ def check_version(hub: Hub, release: ReleaseSummary, *, folder: Path, repo: str,
         problems = fetch_release(hub, ReleaseLocation(repo, state.sha, release.variant), target=fetched)
         if problems:
             raise PublishRefused(f"{repo}@{tag} cannot be compared with: {problems[0].rstrip('.')}; publish {most} or higher.")
-        diff = compare(read_side(fetched), read_side(folder))
+        diff = compare(read_release(fetched), read_release(folder), form=format_of(folder))
     smallest = smallest_after(last, level=diff.level)
     if release.numbers < numbers(smallest):
         raise PublishRefused(f"{repo}: {too_low(release.version, diff=diff, smallest=smallest)}")

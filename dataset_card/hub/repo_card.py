@@ -1,27 +1,20 @@
 """The card of a whole repository, put together from the cards of the variants in it."""
 
-import copy
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, cast
 
 import yaml
 
+from dataset_card.card.header import split_card
 from dataset_card.hub.layout import ReleaseSummary, release_paths
-from dataset_card.hub.port import HubError
 from dataset_card.release.manifest import CARD
 
-HEADER = re.compile(r"\A---\n(.*?\n)---\n(.*)\Z", re.DOTALL)
 FIRST_SECTION = re.compile(r"^## ", re.MULTILINE)
 FIRST_CHOICE = "base"
 # Settings of the page that are made on the Hub itself, so that no release knows them.
 PAGE_SETTINGS = re.compile(r"extra_gated_\w+|viewer|thumbnail")
-
-
-class CardError(HubError):
-    """A card without a header that can be read."""
 
 
 @dataclass(frozen=True)
@@ -30,26 +23,6 @@ class VariantCard:
 
     release: ReleaseSummary
     text: str
-
-
-def split_card(text: str, *, place: str) -> tuple[dict[str, Any], str]:
-    """Header and body of a card; an empty header when there is none. Raises CardError naming the place."""
-    found = HEADER.match(text.replace("\r\n", "\n"))
-    if found is None:
-        return {}, text
-    try:
-        header = copy.deepcopy(_loaded(found[1]))
-    except yaml.YAMLError as error:
-        raise CardError(f"The YAML header of {place} cannot be read; correct it.") from error
-    if not isinstance(header, dict):
-        raise CardError(f"The YAML header of {place} is not a list of fields; correct it.")
-    return cast(dict[str, Any], header), found[2]
-
-
-@lru_cache(maxsize=64)
-def _loaded(text: str) -> object:
-    # A header with all its configurations takes a while, and the same ones are read in every round.
-    return yaml.safe_load(text)
 
 
 def repository_card(cards: Mapping[str, VariantCard], *, repo: str, current: str | None) -> str:
@@ -66,7 +39,7 @@ def repository_card(cards: Mapping[str, VariantCard], *, repo: str, current: str
         **{key: value for key, value in before.items() if PAGE_SETTINGS.fullmatch(key)},
     }
     if len(names) > 1:
-        header["pretty_name"] = f"Synthesized AMemGym benchmark ({', '.join(names)})"
+        header["pretty_name"] = f"{str(header['pretty_name']).rpartition(' (')[0]} ({', '.join(names)})"
     body = _with_moved_paths(parts[0][1], cards[names[0]].release)
     dumped = yaml.safe_dump(header, sort_keys=False, allow_unicode=True)
     return f"---\n{dumped}---\n{_with_section(body, _releases([cards[name].release for name in names], repo=repo))}"
@@ -125,7 +98,7 @@ def _releases(releases: list[ReleaseSummary], *, repo: str) -> str:
             "```python",
             "from datasets import load_dataset",
             "",
-            f'episodes = load_dataset("{repo}", "{first.variant}", split="test", revision="{first.tag}")',
+            f'dataset = load_dataset("{repo}", "{first.variant}", split="test", revision="{first.tag}")',
             "```",
             "",
             f"`amemgym fetch {repo}@{first.tag}` downloads a release and checks every file against its manifest.",

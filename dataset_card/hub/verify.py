@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dataset_card.card.configurations import configurations_of, matches
+from dataset_card.card.header import CardError, configurations_of, matches, split_card
 from dataset_card.hub.layout import variant_of_tag, variants_in
 from dataset_card.hub.port import Hub, RemoteFile
 from dataset_card.hub.read import ReleaseLocation, fetch_release
-from dataset_card.hub.repo_card import CardError, split_card
 from dataset_card.hub.tag_registry import TagEntry, missing_tag, moved_tag
 from dataset_card.release.manifest import CARD, read_manifest
 from dataset_card.release.verify import examine_release

@@ -1,18 +1,17 @@
 """Episodes as items of the reference's `data.json`, and back. What cannot be kept exactly is refused, never bent."""
 
 import json
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
-
-from pydantic_core import to_json
 
 from assets.amemgym.records.episode import Episode, EpisodePeriod, EpisodeQuestion
 from assets.amemgym.records.session import Session
 from assets.records.base import duplicates
 from dataset_card.reference.read import episode_of
-from dataset_card.reference.schema import ItemShape, Misplaced, join, placed
+from dataset_card.reference.schema import ItemSchema, SchemaError, errors_at, join
+from dataset_card.release.writers import end_bytes, item_bytes
 
 
 class ReferenceError(ValueError):
@@ -36,8 +35,8 @@ def to_reference(episode: Episode) -> dict[str, Any]:
         "periods": [_period_out(period, first=index == 0) for index, period in enumerate(episode.periods)],
         "qas": [_question_out(question) for question in episode.questions],
     }
-    with _named(repr(episode.user_id)), placed(""):
-        return ItemShape.model_validate(content).model_dump()
+    with _named(repr(episode.user_id)), errors_at(""):
+        return ItemSchema.model_validate(content).model_dump()
 
 
 def from_reference(item: object, *, position: int | None = None) -> Episode:
@@ -47,12 +46,12 @@ def from_reference(item: object, *, position: int | None = None) -> Episode:
     `position`, the item's index in its array, only serves that sentence.
     """
     with _named(_name(item, position)):
-        with placed(""):
-            shape = ItemShape.model_validate(item)
-        episode = episode_of(shape)
+        with errors_at(""):
+            parsed = ItemSchema.model_validate(item)
+        episode = episode_of(parsed)
         path = _difference(item, to_reference(episode), path="")
         if path is not None:
-            raise Misplaced(path, "this value would come back changed (spaces around it, or it contradicts another field)")
+            raise SchemaError(path, "this value would come back changed (spaces around it, or it contradicts another field)")
         return episode
 
 
@@ -60,7 +59,7 @@ def from_reference(item: object, *, position: int | None = None) -> Episode:
 def _named(item: str) -> Generator[None, None, None]:
     try:
         yield
-    except Misplaced as error:
+    except SchemaError as error:
         raise ReferenceError(f"Item {item} of the reference data is wrong at {error}.") from error
 
 
@@ -117,35 +116,6 @@ def data_json(episodes: Iterable[Episode]) -> bytes:
     """All episodes as one JSON array in UTF-8, indented by two, with a newline at the end."""
     items = [item_bytes(to_reference(episode), first=index == 0) for index, episode in enumerate(episodes)]
     return b"".join([*items, end_bytes(empty=not items)])
-
-
-def item_bytes(item: dict[str, Any], *, first: bool) -> bytes:
-    """One item's part of the array, so that large files can be written item by item."""
-    # Strings hold no raw newline in JSON, so the replacement only indents.
-    return (b"[" if first else b",") + (b"\n" + to_json(item, indent=2)).replace(b"\n", b"\n  ")
-
-
-def end_bytes(*, empty: bool) -> bytes:
-    """The end of the array."""
-    return b"[]\n" if empty else b"\n]\n"
-
-
-def written_items(path: Path) -> Iterator[Any]:
-    """The items of an array written like this, one after another, so that a large file takes no memory.
-
-    Raises ValueError when the file is laid out otherwise, OSError when it cannot be read.
-    """
-    item: list[bytes] = []
-    with path.open("rb") as stream:
-        begun = stream.read(1) == b"["
-        for line in stream:
-            item.append(line)
-            # Nothing else stands at this depth: what is inside an item stands deeper, and strings hold no raw newline.
-            if line.rstrip(b",\n") == b"  }":
-                yield json.loads(b"".join(item).strip().removesuffix(b","))
-                item = []
-    if not begun or b"".join(item).strip() != b"]":
-        raise ValueError(f"{path.name} is not laid out as an array of items")
 
 
 def read_data_json(path: Path) -> list[Episode]:

@@ -9,20 +9,20 @@ from assets.amemgym.records.profile import UserProfile
 from assets.amemgym.records.schema import SchemaQuestion, StateSchema, StateVariable
 from assets.amemgym.records.session import ChatMessage, Session
 from assets.amemgym.records.trajectory import StateUpdate
-from dataset_card.reference.schema import ItemShape, Misplaced, PeriodShape, QuestionShape, SessionShape, placed
+from dataset_card.reference.schema import ItemSchema, PeriodSchema, QuestionSchema, SchemaError, SessionSchema, errors_at
 
 
-def episode_of(item: ItemShape) -> Episode:
-    """The episode that the item tells. Raises Misplaced for the first thing that no episode can be."""
-    with placed("user_profile"):
+def episode_of(item: ItemSchema) -> Episode:
+    """The episode that the item tells. Raises SchemaError for the first thing that no episode can be."""
+    with errors_at("user_profile"):
         profile = UserProfile(user_id=item.id, **item.user_profile.model_dump(exclude={"uuid"}))
-    with placed("state_schema"):
+    with errors_at("state_schema"):
         schema = _schema_in(item)
     periods = tuple(_period_in(period, index=index, item=item) for index, period in enumerate(item.periods))
     if not periods:
-        raise Misplaced("periods", "there is no initial period")
+        raise SchemaError("periods", "there is no initial period")
     questions = tuple(_question_in(index, qa, item=item) for index, qa in enumerate(item.qas))
-    with placed("periods"):
+    with errors_at("periods"):
         return Episode(
             user_id=item.id,
             start_date=date.fromisoformat(item.start_time),
@@ -33,7 +33,7 @@ def episode_of(item: ItemShape) -> Episode:
         )
 
 
-def _schema_in(item: ItemShape) -> StateSchema:
+def _schema_in(item: ItemSchema) -> StateSchema:
     return StateSchema(
         user_id=item.id,
         variables=tuple(
@@ -46,14 +46,14 @@ def _schema_in(item: ItemShape) -> StateSchema:
     )
 
 
-def _period_in(period: PeriodShape, *, index: int, item: ItemShape) -> EpisodePeriod:
+def _period_in(period: PeriodSchema, *, index: int, item: ItemSchema) -> EpisodePeriod:
     path = f"periods[{index}]"
     before = item.periods[index - 1].state if index else {}
     updated = before | {name: update.new for name, update in period.updates.items()}
     olds = {name: before.get(name) for name in period.updates}
     if updated != period.state or olds != {name: update.old for name, update in period.updates.items()}:
-        raise Misplaced(f"{path}.updates", "the state before and these updates do not give the state of the period")
-    with placed(path):
+        raise SchemaError(f"{path}.updates", "the state before and these updates do not give the state of the period")
+    with errors_at(path):
         return EpisodePeriod(
             period_start=date.fromisoformat(period.period_start) if period.period_start else None,
             period_end=date.fromisoformat(period.period_end),
@@ -74,7 +74,7 @@ def _in_order(state: dict[str, str], schema: dict[str, list[str]]) -> dict[str, 
     return {name: state[name] for name in schema if name in state} | state
 
 
-def _session_in(session: SessionShape) -> Session:
+def _session_in(session: SessionSchema) -> Session:
     return Session(
         session_time=datetime.fromisoformat(session.session_time),
         event=session.event,
@@ -84,10 +84,10 @@ def _session_in(session: SessionShape) -> Session:
     )
 
 
-def _question_in(index: int, qa: QuestionShape, *, item: ItemShape) -> EpisodeQuestion:
+def _question_in(index: int, qa: QuestionSchema, *, item: ItemSchema) -> EpisodeQuestion:
     path = f"qas[{index}]"
     ids = [f"{_question_id(index)}-c{number}" for number in range(1, len(qa.answer_choices) + 1)]
-    with placed(f"{path}.answer_choices"):
+    with errors_at(f"{path}.answer_choices"):
         choices = tuple(
             AnswerChoice(choice_id=choice_id, state=tuple(choice.state), answer=choice.answer, type=choice.type)
             for choice_id, choice in zip(ids, qa.answer_choices, strict=True)
@@ -101,11 +101,11 @@ def _question_in(index: int, qa: QuestionShape, *, item: ItemShape) -> EpisodeQu
     )
 
 
-def _golden(qa: QuestionShape, choices: tuple[AnswerChoice, ...], *, state: dict[str, str], path: str) -> str:
+def _golden(qa: QuestionSchema, choices: tuple[AnswerChoice, ...], *, state: dict[str, str], path: str) -> str:
     variant = tuple(state.get(name) for name in qa.required_info)
     matching = [choice.choice_id for choice in choices if choice.state == variant]
     if len(matching) != 1:
-        raise Misplaced(f"{path}.answer_choices", f"{len(matching)} options match the state {list(variant)}, not exactly one")
+        raise SchemaError(f"{path}.answer_choices", f"{len(matching)} options match the state {list(variant)}, not exactly one")
     return matching[0]
 
 

@@ -33,13 +33,13 @@ Day = Annotated[str, AfterValidator(_day)]
 Moment = Annotated[str, AfterValidator(_moment)]
 
 
-class Shape(BaseModel):
+class StrictModel(BaseModel):
     """Strict, so that nothing is converted on the way: what would not come back the same is refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-class ProfileShape(Shape):
+class ProfileSchema(StrictModel):
     """`user_profile`: eleven keys."""
 
     uuid: Words
@@ -55,43 +55,43 @@ class ProfileShape(Shape):
     formatted_str: Words
 
 
-class MessageShape(Shape):
+class MessageSchema(StrictModel):
     """One turn of a recorded dialogue; generated data has none."""
 
     role: Words
     content: Words
 
 
-class SessionShape(Shape):
+class SessionSchema(StrictModel):
     """A session; the initial ones have no event."""
 
     event: Words | None
     exposed_states: dict[Words, Words]
     query: Words
-    messages: list[MessageShape]
+    messages: list[MessageSchema]
     session_time: Moment
 
 
-class UpdateShape(Shape):
+class UpdateSchema(StrictModel):
     """A variable's change; in the initial period nothing was before."""
 
     old: Words | None
     new: Words
 
 
-class PeriodShape(Shape):
+class PeriodSchema(StrictModel):
     """A period; the first is the initial one."""
 
     period_start: Day | None
     period_end: Day
     period_summary: Words | None
-    sessions: list[SessionShape]
+    sessions: list[SessionSchema]
     state: dict[Words, Words]
-    updates: dict[Words, UpdateShape]
+    updates: dict[Words, UpdateSchema]
     update_cnts: dict[Words, int]
 
 
-class ChoiceShape(Shape):
+class ChoiceSchema(StrictModel):
     """An option; `state` holds values in the order of the question's `required_info`."""
 
     state: list[Words]
@@ -99,40 +99,40 @@ class ChoiceShape(Shape):
     type: Literal["experience", "random"]
 
 
-class QuestionShape(Shape):
+class QuestionSchema(StrictModel):
     """A question with its options."""
 
     query: Words
     required_info: list[Words]
-    answer_choices: list[ChoiceShape]
+    answer_choices: list[ChoiceSchema]
 
 
-class ItemShape(Shape):
+class ItemSchema(StrictModel):
     """Everything about one user."""
 
     id: Words
     start_time: Day
-    user_profile: ProfileShape
+    user_profile: ProfileSchema
     state_schema: dict[Words, list[Words]]
-    periods: list[PeriodShape]
-    qas: list[QuestionShape]
+    periods: list[PeriodSchema]
+    qas: list[QuestionSchema]
 
 
-class Misplaced(ValueError):
-    """What is wrong, and where inside the item."""
+class SchemaError(ValueError):
+    """An item that breaks the schema; the message says where inside the item, and what is wrong."""
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(f"{path or 'its top level'}: {problem.rstrip('.')}")
 
 
 @contextmanager
-def placed(path: str) -> Generator[None, None, None]:
-    """Tell a record's or shape's first violation as one that happened at `path`."""
+def errors_at(path: str) -> Generator[None, None, None]:
+    """Raise a record's first violation as a SchemaError at `path`."""
     try:
         yield
     except ValidationError as error:
         problem = error.errors()[0]
-        raise Misplaced(join(path, *problem["loc"]), problem["msg"].removeprefix("Value error, ")) from error
+        raise SchemaError(join(path, *problem["loc"]), problem["msg"].removeprefix("Value error, ")) from error
 
 
 def join(path: str, *parts: int | str) -> str:

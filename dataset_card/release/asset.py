@@ -1,4 +1,4 @@
-"""The last assets of the chain: the card and the release folder, made in one pass over the episodes."""
+"""The last assets of a benchmark's chain: the card and the release folder, made in one pass over the finished items."""
 
 from collections.abc import Iterator
 from functools import reduce
@@ -8,28 +8,23 @@ from typing import Any
 
 import dagster as dg
 
-from assets.amemgym.records.episode import Episode
-from assets.amemgym.records.report import QualityReport
+from assets.engine.benchmark import Benchmark
 from assets.engine.progress import Steps, heartbeat
 from assets.engine.stage_asset import disk_error_message
 from assets.recipe.partitions import VARIANT_PARTITIONS, by_unit
 from assets.recipe.recipe import Recipe
-from assets.records.usage import Usage as StageUsage
-from assets.reporting.asset_description import OWNERS, definition, group
-from dataset_card.card.render import render_card
-from dataset_card.release.contents import ReleaseContent, write_contents
-from dataset_card.release.errors import ReleaseError
+from assets.records.report import BenchmarkReport
+from assets.records.usage import Usage
+from assets.reporting.asset_description import OWNERS, definition
+from assets.reporting.markdown import Row, markdown_table
+from dataset_card.release.content import ReleaseContent, ReleaseFormat, write_contents
 from dataset_card.release.folder import AUTO, Release, write_release
-from dataset_card.release.manifest import Usage
-from dataset_card.release.metadata import card_metadata, release_metadata
-from dataset_card.release.rows import FinishedRows
+from dataset_card.release.manifest import CARD, REPORT_PAGE, ManifestUsage, ReleaseError
+from dataset_card.release.rows import FinishedRows, released_stages
 from dataset_card.release.store import ReleaseStore
-from prompts.catalogue import load_prompt, prompt_names
+from prompts.catalogue import load_prompt
 
 DISTRIBUTION = "amemgym-synth"
-# Prompts that measure and make no row.
-MEASURING = ("evaluation/", "annotation/")
-FINISHED = ("episodes", "session_queries", "answers")
 
 
 class ReleaseConfig(dg.Config):
@@ -38,74 +33,118 @@ class ReleaseConfig(dg.Config):
     version: str = AUTO
 
 
-def release_content(recipe: Recipe, report: QualityReport, finished: FinishedRows) -> ReleaseContent:
+def release_content(
+    form: ReleaseFormat, recipe: Recipe, *, finished: FinishedRows, report: BenchmarkReport | None = None
+) -> ReleaseContent:
     """Everything that decides the release's bytes."""
-    usage = reduce(add, (used for ref in finished.refs["episodes"].values() for used in ref.usage.values()), StageUsage())
-    names = [name for name in prompt_names() if not name.startswith(MEASURING)]
+    refs = finished.refs[form.benchmark.final.name].values()
+    usage = reduce(add, (used for ref in refs for used in ref.usage.values()), Usage())
+    names = dict.fromkeys(name for stage in form.benchmark.stages for name in stage.prompts)
     return ReleaseContent(
+        form=form,
         recipe=recipe,
-        episodes=finished.episodes(),
+        items=finished.items(),
         generator=f"{DISTRIBUTION} {installed_version(DISTRIBUTION)}",
         prompts={name: load_prompt(name).fingerprint for name in names},
         gate_records=finished.gate_records(),
         failures=finished.failures(),
-        usage=Usage(calls=usage.calls, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens),
+        usage=ManifestUsage(calls=usage.calls, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens),
         report=report,
     )
 
 
-@dg.multi_asset(
-    name="release_folder",
-    partitions_def=VARIANT_PARTITIONS,
-    group_name=group("release"),
-    outs={
-        "dataset_card": dg.AssetOut(
-            dagster_type=dg.Nothing,
-            owners=OWNERS,
-            kinds={"markdown"},
-            tags={"asks_a_model": "no"},
-            description="The README of the release: computed facts in a written template, under the header that the Hub reads. "
-            "It tells what the set holds beside the paper's Table 4, how it was made, what it cost and where its limits are.",
-            metadata=definition(None, render_card),
-        ),
-        "release": dg.AssetOut(
-            dagster_type=dg.Nothing,
-            owners=OWNERS,
-            kinds={"parquet", "json"},
-            tags={"asks_a_model": "no"},
-            metadata=definition(Episode, write_contents, write_release),
-            description="An immutable, versioned folder with nested Parquet, flat tables, data.json as in the paper's "
-            "repository, recipe, card and a manifest of digests. The same recipe and replies give the same bytes.",
-        ),
-    },
-    internal_asset_deps={
-        "dataset_card": {dg.AssetKey(name) for name in ("recipe", "quality_report", *FINISHED)},
-        "release": {dg.AssetKey("dataset_card")},
-    },
-    ins={
-        "recipe": dg.AssetIn(),
-        "quality_report": dg.AssetIn(),
-        **{name: dg.AssetIn(partition_mapping=by_unit(), metadata={"many": True}) for name in FINISHED},
-    },
-    required_resource_keys={"run_context", "releases"},
-)
-def release_folder(
-    context: dg.AssetExecutionContext, config: ReleaseConfig, recipe: Recipe, quality_report: QualityReport, **refs: Any
-) -> Iterator[dg.MaterializeResult[Any]]:
-    """Write the folder, or find it written. Raises dg.Failure with one sentence on a conflict or a bad disk."""
-    release_store: ReleaseStore = context.resources.releases
-    content = release_content(recipe, quality_report, FinishedRows(context.resources.run_context.snapshots, refs))
-    try:
-        with heartbeat(context.log.info, Steps(f"Writing the release of {recipe.variant}").line):
-            released = release_store.write(content, version=config.version)
-    except ReleaseError as error:
-        raise dg.Failure(description=str(error), allow_retries=False) from error
-    except OSError as error:
-        raise dg.Failure(description=disk_error_message(error), allow_retries=False) from error
-    yield from _results(released, f"{release_store.address}/{recipe.variant}/{released.version}")
+def release_asset(form: ReleaseFormat) -> dg.AssetsDefinition:
+    """The assets `dataset_card` and `release` of a benchmark, which fail with one sentence on a conflict or a bad disk."""
+    benchmark = form.benchmark
+    card, release, recipe_key, report_key = map(benchmark.key, ("dataset_card", "release", "recipe", "quality_report"))
+    stages, reports = released_stages(benchmark), (report_key,) if form.reported else ()
+
+    @dg.multi_asset(
+        name=benchmark.key("release_folder"),
+        partitions_def=VARIANT_PARTITIONS,
+        group_name=benchmark.group("release"),
+        outs={
+            card: dg.AssetOut(
+                dagster_type=dg.Nothing,
+                owners=OWNERS,
+                kinds={"markdown"},
+                tags={"asks_a_model": "no"},
+                description=form.card_description,
+                metadata=definition(None, form.extras.documents),
+            ),
+            release: dg.AssetOut(
+                dagster_type=dg.Nothing,
+                owners=OWNERS,
+                kinds={"parquet", "json"},
+                tags={"asks_a_model": "no"},
+                description=form.release_description,
+                metadata=definition(benchmark.final.record, write_contents, write_release),
+            ),
+        },
+        internal_asset_deps={
+            card: {dg.AssetKey(name) for name in (recipe_key, *reports, *stages)},
+            release: {dg.AssetKey(card)},
+        },
+        ins={
+            "recipe": dg.AssetIn(recipe_key),
+            **({"quality_report": dg.AssetIn(report_key)} if form.reported else {}),
+            **{name: dg.AssetIn(partition_mapping=by_unit(), metadata={"many": True}) for name in stages},
+        },
+        required_resource_keys={"run_context", "releases"},
+    )
+    def release_folder(
+        context: dg.AssetExecutionContext, config: ReleaseConfig, **values: Any
+    ) -> Iterator[dg.MaterializeResult[Any]]:
+        recipe: Recipe = values.pop("recipe")
+        report: BenchmarkReport | None = values.pop("quality_report", None)
+        release_store: ReleaseStore = context.resources.releases
+        finished = FinishedRows(benchmark, context.resources.run_context.snapshots, values)
+        content = release_content(form, recipe, finished=finished, report=report)
+        try:
+            with heartbeat(context.log.info, Steps(f"Writing the release of {recipe.variant}").line):
+                released = release_store.write(content, version=config.version)
+        except ReleaseError as error:
+            raise dg.Failure(description=str(error), allow_retries=False) from error
+        except OSError as error:
+            raise dg.Failure(description=disk_error_message(error), allow_retries=False) from error
+        version, address = dg.DataVersion(released.digest[:16]), f"{release_store.address}/{recipe.variant}/{released.version}"
+        yield dg.MaterializeResult(asset_key=card, data_version=version, metadata=card_metadata(released))
+        yield dg.MaterializeResult(
+            asset_key=release, data_version=version, metadata=release_metadata(released, address, benchmark)
+        )
+
+    return release_folder
 
 
-def _results(released: Release, address: str) -> Iterator[dg.MaterializeResult[Any]]:
-    version = dg.DataVersion(released.digest[:16])
-    yield dg.MaterializeResult(asset_key="dataset_card", data_version=version, metadata=card_metadata(released))
-    yield dg.MaterializeResult(asset_key="release", data_version=version, metadata=release_metadata(released, address))
+def card_metadata(released: Release) -> dict[str, Any]:
+    """The card itself, without the header between two lines of dashes, which is for the Hub."""
+    readme = released.folder / CARD
+    card = readme.read_text(encoding="utf-8").partition("\n---\n")[2].strip()
+    return {
+        "readme": dg.PathMetadataValue(str(readme)),
+        "version": released.version,
+        "card": dg.MetadataValue.md(card),
+        "words": len(card.split()),
+    }
+
+
+def release_metadata(released: Release, address: str, benchmark: Benchmark) -> dict[str, Any]:
+    """Where it is, what it holds and what its rows took; `address` is where the release store has it."""
+    manifest, report = released.manifest, released.folder / REPORT_PAGE
+    files: list[Row] = [
+        {"file": one.path, "bytes": one.bytes, "rows": "" if one.rows is None else one.rows} for one in manifest.files
+    ]
+    return {
+        **({} if address == str(released.folder) else {"address": address}),
+        "folder": dg.PathMetadataValue(str(released.folder)),
+        "version": released.version,
+        "written": "by this run" if released.created else "before; this run came to the same release",
+        **({"report": dg.PathMetadataValue(str(report))} if report.is_file() else {}),
+        "dagster/row_count": manifest.counts.get(f"{benchmark.noun}s", 0),
+        **manifest.counts,
+        **(manifest.usage.model_dump(exclude_none=True) if manifest.usage else {}),
+        "files": dg.MetadataValue.md(markdown_table(files)),
+        "bytes": sum(file.bytes for file in manifest.files),
+        "digest": released.digest,
+        "data_digest": manifest.data_digest,
+    }

@@ -1,4 +1,4 @@
-"""Checks of what has left the chain: the card, the release and its copy on the Hub, each looked at where it lies now.
+"""Checks of what leaves the chain: the card, the release and its copy on the Hub, each looked at where it lies now.
 
 They go by what was last materialized, so that they can be run again at any time, on their own.
 """
@@ -10,13 +10,13 @@ from typing import Any
 
 import dagster as dg
 
+from assets.engine.benchmark import Benchmark
 from assets.engine.progress import Steps, heartbeat
 from assets.recipe.partitions import VARIANT_PARTITIONS, which_partition
 from assets.reporting.markdown import markdown_table
-from dataset_card.card.configurations import configurations_of, header_problems
+from dataset_card.card.header import CardError, configurations_of, header_problems, split_card
 from dataset_card.hub.port import HubError
 from dataset_card.hub.publish import Publisher
-from dataset_card.hub.repo_card import CardError, split_card
 from dataset_card.release.manifest import CARD, ManifestError, read_manifest
 from dataset_card.release.store import ReleaseStore
 from dataset_card.release.verify import verify_release
@@ -25,57 +25,57 @@ LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)\s#]+)")
 SHOWN = 10
 
 
-@dg.asset_check(
-    asset="release",
-    name="files_match_manifest",
-    blocking=True,
-    partitions_def=VARIANT_PARTITIONS,
-    required_resource_keys={"releases"},
-    description="Every file of the release has the bytes and rows that its manifest says, and there is no other file.",
-)
-def files_match_manifest(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
-    """Read the whole release again."""
-    folder = released_folder(context, "release")
-    with heartbeat(context.log.info, Steps(f"Reading {folder} again").line):
-        return told(verify_release(folder), holds=f"All files of {folder.name} are as the manifest says.")
+def release_checks(benchmark: Benchmark) -> list[dg.AssetChecksDefinition]:
+    """The checks of a benchmark's card, release and copy on the Hub."""
+    card, release, hub_release = map(benchmark.key, ("dataset_card", "release", "hub_release"))
 
+    @dg.asset_check(
+        asset=release,
+        name="files_match_manifest",
+        blocking=True,
+        partitions_def=VARIANT_PARTITIONS,
+        required_resource_keys={"releases"},
+        description="Every file of the release has the bytes and rows that its manifest says, and there is no other file.",
+    )
+    def files_match_manifest(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
+        folder = released_folder(context, release)
+        with heartbeat(context.log.info, Steps(f"Reading {folder} again").line):
+            return check_result(verify_release(folder), holds=f"All files of {folder.name} are as the manifest says.")
 
-@dg.asset_check(
-    asset="dataset_card",
-    name="links_and_configurations_resolve",
-    blocking=True,
-    partitions_def=VARIANT_PARTITIONS,
-    required_resource_keys={"releases"},
-    description="Every configuration of the card's header finds its files, and every relative link of the card leads to one.",
-)
-def links_and_configurations_resolve(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
-    """Hold the card beside the files around it."""
-    return told(list(card_problems(released_folder(context, "dataset_card"))), holds="All links and configurations resolve.")
+    @dg.asset_check(
+        asset=card,
+        name="links_and_configurations_resolve",
+        blocking=True,
+        partitions_def=VARIANT_PARTITIONS,
+        required_resource_keys={"releases"},
+        description="Every configuration of the card's header finds its files, and every relative link of the card leads to "
+        "one.",
+    )
+    def links_and_configurations_resolve(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
+        problems = list(card_problems(released_folder(context, card)))
+        return check_result(problems, holds="All links and configurations resolve.")
 
+    @dg.asset_check(
+        asset=hub_release,
+        name="tag_reads_back",
+        partitions_def=VARIANT_PARTITIONS,
+        required_resource_keys={"publisher"},
+        description="The Hub, asked anew, has the tag at the commit that was published.",
+    )
+    def tag_reads_back(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
+        publisher: Publisher = context.resources.publisher
+        metadata = last_materialized(context, hub_release)
+        repo, tag, commit = (str(metadata.get(name, "")) for name in ("repo", "tag", "commit"))
+        if not tag:
+            return check_result([], holds=f"Proposed to {repo} as a pull request, so there is no tag to read.")
+        try:
+            found = publisher.commit_of(repo, revision=tag)
+        except HubError as error:
+            return check_result([str(error)], holds="")
+        problems = [] if found == commit else [f"{repo}@{tag} is at {found or 'no commit'}, and {commit} was published."]
+        return check_result(problems, holds=f"{repo}@{tag} is at commit {commit[:12]}.")
 
-@dg.asset_check(
-    asset="hub_release",
-    name="tag_reads_back",
-    partitions_def=VARIANT_PARTITIONS,
-    required_resource_keys={"publisher"},
-    description="The Hub, asked anew, has the tag at the commit that was published.",
-)
-def tag_reads_back(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
-    """Ask the Hub; what it cannot say is no success."""
-    publisher: Publisher = context.resources.publisher
-    known = last_materialized(context, "hub_release")
-    repo, tag, commit = (str(known.get(name, "")) for name in ("repo", "tag", "commit"))
-    if not tag:
-        return told([], holds=f"Proposed to {repo} as a pull request, so there is no tag to read.")
-    try:
-        found = publisher.commit_of(repo, revision=tag)
-    except HubError as error:
-        return told([str(error)], holds="")
-    problems = [] if found == commit else [f"{repo}@{tag} is at {found or 'no commit'}, and {commit} was published."]
-    return told(problems, holds=f"{repo}@{tag} is at commit {commit[:12]}.")
-
-
-RELEASE_CHECKS = (links_and_configurations_resolve, files_match_manifest, tag_reads_back)
+    return [links_and_configurations_resolve, files_match_manifest, tag_reads_back]
 
 
 def card_problems(folder: Path) -> Iterator[str]:
@@ -99,8 +99,8 @@ def card_problems(folder: Path) -> Iterator[str]:
 def released_folder(context: dg.AssetCheckExecutionContext, asset: str) -> Path:
     """The release that the asset's last materialization made, as it lies in the release store now."""
     release_store: ReleaseStore = context.resources.releases
-    known = last_materialized(context, asset)
-    return release_store.folder(context.op_execution_context.partition_key, str(known.get("version", "")), fresh=True)
+    metadata = last_materialized(context, asset)
+    return release_store.folder(context.op_execution_context.partition_key, str(metadata.get("version", "")), fresh=True)
 
 
 def last_materialized(context: dg.AssetCheckExecutionContext, asset: str) -> Mapping[str, Any]:
@@ -108,15 +108,15 @@ def last_materialized(context: dg.AssetCheckExecutionContext, asset: str) -> Map
     if not context.op_execution_context.has_partition_key:
         raise dg.Failure(description=which_partition(asset), allow_retries=False)
     partition = context.op_execution_context.partition_key
-    wanted = dg.AssetRecordsFilter(dg.AssetKey(asset), asset_partitions=[partition])
-    records = context.instance.fetch_materializations(wanted, limit=1).records
+    latest = dg.AssetRecordsFilter(dg.AssetKey(asset), asset_partitions=[partition])
+    records = context.instance.fetch_materializations(latest, limit=1).records
     found = records[0].asset_materialization if records else None
     if found is None:
         raise dg.Failure(description=f"{asset} of {partition!r} is not materialized yet.", allow_retries=False)
     return {name: value.value for name, value in found.metadata.items()}
 
 
-def told(problems: list[str], *, holds: str) -> dg.AssetCheckResult:
+def check_result(problems: list[str], *, holds: str) -> dg.AssetCheckResult:
     """The result in a sentence, with the first problems as a table."""
     sample = markdown_table([{"problem": problem} for problem in problems[:SHOWN]])
     return dg.AssetCheckResult(

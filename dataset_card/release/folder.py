@@ -7,13 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from dataset_card.diff.card_section import changes_section, too_low, with_changes
-from dataset_card.diff.compare import Side, compare, read_side, same_release
-from dataset_card.release.contents import ReleaseContent, with_annotations, write_contents
-from dataset_card.release.errors import ReleaseError
-from dataset_card.release.manifest import CARD, MANIFEST, Manifest, ManifestBody, ManifestError, Predecessor
+from dataset_card.diff.compare import ComparedRelease, compare, read_release, same_release
+from dataset_card.diff.render import changes_section, too_low, with_changes
+from dataset_card.release.content import ReleaseContent, ReleaseFormat, write_contents
+from dataset_card.release.manifest import CARD, MANIFEST, Manifest, ManifestBody, ManifestError, Predecessor, ReleaseError
 from dataset_card.release.versions import FIRST_VERSION, VARIANT, is_version, numbers, released_versions, smallest_after
-from dataset_card.release.writers import sync, sync_tree, written
+from dataset_card.release.writers import sync, sync_tree, write_file
 
 AUTO = "auto"
 
@@ -46,7 +45,7 @@ def write_release(content: ReleaseContent, *, root: Path, version: str = AUTO) -
 
     The content is compared with the newest release of the variant, and the card tells what changed since. "auto" takes
     the newest version if the content is the same, else the smallest that the rule of `versions.py` allows after it.
-    Errata and results of studies that lie in `<root>/<variant>/` are part of the release.
+    What the benchmark's `ReleaseExtras` find in `<root>/<variant>/`, such as errata, is part of the release.
     Raises ReleaseConflict when the version is there with other content, ReleaseError for content that cannot be
     released or a bad or too low version, OSError from the disk.
     """
@@ -57,8 +56,8 @@ def write_release(content: ReleaseContent, *, root: Path, version: str = AUTO) -
     home = root / content.recipe.variant
     home.mkdir(parents=True, exist_ok=True)
     with _hidden_folder(home) as folder:
-        body = write_contents(with_annotations(content, home=home), folder=folder)
-        return _settle(Side.of(folder, body), home=home, version=version)
+        body = write_contents(content, folder=folder, home=home)
+        return _release_draft(ComparedRelease.of(folder, body), form=content.form, home=home, version=version)
 
 
 @contextmanager
@@ -72,17 +71,17 @@ def _hidden_folder(home: Path) -> Generator[Path, None, None]:
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def _settle(draft: Side, *, home: Path, version: str) -> Release:
-    there = released_versions(home)
-    newest = _side(home / there[-1]) if there else None
-    if version in there:
-        return _existing(draft, folder=home / version)
+def _release_draft(draft: ComparedRelease, *, form: ReleaseFormat, home: Path, version: str) -> Release:
+    versions = released_versions(home)
+    newest = _read(home / versions[-1]) if versions else None
+    if version in versions:
+        return _existing(draft, form=form, folder=home / version)
     if version == AUTO and newest is not None and same_release(newest, draft):
-        return _existing(draft, folder=newest.folder)
+        return _existing(draft, form=form, folder=newest.folder)
     if newest is None:
         chosen, body = (FIRST_VERSION if version == AUTO else version), draft.body
     else:
-        chosen, body = _after(newest, draft, version=version)
+        chosen, body = _after(newest, draft, form=form, version=version)
     folder, manifest = home / chosen, Manifest.of(body, version=chosen)
     (draft.folder / MANIFEST).write_bytes(manifest.to_bytes())
     sync_tree(draft.folder)
@@ -92,14 +91,14 @@ def _settle(draft: Side, *, home: Path, version: str) -> Release:
         if not folder.exists():
             raise
         # Another process was first with this version: look again at what is there now.
-        return _settle(draft, home=home, version=version)
+        return _release_draft(draft, form=form, home=home, version=version)
     sync(home)
     return Release(folder, manifest, created=True)
 
 
-def _after(newest: Side, draft: Side, *, version: str) -> tuple[str, ManifestBody]:
+def _after(newest: ComparedRelease, draft: ComparedRelease, *, form: ReleaseFormat, version: str) -> tuple[str, ManifestBody]:
     """The version, checked against the rule, and the manifest with the card that tells what changed."""
-    diff, last = compare(newest, draft), str(newest.version)
+    diff, last = compare(newest, draft, form=form), str(newest.version)
     smallest = smallest_after(last, level=diff.level)
     if version != AUTO and numbers(version) < numbers(smallest):
         raise ReleaseError(too_low(version, diff=diff, smallest=smallest))
@@ -109,24 +108,24 @@ def _after(newest: Side, draft: Side, *, version: str) -> tuple[str, ManifestBod
     else:
         card = with_changes(draft.card, changes_section(diff))
         previous = Predecessor(version=last, data_digest=newest.body.rows_digest())
-    file = written(draft.folder / CARD, card.encode(), root=draft.folder)
+    file = write_file(draft.folder / CARD, card.encode(), root=draft.folder)
     return (smallest if version == AUTO else version), draft.body.with_card(file, previous=previous)
 
 
-def _existing(draft: Side, *, folder: Path) -> Release:
-    there = _side(folder)
-    if not same_release(there, draft):
-        diff = compare(there, draft)
+def _existing(draft: ComparedRelease, *, form: ReleaseFormat, folder: Path) -> Release:
+    released = _read(folder)
+    if not same_release(released, draft):
+        diff = compare(released, draft, form=form)
         raise ReleaseConflict(
-            f"Version {folder.name} of {there.body.variant} is already released with other content ({diff.reason}); "
+            f"Version {folder.name} of {released.body.variant} is already released with other content ({diff.reason}); "
             f"choose a higher version or {AUTO!r}."
         )
-    return Release(folder, Manifest.model_validate(there.body.model_dump()), created=False)
+    return Release(folder, Manifest.model_validate(released.body.model_dump()), created=False)
 
 
-def _side(folder: Path) -> Side:
+def _read(folder: Path) -> ComparedRelease:
     try:
-        return read_side(folder)
+        return read_release(folder)
     except ManifestError as error:
         raise ReleaseConflict(
             f"Version {folder.name} is already there, but {str(error).rstrip('.')}; move it away or choose a higher version."

@@ -10,6 +10,10 @@ from dataset_card.release.digests import canonical_digest
 
 MANIFEST = "manifest.json"
 CARD = "README.md"
+RECIPE = "recipe.yaml"
+LICENSE = "LICENSE"
+REPORT = "quality_report.json"
+REPORT_PAGE = "quality_report.html"
 VERSION_PATTERN = r"^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$"
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
@@ -21,17 +25,21 @@ def _inside(path: str) -> str:
     return path
 
 
+class ReleaseError(ValueError):
+    """A release that cannot be written or found as asked; the message is one sentence that says what to do."""
+
+
 class ManifestError(ValueError):
     """A manifest that cannot be read or contradicts itself; the message is one sentence."""
 
 
-class _Part(BaseModel):
+class _ManifestPart(BaseModel):
     """Not a Record: `sha256` is a field here and a method there."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class ManifestFile(_Part):
+class ManifestFile(_ManifestPart):
     """One file. `path` is relative to the release, with slashes; `logical_digest` is over the rows, not the bytes."""
 
     path: Annotated[str, AfterValidator(_inside)]
@@ -41,7 +49,7 @@ class ManifestFile(_Part):
     logical_digest: Sha256 | None = None
 
 
-class Usage(_Part):
+class ManifestUsage(_ManifestPart):
     """Totals over all calls that the rows needed, whether or not the reply cache answered them.
 
     They are part of the release's digest, so they have to be the same in every run over the same replies.
@@ -54,15 +62,15 @@ class Usage(_Part):
     cost_usd: float | None = Field(default=None, ge=0)
 
 
-class Predecessor(_Part):
-    """The release before: what the card tells of changes is in comparison with it."""
+class Predecessor(_ManifestPart):
+    """The release before: the card's section on changes compares with it."""
 
     version: str = Field(pattern=VERSION_PATTERN)
     data_digest: Sha256
 
 
-class ManifestBody(_Part):
-    """All that two releases share when they are the same but for their version. `previous` None: the card tells of none."""
+class ManifestBody(_ManifestPart):
+    """All that two releases share when they are the same but for their version. `previous` None: there was none before."""
 
     format: Literal[1] = 1
     variant: str
@@ -72,7 +80,7 @@ class ManifestBody(_Part):
     prompt_fingerprints: dict[str, str]
     models: dict[str, str]
     pool_digest: str
-    usage: Usage | None
+    usage: ManifestUsage | None
     counts: dict[str, int]
     files: tuple[ManifestFile, ...]
     previous: Predecessor | None = None

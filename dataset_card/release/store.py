@@ -1,18 +1,18 @@
-"""Where releases stand, by variant and version: the port, and the folder on a disk."""
+"""The release store: releases by variant and version. The port, and the one that is a folder on a disk."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from dataset_card.release.errors import ReleaseError
+from dataset_card.release.manifest import ReleaseError
 from dataset_card.release.versions import VARIANT, released_versions
 
 if TYPE_CHECKING:
-    from dataset_card.release.contents import ReleaseContent
+    from dataset_card.release.content import ReleaseContent
     from dataset_card.release.folder import Release
 
 
 class ReleaseStore(Protocol):
-    """Releases, wherever they lie. Raises OSError with the place's own words when it cannot be used."""
+    """Releases by variant and version. Raises OSError with the store's own words when it cannot be used."""
 
     @property
     def address(self) -> str:

@@ -7,13 +7,13 @@ from typing import Any
 import pyarrow.parquet as pq
 from pyarrow import ArrowException
 
-from dataset_card.card.configurations import configuration_problems
-from dataset_card.reference.data_json import written_items
+from dataset_card.card.header import configuration_problems
 from dataset_card.release.digests import RowDigest, file_digest, in_order
 from dataset_card.release.manifest import MANIFEST, Manifest, ManifestError, ManifestFile, read_manifest
+from dataset_card.release.writers import array_items
 
 # What the Hub and its client put beside a release.
-NOT_OURS = {".gitattributes", ".cache", ".git"}
+ADDED_BY_THE_HUB = {".gitattributes", ".cache", ".git"}
 
 
 def verify_release(folder: Path) -> list[str]:
@@ -41,7 +41,7 @@ def logical_digest(path: Path) -> str:
     """The logical digest of a Parquet or JSON data file, computed anew from its rows."""
     digest = RowDigest()
     if path.suffix == ".json":
-        digest.add(map(in_order, written_items(path)))
+        digest.add(map(in_order, array_items(path)))
     else:
         # Its annotations are only partly known to type checkers.
         opened: Any = pq.ParquetFile(path)
@@ -61,8 +61,8 @@ def _problems(file: ManifestFile, path: Path) -> Iterator[str]:
     elif (digest := file_digest(path)) != file.sha256:
         yield f"{file.path} has the sha256 {digest}, but the manifest says {file.sha256}."
     elif file.rows is not None and (rows := _rows(path)) != file.rows:
-        told = "cannot be read" if rows is None else f"has {rows} rows"
-        yield f"{file.path} {told}, but the manifest says {file.rows}."
+        content = "cannot be read" if rows is None else f"has {rows} rows"
+        yield f"{file.path} {content}, but the manifest says {file.rows}."
 
 
 def _examined(file: ManifestFile, path: Path) -> Iterator[str]:
@@ -81,7 +81,7 @@ def _examined(file: ManifestFile, path: Path) -> Iterator[str]:
 def _rows(path: Path) -> int | None:
     """None: the file is not of its kind, although its sha256 is the manifest's."""
     try:
-        return sum(1 for _ in written_items(path)) if path.suffix == ".json" else _parquet_rows(path)
+        return sum(1 for _ in array_items(path)) if path.suffix == ".json" else _parquet_rows(path)
     except (ValueError, ArrowException):
         return None
 
@@ -94,5 +94,5 @@ def _parquet_rows(path: Path) -> int:
 def _extra(folder: Path, manifest: Manifest) -> list[str]:
     known = {MANIFEST, *(file.path for file in manifest.files)}
     found = (path.relative_to(folder) for path in folder.rglob("*") if not path.is_dir())
-    names = sorted(path.as_posix() for path in found if path.parts[0] not in NOT_OURS)
+    names = sorted(path.as_posix() for path in found if path.parts[0] not in ADDED_BY_THE_HUB)
     return [f"{name} is not in the manifest." for name in names if name not in known]

@@ -1,7 +1,8 @@
 """Data files written piece by piece: rows go in, a file and its line of the manifest come out."""
 
+import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -9,21 +10,20 @@ from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pydantic_core import to_json
 
-from assets.amemgym.records.episode import Episode
 from assets.records.base import Record
 from assets.records.columnar import Columns, arrow_schema, columns_of, rows_of, table_of
-from dataset_card.reference.data_json import end_bytes, item_bytes, to_reference
 from dataset_card.release.digests import RowDigest, file_digest, in_order
 from dataset_card.release.manifest import ManifestFile
 
 ROWS_PER_GROUP = 10_000
 ROWS_AT_ONCE = 400
-EPISODES_PER_GROUP = 200
-EPISODES_AT_ONCE = 50
+ITEMS_PER_GROUP = 200
+ITEMS_AT_ONCE = 50
 
 
-class ParquetSink:
+class ParquetFileWriter:
     """A Parquet file whose bytes follow from its rows, however many come at a time: groups have a fixed size.
 
     Rows that may hold floats, which JSON spells in many ways, have no digest; no release has such rows.
@@ -36,9 +36,9 @@ class ParquetSink:
         self.path = path
         self._type = record_type
         self._group, self._at_once = rows_per_group, rows_at_once
-        self._waiting: dict[str, list[Any]] = {name: [] for name in record_type.model_fields}
+        self._pending: dict[str, list[Any]] = {name: [] for name in record_type.model_fields}
         self._tables: list[pa.Table] = []
-        self._held = 0
+        self._converted = 0
         schema: Any = arrow_schema(record_type)
         self._digest = None if any(_holds_floats(column.type) for column in schema) else RowDigest()
         # The two flags make later versions cheap to upload and pages cheap to show on the Hub.
@@ -65,44 +65,44 @@ class ParquetSink:
     def add_columns(self, columns: Columns) -> None:
         """Take rows by column; full groups are written. A group that fills up waits in Arrow, in a tenth of the memory."""
         for name, values in columns.items():
-            self._waiting[name].extend(values)
-        while self._rows_waiting() >= (room := min(self._at_once, self._group - self._held)):
+            self._pending[name].extend(values)
+        while self._pending_rows() >= (room := min(self._at_once, self._group - self._converted)):
             self._convert(room)
 
     def close(self, *, root: Path) -> ManifestFile:
         """Write the rest and describe the file, its path relative to `root`."""
-        self._convert(self._rows_waiting())
+        self._convert(self._pending_rows())
         self._write()
         self._writer.close()
-        return described(self.path, root=root, digest=self._digest)
+        return describe_file(self.path, root=root, digest=self._digest)
 
-    def _rows_waiting(self) -> int:
-        return len(next(iter(self._waiting.values())))
+    def _pending_rows(self) -> int:
+        return len(next(iter(self._pending.values())))
 
     def _convert(self, rows: int) -> None:
-        columns = {name: values[:rows] for name, values in self._waiting.items()}
-        for values in self._waiting.values():
+        columns = {name: values[:rows] for name, values in self._pending.items()}
+        for values in self._pending.values():
             del values[:rows]
         if self._digest is not None:
             self._digest.add(rows_of(columns, record_type=self._type))
         self._tables.append(table_of(columns, record_type=self._type))
-        self._held += rows
-        if self._held == self._group:
+        self._converted += rows
+        if self._converted == self._group:
             self._write()
 
     def _write(self) -> None:
-        if self._held:
+        if self._converted:
             # In one piece, because pages of the file follow the pieces of a table.
             self._writer.write_table(pa.concat_tables(self._tables).combine_chunks())
-        self._tables, self._held = [], 0
+        self._tables, self._converted = [], 0
 
 
 def _holds_floats(kind: Any) -> bool:
     return pa.types.is_floating(kind) or any(_holds_floats(kind.field(place).type) for place in range(kind.num_fields))
 
 
-class DataJsonSink:
-    """The reference's JSON array, written item by item."""
+class JsonArrayWriter:
+    """A JSON array written item by item, which `array_items` reads back item by item."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -116,9 +116,8 @@ class DataJsonSink:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._stream.close()
 
-    def add(self, episode: Episode) -> None:
-        """Take one episode. Raises ReferenceError when the reference's shape cannot hold it."""
-        item = to_reference(episode)
+    def add(self, item: dict[str, Any]) -> None:
+        """Write one item."""
         self._stream.write(item_bytes(item, first=self._digest.rows == 0))
         self._digest.add([in_order(item)])
 
@@ -126,17 +125,46 @@ class DataJsonSink:
         """End the array and describe the file, its path relative to `root`."""
         self._stream.write(end_bytes(empty=self._digest.rows == 0))
         self._stream.close()
-        return described(self.path, root=root, digest=self._digest)
+        return describe_file(self.path, root=root, digest=self._digest)
 
 
-def written(path: Path, content: bytes, *, root: Path) -> ManifestFile:
+def item_bytes(item: dict[str, Any], *, first: bool) -> bytes:
+    """One item's part of the array, so that large files can be written item by item."""
+    # Strings hold no raw newline in JSON, so the replacement only indents.
+    return (b"[" if first else b",") + (b"\n" + to_json(item, indent=2)).replace(b"\n", b"\n  ")
+
+
+def end_bytes(*, empty: bool) -> bytes:
+    """The end of the array."""
+    return b"[]\n" if empty else b"\n]\n"
+
+
+def array_items(path: Path) -> Iterator[Any]:
+    """The items of an array written like this, one after another, so that a large file takes no memory.
+
+    Raises ValueError when the file is laid out otherwise, OSError when it cannot be read.
+    """
+    item: list[bytes] = []
+    with path.open("rb") as stream:
+        begun = stream.read(1) == b"["
+        for line in stream:
+            item.append(line)
+            # Nothing else stands at this depth: what is inside an item stands deeper, and strings hold no raw newline.
+            if line.rstrip(b",\n") == b"  }":
+                yield json.loads(b"".join(item).strip().removesuffix(b","))
+                item = []
+    if not begun or b"".join(item).strip() != b"]":
+        raise ValueError(f"{path.name} is not laid out as an array of items")
+
+
+def write_file(path: Path, content: bytes, *, root: Path) -> ManifestFile:
     """Write a file without rows and describe it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
-    return described(path, root=root)
+    return describe_file(path, root=root)
 
 
-def described(path: Path, *, root: Path, digest: RowDigest | None = None) -> ManifestFile:
+def describe_file(path: Path, *, root: Path, digest: RowDigest | None = None) -> ManifestFile:
     """A file's line of the manifest."""
     return ManifestFile(
         path=path.relative_to(root).as_posix(),

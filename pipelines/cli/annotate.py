@@ -10,7 +10,7 @@ from typing import Annotated, Optional, get_args
 import typer
 
 from assets.records.annotation import StudyKind
-from dataset_card.errata.apply import ERRATA
+from dataset_card.errata.files import ERRATA
 from dataset_card.release.store import FolderReleaseStore
 from dataset_card.release.writers import write_durably
 from pipelines.cli.errors import Problem

@@ -12,18 +12,17 @@ from rich.table import Table
 from rich.text import Text
 
 from dataset_card.card.recipe import EMBEDDED_FAMILY
-from dataset_card.diff.card_section import changes_section, figure_text
-from dataset_card.diff.compare import DiffError, compare, read_side
-from dataset_card.diff.page import diff_page
+from dataset_card.diff.compare import DiffError, compare, read_release
 from dataset_card.diff.records import ReleaseDiff
+from dataset_card.diff.render import changes_section, diff_page, figure_text
+from dataset_card.formats import format_of
 from dataset_card.hub.layout import checked_repo
 from dataset_card.hub.plan import Planner, PublishPlan, PublishRequest
 from dataset_card.hub.port import HubError, Visibility
 from dataset_card.hub.publish import Published, Publisher
 from dataset_card.hub.read import ON_THE_HUB, Expected
 from dataset_card.hub.verify import ExpectedTag, repository_problems
-from dataset_card.release.errors import ReleaseError
-from dataset_card.release.manifest import MANIFEST, ManifestError, read_manifest
+from dataset_card.release.manifest import MANIFEST, ManifestError, ReleaseError, read_manifest
 from dataset_card.release.store import find_release
 from dataset_card.release.verify import examine_release
 from pipelines.cli.errors import Problem
@@ -120,9 +119,9 @@ def diff(
 ) -> None:
     """Tell what changed from one release to another: users, questions, answers, keys, words, figures, settings."""
     with release_errors():
-        sides = [read_side(source_folder(source, endpoint=endpoint)) for source in (before, after)]
+        sides = [read_release(source_folder(source, endpoint=endpoint)) for source in (before, after)]
         try:
-            difference = compare(sides[0], sides[1], examples=options.examples)
+            difference = compare(sides[0], sides[1], form=format_of(sides[1].folder), examples=options.examples)
         except DiffError as error:
             raise Problem(str(error)) from error
         if options.page:

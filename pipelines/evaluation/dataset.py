@@ -13,8 +13,7 @@ from assets.recipe.loading import RecipeError, build_recipe
 from assets.recipe.recipe import LANGUAGES, Recipe
 from dataset_card.reference.data_json import ReferenceError, read_data_json
 from dataset_card.release.digests import file_digest
-from dataset_card.release.errors import ReleaseError
-from dataset_card.release.manifest import MANIFEST, read_manifest
+from dataset_card.release.manifest import MANIFEST, ReleaseError, read_manifest
 from dataset_card.release.store import ReleaseStore, find_release
 from dataset_card.release.verify import verify_release
 from pipelines.evaluation.errors import EvaluationError

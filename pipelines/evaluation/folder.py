@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from assets.records.base import Record
 from assets.records.columnar import from_table
-from dataset_card.release.writers import ParquetSink, sync, write_durably
+from dataset_card.release.writers import ParquetFileWriter, sync, write_durably
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.metrics.results import Latency, Results
 from pipelines.evaluation.records import AnswerRow, DialogueTurn, RunManifest
@@ -114,7 +114,7 @@ def _find_run(name: str, *, runs: Path) -> Path:
 
 def write_table(path: Path, rows: Sequence[Record], *, kind: type[Record]) -> None:
     """Write rows of one kind as Parquet, and return when they are on the disk; equal rows give equal bytes."""
-    with ParquetSink(path, kind) as sink:
+    with ParquetFileWriter(path, kind) as sink:
         sink.add(rows)
         sink.close(root=path.parent)
     sync(path)

@@ -20,9 +20,10 @@ from assets.engine.ports import SnapshotRef
 from assets.engine.serialized_record import serialized_rows
 from assets.recipe.loading import load_recipe
 from assets.records.base import UserRecord
-from dataset_card.release.asset import FINISHED, release_content
+from dataset_card.amemgym import AMEMGYM_RELEASE
+from dataset_card.release.asset import release_content
 from dataset_card.release.folder import write_release
-from dataset_card.release.rows import FinishedRows
+from dataset_card.release.rows import FinishedRows, released_stages
 from pipelines.home import Home
 from pipelines.resources.open import open_run_context
 from pipelines.resources.storage.file_store import LocalFiles
@@ -34,6 +35,7 @@ from tests.support.commands import clean_environment
 
 VARIANT, MANY = "base", "many"
 USERS_PER_PART = 200
+FINISHED = released_stages(AMEMGYM_RELEASE.benchmark)
 STAGE_NAMES: tuple[str, ...] = tuple(stage.name for stage in STAGES if stage.name in FINISHED)
 
 
@@ -83,9 +85,9 @@ def release(place: Home) -> None:
     recipe = load_recipe(VARIANT, {})
     with open_run_context(place) as run_context:
         there = refs(place.root / "snapshots", MANY)
-        finished = FinishedRows(run_context.snapshots, there)
+        finished = FinishedRows(AMEMGYM_RELEASE.benchmark, run_context.snapshots, there)
         report = cast(QualityReport, RecordIOManager(value_files(place)).find("quality_report", VARIANT))
-        written = write_release(release_content(recipe, report, finished), root=place.releases)
+        written = write_release(release_content(AMEMGYM_RELEASE, recipe, finished=finished, report=report), root=place.releases)
     size = sum(file.bytes for file in written.manifest.files) / 1e6
     users, took = written.manifest.counts["users"], time.monotonic() - began
     print(f"released {users} users in {size:.0f} MB after {took:.1f} s, {time.process_time():.1f} s of them on a core")

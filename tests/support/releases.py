@@ -17,9 +17,10 @@ from assets.amemgym.records.report import (
 )
 from assets.records.estimate import Estimate
 from assets.records.report import GateLine, RuleLine
-from dataset_card.release.contents import ReleaseContent
+from dataset_card.amemgym import AMEMGYM_RELEASE
+from dataset_card.release.content import ReleaseContent
 from dataset_card.release.folder import write_release
-from dataset_card.release.manifest import CARD, Usage
+from dataset_card.release.manifest import CARD, ManifestUsage
 from tests.support import gate_votes, scenario
 
 
@@ -27,13 +28,14 @@ def content(**changes: Any) -> ReleaseContent:
     """Two users, votes of the first, one replaced user."""
     first, second = scenario.episode(), scenario.episode("5f0c-ada-003")
     fields: dict[str, Any] = {
+        "form": AMEMGYM_RELEASE,
         "recipe": scenario.recipe(num_users=2),
-        "episodes": [first, second],
+        "items": [first, second],
         "generator": "amemgym-synth 0.1.0",
         "prompts": {"questions/draft": "b" * 12, "answers/write": "a" * 12},
         "gate_records": [(first.user_id, gate_votes.gate_records())],
         "failures": [gate_votes.failure()],
-        "usage": Usage(calls=12, input_tokens=3456, output_tokens=789),
+        "usage": ManifestUsage(calls=12, input_tokens=3456, output_tokens=789),
     }
     return ReleaseContent(**{**fields, **changes})
 

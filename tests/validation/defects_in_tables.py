@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from assets.amemgym.tables import failure_row
+from assets.records.common_tables import failure_row
 from tests.support import gate_votes
 from tests.validation.clean_set import clean_set
 from tests.validation.defects import Defect, Spoil, at, changed, lacking, spoiled, twice

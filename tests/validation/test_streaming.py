@@ -9,13 +9,12 @@ from typing import Any, TypeVar
 import numpy as np
 import pytest
 
-from assets.amemgym.pipeline import STAGES
+from assets.amemgym.pipeline import AMEMGYM, STAGES
 from assets.engine.ports import SnapshotRef
 from assets.engine.serialized_record import SerializedRecord
 from assets.records.base import UserRecord
 from assets.reporting.intervals import Sample, Tallies
-from dataset_card.release.asset import FINISHED
-from dataset_card.release.rows import FinishedRows
+from dataset_card.release.rows import FinishedRows, released_stages
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.support import gate_votes, scenario
 from tests.support.coroutines import run
@@ -62,8 +61,8 @@ def test_report_and_release_read_no_more_users_than_asked_for_and_no_part_at_onc
     counting = CountingSnapshots(tmp_path)
     report, _ = run(report_on(Finished(replace(shop, snapshots=counting), recipe, refs, users_at_once=AT_ONCE)))
     assert (report.users, counting.most, counting.asked) == (2 * PART + 1, AT_ONCE, {stage.name for stage in STAGES})
-    rows = FinishedRows(counting, {name: refs[name] for name in FINISHED}, users_at_a_time=AT_ONCE)
-    assert len(list(rows.episodes())) == 2 * PART + 1
+    rows = FinishedRows(AMEMGYM, counting, {name: refs[name] for name in released_stages(AMEMGYM)}, items_at_a_time=AT_ONCE)
+    assert len(list(rows.items())) == 2 * PART + 1
     assert counting.most == AT_ONCE
     assert list(rows.gate_records())
 

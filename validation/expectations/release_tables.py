@@ -7,9 +7,10 @@ from typing import Any
 
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.rows import TABLES, TableName
-from assets.amemgym.tables import failure_row, table_rows
+from assets.amemgym.tables import table_rows
 from assets.records.base import Record
 from assets.records.columnar import Columns
+from assets.records.common_tables import failure_row
 from assets.records.failure import Failure
 from validation.amemgym.tables.derived_columns import FACTS, Known, Tables, known_of, vote_facts
 

@@ -10,10 +10,10 @@ from itertools import islice
 from typing import Any
 
 from assets.amemgym.records.rows import KEYS, TABLES, GateRecordRow, TableName
-from assets.amemgym.tables import gate_record_columns
 from assets.engine.gc_control import all_there_spared
 from assets.recipe.recipe import Recipe
 from assets.records.columnar import columns_of
+from assets.records.common_tables import gate_record_columns
 from assets.records.failure import Failure
 from assets.records.report import ColumnLine
 from validation.amemgym.report.finished_users import FinishedUser

@@ -8,7 +8,7 @@ from typing import Literal
 from assets.amemgym.records.answer import ChoiceType
 from assets.amemgym.records.session import ChatMessage
 from assets.records.base import Record
-from assets.records.failure import FailureReason
+from assets.records.common_tables import FailureRow, GateVoteRow
 
 TableName = Literal[
     "users",
@@ -106,33 +106,10 @@ class AnswerChoiceRow(Record):
     type: ChoiceType
 
 
-class GateRecordRow(Record):
-    """One vote on one draft, numbered per user from 0; `released` is false for a user who was replaced."""
+class GateRecordRow(GateVoteRow):
+    """One vote on one draft of a query or an answer."""
 
-    user_id: str
-    number: int
-    released: bool
     gate: Literal["exposure", "recovery", "choice"]
-    item_id: str
-    draft: int
-    refinement: int
-    vote: int
-    judge: str
-    text: str
-    target: dict[str, str]
-    reading: dict[str, str]
-    accepted: bool
-
-
-class FailureRow(Record):
-    """A user who was replaced; `position` is the place in the sample of personas."""
-
-    user_id: str
-    position: int
-    stage: str
-    reason: FailureReason
-    message: str
-    last_reply: str
 
 
 TABLES: dict[TableName, type[Record]] = {
@@ -146,7 +123,7 @@ TABLES: dict[TableName, type[Record]] = {
     "gate_records": GateRecordRow,
     "failures": FailureRow,
 }
-# What tells one row from all others.
+# The columns that tell one row of a table from all others.
 KEYS: dict[TableName, tuple[str, ...]] = {
     "users": ("user_id",),
     "state_variables": ("user_id", "variable"),
@@ -157,4 +134,12 @@ KEYS: dict[TableName, tuple[str, ...]] = {
     "answer_choices": ("user_id", "question_id", "choice_id"),
     "gate_records": ("user_id", "number"),
     "failures": ("user_id",),
+}
+# Columns of free text; every other column is a label.
+WORDS: dict[TableName, frozenset[str]] = {
+    "users": frozenset({"name", "hobbies_and_interests", "skills_and_expertise", "complementary_info", "formatted_str"}),
+    "periods": frozenset({"period_summary"}),
+    "sessions": frozenset({"event", "query", "messages"}),
+    "questions": frozenset({"query"}),
+    "answer_choices": frozenset({"answer"}),
 }

@@ -12,8 +12,7 @@ from assets.records.annotation import AnnotatorLine, Level, StudyKind, StudyResu
 from assets.records.erratum import Erratum, Vote
 from assets.records.estimate import Estimate, percents, shown
 from assets.reporting.intervals import Metric, Sample, Tallies, share
-from dataset_card.errata.annotations import STUDIES, read_studies, studies_bytes
-from dataset_card.errata.apply import ERRATA, ErrataError, errata_text, read_errata
+from dataset_card.errata.files import ERRATA, STUDIES, ErrataError, errata_text, read_errata, read_studies, studies_bytes
 from dataset_card.release.writers import write_durably
 from pipelines.experiments.annotation.agreement import Rated, ac1, alpha, raw_agreement, tally
 from pipelines.experiments.annotation.records import AnnotationError, AnswerSheet, ItemKey, Study

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from dataset_card.release.contents import ReleaseContent
+from dataset_card.release.content import ReleaseContent
 from dataset_card.release.folder import Release, ReleaseConflict, write_release
 from dataset_card.release.manifest import MANIFEST
 from dataset_card.release.verify import verify_release

@@ -7,9 +7,10 @@ import pyarrow as pa
 import pytest
 
 from assets.amemgym.records.rows import KEYS, TABLES, SessionRow, TableName
-from assets.amemgym.tables import failure_row, table_rows
+from assets.amemgym.tables import table_rows
 from assets.records.base import Record
 from assets.records.columnar import arrow_schema, from_table, to_table
+from assets.records.common_tables import failure_row
 from tests.support import gate_votes, scenario
 
 

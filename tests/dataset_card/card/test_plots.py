@@ -12,8 +12,7 @@ import matplotlib
 import pytest
 from PIL import Image
 
-from dataset_card.card.plots import Plot, drawn, plots
-from dataset_card.card.statistics import StatisticsCounter
+from dataset_card.card.plots import Plot, StatisticsCounter, draw, plots
 from tests.support import scenario
 from tests.support.releases import report
 
@@ -33,11 +32,11 @@ def all_plots(**changes: Any) -> dict[str, Plot]:
 
 @pytest.fixture
 def other_taste() -> Iterator[None]:
-    drawn.cache_clear()
+    draw.cache_clear()
     settings: Any = matplotlib
     with settings.rc_context({"figure.facecolor": "red", "font.size": 20, "axes.grid": True, "savefig.dpi": 30}):
         yield
-    drawn.cache_clear()
+    draw.cache_clear()
 
 
 def test_numbers_of_the_scenario_are_counted_by_period() -> None:
@@ -61,7 +60,7 @@ def test_there_is_a_figure_for_what_there_are_numbers_for() -> None:
 def test_a_reader_s_own_settings_change_no_byte(other_taste: None) -> None:
     mine = {name: plot.png for name, plot in all_plots().items()}
     matplotlib.rcdefaults()
-    drawn.cache_clear()
+    draw.cache_clear()
     assert {name: plot.png for name, plot in all_plots().items()} == mine
 
 

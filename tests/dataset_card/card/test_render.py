@@ -7,8 +7,9 @@ import pytest
 
 from assets.llm.tokens import count_tokens
 from assets.recipe.model_policy import Models, ModelSpec
+from dataset_card.card.header import size_category
 from dataset_card.card.recipe import EMBEDDED_FAMILY
-from dataset_card.release.manifest import Usage
+from dataset_card.release.manifest import ManifestUsage
 from tests.support import gate_votes, scenario
 from tests.support.releases import readme, report
 from validation.amemgym.report.contents import FactCounter, length_rows, parity_rows
@@ -33,7 +34,7 @@ def test_facts_count_the_scenario() -> None:
     }
     assert facts.turns_per_user == 4
     assert facts.failures == {("answers", "gate_exhausted"): 2}
-    assert facts.size_category == "n<1K"
+    assert size_category(facts.counts["users"]) == "n<1K"
     queries = [count_tokens(session.query) for period in scenario.sessions() for session in period]
     spread = facts.lengths["query_tokens"]
     assert (spread.least, spread.most, spread.mean) == (min(queries), max(queries), round(sum(queries) / 4, 2))
@@ -122,12 +123,12 @@ def test_a_panel_of_judges_is_named_whole(tmp_path: Path) -> None:
 
 
 def test_known_and_unrecorded_costs_are_told_apart(tmp_path: Path) -> None:
-    assert "for 0.40 USD" in readme(tmp_path / "a", usage=Usage(calls=2, cost_usd=0.4))
+    assert "for 0.40 USD" in readme(tmp_path / "a", usage=ManifestUsage(calls=2, cost_usd=0.4))
     assert "was not recorded" in readme(tmp_path / "b", usage=None)
 
 
 def test_the_card_names_the_paper_and_has_no_emoji_or_version(tmp_path: Path) -> None:
-    text = readme(tmp_path, episodes=[scenario.episode()], recipe=scenario.recipe())
+    text = readme(tmp_path, items=[scenario.episode()], recipe=scenario.recipe())
     assert "title = {{AM}emGym: Interactive Memory Benchmarking" in text
     assert not re.search("[\U0001f000-\U0001faff\u2600-\u27bf]", text)
-    assert text == readme(tmp_path / "again", episodes=[scenario.episode()], recipe=scenario.recipe())
+    assert text == readme(tmp_path / "again", items=[scenario.episode()], recipe=scenario.recipe())

@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.amemgym.records.episode import Episode
-from dataset_card.diff.card_section import changes_section, with_changes, without_changes
-from dataset_card.diff.compare import DiffError, compare, read_side
-from dataset_card.diff.metrics import drifts, report_figures
-from dataset_card.diff.page import diff_page, marked_words
+from dataset_card.amemgym import AMEMGYM_RELEASE
+from dataset_card.diff.compare import DiffError, compare, metric_changes, read_release, report_metrics
 from dataset_card.diff.records import ReleaseDiff, TableChange
+from dataset_card.diff.render import changes_section, diff_page, marked_words, with_changes, without_changes
 from dataset_card.release.folder import write_release
 from tests.support import scenario
 from tests.support.releases import content
@@ -26,10 +25,10 @@ BOTH = (scenario.episode(), scenario.episode(SECOND))
 def diff(tmp_path: Path, before: dict[str, Any], after: dict[str, Any], **options: Any) -> ReleaseDiff:
     """Written below different roots, so that nothing but the files can tell them apart."""
     sides = [
-        read_side(write_release(content(**changes), root=tmp_path / name, version=version).folder)
+        read_release(write_release(content(**changes), root=tmp_path / name, version=version).folder)
         for name, version, changes in (("a", "0.1.0", before), ("b", "1.0.0", after))
     ]
-    return compare(sides[0], sides[1], **options)
+    return compare(sides[0], sides[1], form=AMEMGYM_RELEASE, **options)
 
 
 def table(found: ReleaseDiff, name: str) -> TableChange:
@@ -50,7 +49,7 @@ def retold() -> Episode:
 
 def test_users_who_came_and_went_are_named_with_their_rows(tmp_path: Path) -> None:
     zoë, ada, eve = scenario.episode(), scenario.episode(SECOND), scenario.episode(THIRD)
-    found = diff(tmp_path, {"episodes": [zoë, ada]}, {"episodes": [zoë, eve]})
+    found = diff(tmp_path, {"items": [zoë, ada]}, {"items": [zoë, eve]})
     assert (found.users_added, found.users_removed, found.level) == ((THIRD,), (SECOND,), "major")
     sessions = table(found, "sessions")
     assert (sessions.before, sessions.after, sessions.added, sessions.removed) == (8, 8, 4, 4)
@@ -58,7 +57,7 @@ def test_users_who_came_and_went_are_named_with_their_rows(tmp_path: Path) -> No
 
 
 def test_words_are_told_apart_from_labels(tmp_path: Path) -> None:
-    found = diff(tmp_path, {}, {"episodes": [retold(), scenario.episode(SECOND)]})
+    found = diff(tmp_path, {}, {"items": [retold(), scenario.episode(SECOND)]})
     assert found.level == "patch"
     assert {one.table: one.reworded for one in found.tables if one.changed} == {"sessions": 1, "answer_choices": 1}
     (row,) = table(found, "sessions").examples
@@ -74,7 +73,7 @@ def test_a_key_that_moved_is_a_label(tmp_path: Path) -> None:
     ids = {"q02-c1": "q02-c2", "q02-c2": "q02-c1", "q02-c3": "q02-c3"}
     choices = tuple(scenario.varied(one, choice_id=ids[one.choice_id]) for one in second.answer_choices)
     swapped = scenario.varied(second, answer_choices=choices, golden=tuple(ids[one] for one in second.golden))
-    found = diff(tmp_path, {}, {"episodes": [scenario.varied(episode, questions=(first, swapped)), scenario.episode(SECOND)]})
+    found = diff(tmp_path, {}, {"items": [scenario.varied(episode, questions=(first, swapped)), scenario.episode(SECOND)]})
     (row,) = table(found, "questions").examples
     (cell,) = row.cells
     assert (cell.column, cell.kind) == ("golden", "label")
@@ -83,7 +82,7 @@ def test_a_key_that_moved_is_a_label(tmp_path: Path) -> None:
 
 
 def test_figures_and_settings_that_moved_are_listed_and_others_not(tmp_path: Path) -> None:
-    longer = {"episodes": [retold(), scenario.episode(SECOND)], "recipe": scenario.recipe(num_users=2, seed=7)}
+    longer = {"items": [retold(), scenario.episode(SECOND)], "recipe": scenario.recipe(num_users=2, seed=7)}
     found = diff(tmp_path, {}, longer)
     figures = {one.figure: (one.before, one.after) for one in found.statistics}
     assert set(figures) == {"characters of a session's query", "characters of an answer"}
@@ -99,12 +98,12 @@ def test_figures_of_two_reports_are_paired_by_name(tmp_path: Path) -> None:
     paths = [tmp_path / "a.json", tmp_path / "b.json"]
     paths[0].write_text(json.dumps(report(0.5, 0.31)))
     paths[1].write_text(json.dumps(report(0.25, None)))
-    found = drifts(report_figures(paths[0]), report_figures(paths[1]))
+    found = metric_changes(report_metrics(paths[0]), report_metrics(paths[1]))
     assert [(one.figure, one.before, one.after) for one in found] == [
         ("motion.returns", 0.5, 0.25),
         ("wall.longest option.accuracy", 0.31, None),
     ]
-    assert report_figures(tmp_path / "none.json") == {}
+    assert report_metrics(tmp_path / "none.json") == {}
 
 
 def test_nothing_changed_is_told_as_such(tmp_path: Path) -> None:
@@ -115,14 +114,14 @@ def test_nothing_changed_is_told_as_such(tmp_path: Path) -> None:
 
 def test_forward_and_backward_tell_the_same_rows(tmp_path: Path) -> None:
     sides = [
-        read_side(write_release(content(**changes), root=tmp_path / str(number)).folder)
-        for number, changes in enumerate([{}, {"episodes": [retold()]}])
+        read_release(write_release(content(**changes), root=tmp_path / str(number)).folder)
+        for number, changes in enumerate([{}, {"items": [retold()]}])
     ]
-    there, back = compare(sides[0], sides[1]), compare(sides[1], sides[0])
+    there, back = (compare(*pair, form=AMEMGYM_RELEASE) for pair in (sides, sides[::-1]))
     assert [(one.added, one.removed, one.reworded) for one in there.tables] == [
         (one.removed, one.added, one.reworded) for one in back.tables
     ]
-    assert compare(sides[0], sides[1]) == there
+    assert compare(sides[0], sides[1], form=AMEMGYM_RELEASE) == there
 
 
 def test_releases_of_two_variants_are_not_compared(tmp_path: Path) -> None:
@@ -132,12 +131,12 @@ def test_releases_of_two_variants_are_not_compared(tmp_path: Path) -> None:
 
 def test_examples_are_bounded_and_counts_are_not(tmp_path: Path) -> None:
     names = [scenario.varied(one, user_profile=scenario.profile(user_id=one.user_id, name="Zoë")) for one in BOTH]
-    users = table(diff(tmp_path, {}, {"episodes": names}, examples=1), "users")
+    users = table(diff(tmp_path, {}, {"items": names}, examples=1), "users")
     assert (users.reworded, len(users.examples)) == (2, 1)
 
 
 def test_the_section_has_no_empty_table_and_is_undone(tmp_path: Path) -> None:
-    found = diff(tmp_path, {}, {"episodes": [retold(), scenario.episode(SECOND)]})
+    found = diff(tmp_path, {}, {"items": [retold(), scenario.episode(SECOND)]})
     section = changes_section(found)
     assert section.startswith(
         "## Changes since 0.1.0\n\nThis asks for a new patch number: 1 row of sessions is worded otherwise."
@@ -149,7 +148,7 @@ def test_the_section_has_no_empty_table_and_is_undone(tmp_path: Path) -> None:
 
 
 def test_the_page_needs_nothing_else_and_escapes_what_it_shows(tmp_path: Path) -> None:
-    page = diff_page(diff(tmp_path, {}, {"episodes": [retold(), scenario.episode(SECOND)]}))
+    page = diff_page(diff(tmp_path, {}, {"items": [retold(), scenario.episode(SECOND)]}))
     assert "What changed from demo 0.1.0 to demo 1.0.0" in page
     assert "&lt;meat&gt;," in page
     assert "<meat>" not in page

@@ -9,7 +9,8 @@ import dagster as dg
 import pytest
 from typer.testing import CliRunner, Result
 
-from dataset_card.hub.asset import HubReleaseConfig, Openness, hub_release
+from dataset_card.amemgym import AMEMGYM_RELEASE
+from dataset_card.hub.asset import HubReleaseConfig, Openness, hub_release_asset
 from dataset_card.hub.port import HubError
 from dataset_card.release.store import FolderReleaseStore
 from pipelines.cli.errors import Problem
@@ -124,7 +125,7 @@ def test_the_asset_tells_commit_tag_and_digest(fake: FakeHub, home: Path, repo: 
 def test_the_asset_fails_with_one_sentence(fake: FakeHub, home: Path, repo: str) -> None:
     with pytest.raises(dg.Failure, match="There is no release of base in"):
         dg.materialize(
-            [hub_release],
+            [hub_release_asset(AMEMGYM_RELEASE)],
             partition_key="base",
             resources={"publisher": PublisherResource(), "releases": FolderReleaseStore(home / "releases")},
             run_config=dg.RunConfig({"hub_release": HubReleaseConfig(repo=repo, openness=Openness.UNCHANGED)}),

@@ -17,8 +17,8 @@ from dataset_card.reference.data_json import (
     item_bytes,
     read_data_json,
     to_reference,
-    written_items,
 )
+from dataset_card.release.writers import array_items
 from tests.support import scenario
 
 
@@ -59,7 +59,7 @@ def test_items_are_read_one_by_one_as_they_were_written(items: list[dict[str, An
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "data.json"
         path.write_bytes(b"".join([*parts, end_bytes(empty=not items)]))
-        assert list(written_items(path)) == items
+        assert list(array_items(path)) == items
         assert path.read_bytes().decode() == json.dumps(items, ensure_ascii=False, indent=2) + "\n"
 
 
@@ -70,7 +70,7 @@ def test_items_of_another_layout_are_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "data.json"
     path.write_text(text)
     with pytest.raises(ValueError, match=r"laid out|Expecting value"):
-        list(written_items(path))
+        list(array_items(path))
 
 
 def test_two_items_with_one_id_are_refused(tmp_path: Path) -> None:

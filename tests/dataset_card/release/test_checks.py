@@ -7,12 +7,16 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from assets.amemgym.pipeline import AMEMGYM
 from assets.recipe.partitions import VARIANT_PARTITIONS
-from dataset_card.release.checks import card_problems, files_match_manifest, links_and_configurations_resolve
+from dataset_card.release.asset import card_metadata, release_metadata
+from dataset_card.release.checks import card_problems, release_checks
 from dataset_card.release.folder import Release, write_release
-from dataset_card.release.metadata import card_metadata, release_metadata
 from dataset_card.release.store import FolderReleaseStore
 from tests.support.releases import content
+
+# Those of card and release; the third asks a Hub.
+CHECKS = release_checks(AMEMGYM)[:2]
 
 
 @pytest.fixture(scope="module")
@@ -37,10 +41,10 @@ def checked(root: Path, written: Release) -> dict[str, dg.AssetCheckEvaluation]:
     )
     def release_folder() -> Any:
         yield dg.MaterializeResult(asset_key="dataset_card", metadata=card_metadata(written))
-        yield dg.MaterializeResult(asset_key="release", metadata=release_metadata(written, str(written.folder)))
+        yield dg.MaterializeResult(asset_key="release", metadata=release_metadata(written, str(written.folder), AMEMGYM))
 
     result = dg.materialize(
-        [release_folder, files_match_manifest, links_and_configurations_resolve],  # pyright: ignore[reportArgumentType]
+        [release_folder, *CHECKS],  # pyright: ignore[reportArgumentType]
         partition_key="demo",
         resources={"releases": FolderReleaseStore(root)},
         instance=dg.DagsterInstance.ephemeral(),  # pyright: ignore[reportUnknownMemberType]
@@ -69,7 +73,7 @@ def test_a_check_without_a_partition_says_what_to_do(root: Path) -> None:
         dg.Failure, match="has no partition, so it is not told which release to look at; materialize release for"
     ):
         dg.materialize(
-            [files_match_manifest],  # pyright: ignore[reportArgumentType]
+            CHECKS[1:],  # pyright: ignore[reportArgumentType]
             selection=dg.AssetSelection.all_asset_checks(),
             resources={"releases": FolderReleaseStore(root)},
             instance=dg.DagsterInstance.ephemeral(),  # pyright: ignore[reportUnknownMemberType]
@@ -92,7 +96,7 @@ def test_a_folder_without_a_manifest_is_told_in_one_sentence(tmp_path: Path) -> 
 
 
 def test_the_materialization_counts_rows_and_names_folder_and_report(written: Release) -> None:
-    told = release_metadata(written, str(written.folder))
+    told = release_metadata(written, str(written.folder), AMEMGYM)
     assert told["dagster/row_count"] == told["users"] == 2
     assert told["folder"].value == str(written.folder)
     assert "address" not in told

@@ -17,7 +17,7 @@ from dataset_card.reference.data_json import data_json, read_data_json
 from dataset_card.release.folder import Release
 from dataset_card.release.manifest import read_manifest
 from dataset_card.release.verify import logical_digest
-from dataset_card.release.writers import ParquetSink
+from dataset_card.release.writers import ParquetFileWriter
 from tests.support import scenario
 from tests.support.releases import all_bytes, content, queried
 
@@ -90,7 +90,7 @@ def test_paths_in_any_notation_are_cut_to_their_names() -> None:
 def test_parquet_bytes_do_not_depend_on_how_rows_arrive(tmp_path: Path) -> None:
     episodes = [scenario.episode(f"user-{number}") for number in range(5)]
     for name, portions in {"a": [episodes], "b": [[episode] for episode in episodes]}.items():
-        with ParquetSink(tmp_path / name, Episode, rows_per_group=2) as sink:
+        with ParquetFileWriter(tmp_path / name, Episode, rows_per_group=2) as sink:
             for portion in portions:
                 sink.add(portion)
             sink.close(root=tmp_path)
@@ -108,7 +108,7 @@ def test_all_rows_of_a_release_have_a_digest_and_rows_with_floats_have_none(rele
     class Share(Record):
         shares: dict[str, tuple[float, ...]]
 
-    with ParquetSink(tmp_path / "shares.parquet", Share) as sink:
+    with ParquetFileWriter(tmp_path / "shares.parquet", Share) as sink:
         sink.add([Share(shares={"a": (0.5,)})])
         assert sink.close(root=tmp_path).logical_digest is None
 

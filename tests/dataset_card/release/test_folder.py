@@ -12,9 +12,8 @@ import pytest
 
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.rows import TABLES
-from dataset_card.release.errors import ReleaseError
 from dataset_card.release.folder import Release, ReleaseConflict, write_release
-from dataset_card.release.manifest import MANIFEST
+from dataset_card.release.manifest import MANIFEST, ReleaseError
 from dataset_card.release.verify import verify_release
 from dataset_card.release.versions import released_versions
 from tests.support import scenario
@@ -103,7 +102,7 @@ def test_a_version_whose_manifest_is_broken_is_not_touched(release: Release, tmp
 def test_a_set_without_users_or_with_one_twice_leaves_nothing(tmp_path: Path) -> None:
     for episodes, message in (([], "no finished user"), ([scenario.episode()] * 2, "twice")):
         with pytest.raises(ReleaseError, match=message):
-            write_release(content(episodes=episodes), root=tmp_path)
+            write_release(content(items=episodes), root=tmp_path)
     assert list((tmp_path / "demo").iterdir()) == []
 
 
@@ -113,7 +112,7 @@ def test_a_failure_halfway_leaves_nothing(tmp_path: Path) -> None:
         raise OSError("the disk is full")
 
     with pytest.raises(OSError, match="the disk is full"):
-        write_release(content(episodes=breaking()), root=tmp_path)
+        write_release(content(items=breaking()), root=tmp_path)
     assert list((tmp_path / "demo").iterdir()) == []
 
 
@@ -128,7 +127,7 @@ def episodes():
     yield scenario.episode()
     os.kill(os.getpid(), signal.SIGKILL)
 
-write_release(content(episodes=episodes()), root=Path(sys.argv[1]), version="0.1.0")
+write_release(content(items=episodes()), root=Path(sys.argv[1]), version="0.1.0")
 """
 
 

@@ -16,7 +16,7 @@ from dataset_card.release.manifest import (
     ManifestBody,
     ManifestError,
     ManifestFile,
-    Usage,
+    ManifestUsage,
     read_manifest,
 )
 
@@ -30,7 +30,7 @@ def body(**changes: Any) -> ManifestBody:
         "prompt_fingerprints": {},
         "models": {"writer": "gpt-4.1"},
         "pool_digest": "",
-        "usage": Usage(calls=1),
+        "usage": ManifestUsage(calls=1),
         "counts": {"users": 1},
         "files": (ManifestFile(path="README.md", bytes=3, sha256="a" * 64),),
     }
@@ -43,7 +43,7 @@ def test_the_version_is_no_part_of_the_digest_but_everything_else_is() -> None:
     others = [
         body(variant="base"),
         body(usage=None),
-        body(usage=Usage(calls=1, cost_usd=0)),
+        body(usage=ManifestUsage(calls=1, cost_usd=0)),
         body(counts={}),
         body(files=()),
         body(prompt_fingerprints={"a": "b"}),

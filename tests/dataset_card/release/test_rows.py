@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from assets.amemgym.pipeline import STAGES
+from assets.amemgym.pipeline import AMEMGYM, STAGES
 from assets.engine.ports import SnapshotRef
 from assets.engine.run_context import RunContext
-from dataset_card.release.asset import FINISHED
-from dataset_card.release.rows import FinishedRows
+from dataset_card.release.rows import FinishedRows, released_stages
 from tests.support.run_contexts import materialized, run_context, sampled
 from tests.support.scripted_model import Script, ScriptedModel, reply
 from tests.support.small import persona, small_recipe
@@ -27,17 +26,17 @@ def made(folder: Path, script: Script) -> tuple[RunContext, dict[str, dict[str, 
     results = materialized(shop, RECIPE, *STAGES[1:])
     refs = {"personas": {RECIPE.variant: sampled(shop, RECIPE)}}
     refs |= {name: {RECIPE.variant: result.ref} for name, result in results.items()}
-    return shop, {name: refs[name] for name in FINISHED}
+    return shop, {name: refs[name] for name in released_stages(AMEMGYM)}
 
 
 @pytest.mark.parametrize("script", [{}, REFUSED_LATE], ids=["nobody replaced", "one replaced at the end"])
 @pytest.mark.parametrize("portion", [1, 50])
 def test_portions_hold_what_the_report_sees(tmp_path: Path, script: Script, portion: int) -> None:
     shop, refs = made(tmp_path, script)
-    rows, whole = FinishedRows(shop.snapshots, refs, users_at_a_time=portion), Finished(shop, RECIPE, refs)
+    rows, whole = FinishedRows(AMEMGYM, shop.snapshots, refs, items_at_a_time=portion), Finished(shop, RECIPE, refs)
     users = [user for some in whole.portions() for user in users_of(some)]
     assert [user.episode.user_id for user in users] == [persona(number).user_id for number in ((1, 2) if script else (0, 1))]
-    assert list(rows.episodes()) == [user.episode for user in users]
+    assert list(rows.items()) == [user.episode for user in users]
     assert list(rows.failures()) == list(whole.failures())
     votes = [(user, vote) for user, seen in rows.gate_records() for vote in seen]
     assert votes == [(user.episode.user_id, vote) for user in users for vote in user.votes]

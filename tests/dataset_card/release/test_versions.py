@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.amemgym.records.episode import Episode
-from dataset_card.diff.card_section import SECTION
-from dataset_card.release.errors import ReleaseError
+from dataset_card.diff.render import SECTION
 from dataset_card.release.folder import ReleaseConflict, write_release
+from dataset_card.release.manifest import ReleaseError
 from dataset_card.release.versions import LEVELS, Level, numbers, smallest_after
 from tests.support import scenario
 from tests.support.releases import all_bytes, content
@@ -48,14 +48,14 @@ def without_unlived_options(episode: Episode) -> Episode:
 
 CASES: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ("the same", {}, {}, "0.1.0"),
-    ("a user gone", {}, {"episodes": TWO[:1]}, "1.0.0"),
-    ("a user more", {"episodes": TWO[:1]}, {}, "0.2.0"),
-    ("a label changed", {}, {"episodes": (relabelled(TWO[0]), TWO[1])}, "1.0.0"),
-    ("a question gone", {}, {"episodes": (without_last_question(TWO[0]), TWO[1])}, "1.0.0"),
-    ("a question more", {"episodes": (without_last_question(TWO[0]), TWO[1])}, {}, "0.2.0"),
-    ("an option more", {"episodes": (without_unlived_options(TWO[0]), TWO[1])}, {}, "1.0.0"),
-    ("a question reworded", {}, {"episodes": (reworded(TWO[0]), TWO[1])}, "0.1.1"),
-    ("rows in another order", {}, {"episodes": TWO[::-1]}, "0.1.1"),
+    ("a user gone", {}, {"items": TWO[:1]}, "1.0.0"),
+    ("a user more", {"items": TWO[:1]}, {}, "0.2.0"),
+    ("a label changed", {}, {"items": (relabelled(TWO[0]), TWO[1])}, "1.0.0"),
+    ("a question gone", {}, {"items": (without_last_question(TWO[0]), TWO[1])}, "1.0.0"),
+    ("a question more", {"items": (without_last_question(TWO[0]), TWO[1])}, {}, "0.2.0"),
+    ("an option more", {"items": (without_unlived_options(TWO[0]), TWO[1])}, {}, "1.0.0"),
+    ("a question reworded", {}, {"items": (reworded(TWO[0]), TWO[1])}, "0.1.1"),
+    ("rows in another order", {}, {"items": TWO[::-1]}, "0.1.1"),
     ("no failures told", {}, {"failures": []}, "0.1.1"),
     ("another program", {}, {"generator": "amemgym-synth 9.9.9"}, "0.1.1"),
     ("another prompt", {}, {"prompts": {"questions/draft": "c" * 12}}, "0.1.1"),
@@ -85,7 +85,7 @@ def test_a_lower_version_is_refused_and_a_higher_one_taken(
 def test_a_refusal_names_the_first_row_and_the_smallest_version(tmp_path: Path) -> None:
     auto(tmp_path)
     with pytest.raises(ReleaseError) as refusal:
-        write_release(content(episodes=(relabelled(TWO[0]), TWO[1])), root=tmp_path, version="0.2.0")
+        write_release(content(items=(relabelled(TWO[0]), TWO[1])), root=tmp_path, version="0.2.0")
     assert str(refusal.value) == (
         "0.2.0 is too low for demo: since 0.1.0, 1 row of answer_choices is changed in a label "
         "(type of user_id 5f0c-zoë-001, question_id q01, choice_id q01-c2), so it has to be at least 1.0.0."
@@ -100,7 +100,7 @@ def test_the_same_content_keeps_its_version_and_cannot_take_an_older_one(tmp_pat
 
 def test_a_release_that_tells_changes_is_found_again(tmp_path: Path) -> None:
     """The card of the second tells what changed since the first; making it again has to come to the same release."""
-    first, second = content(), content(episodes=(reworded(TWO[0]), TWO[1]))
+    first, second = content(), content(items=(reworded(TWO[0]), TWO[1]))
     write_release(first, root=tmp_path)
     made = write_release(second, root=tmp_path)
     again = write_release(second, root=tmp_path)
@@ -117,14 +117,14 @@ def test_a_release_that_tells_changes_is_found_again(tmp_path: Path) -> None:
 def test_the_same_two_releases_have_the_same_bytes_anywhere(tmp_path: Path) -> None:
     for root in (tmp_path / "here", tmp_path / "there"):
         write_release(content(), root=root)
-        write_release(content(episodes=(reworded(TWO[0]), TWO[1])), root=root)
+        write_release(content(items=(reworded(TWO[0]), TWO[1])), root=root)
     assert all_bytes(tmp_path / "here") == all_bytes(tmp_path / "there")
 
 
 def test_the_data_digest_knows_rows_alone_and_the_digest_every_byte(tmp_path: Path) -> None:
     first = write_release(content(), root=tmp_path)
     card_only = write_release(content(generator="amemgym-synth 9.9.9"), root=tmp_path)
-    rows = write_release(content(episodes=TWO[:1]), root=tmp_path)
+    rows = write_release(content(items=TWO[:1]), root=tmp_path)
     digests = [one.manifest.data_digest for one in (first, card_only, rows)]
     assert (digests[0] == digests[1], digests[1] == digests[2]) == (True, False)
     assert len({one.digest for one in (first, card_only, rows)}) == 3
@@ -132,7 +132,7 @@ def test_the_data_digest_knows_rows_alone_and_the_digest_every_byte(tmp_path: Pa
 
 def test_the_card_tells_what_changed_since_the_version_before_and_the_first_tells_nothing(tmp_path: Path) -> None:
     first = write_release(content(), root=tmp_path)
-    second = write_release(content(episodes=(reworded(TWO[0]), TWO[1])), root=tmp_path)
+    second = write_release(content(items=(reworded(TWO[0]), TWO[1])), root=tmp_path)
     cards = [(one.folder / "README.md").read_text(encoding="utf-8") for one in (first, second)]
     assert not SECTION.search(cards[0])
     (section,) = SECTION.findall(cards[1])

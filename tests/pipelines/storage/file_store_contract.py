@@ -11,8 +11,8 @@ import pytest
 from assets.amemgym.records.question import Question, QuestionSet
 from assets.engine.ports import SnapshotRef
 from assets.engine.serialized_record import serialized_rows
-from dataset_card.release.errors import ReleaseError
 from dataset_card.release.folder import ReleaseConflict
+from dataset_card.release.manifest import ReleaseError
 from dataset_card.release.store import FolderReleaseStore, ReleaseStore, find_release
 from dataset_card.release.verify import verify_release
 from pipelines.resources.storage.explorer import views

@@ -26,7 +26,7 @@ def a_release(*, version: str = "0.1.0", variant: str = "demo", users: int = 2) 
     episodes = [scenario.episode(f"5f0c-user-{number:03}") for number in range(users)]
     changes: dict[str, Any] = {
         "recipe": scenario.recipe(variant=variant, num_users=users),
-        "episodes": episodes,
+        "items": episodes,
         "gate_records": [],
     }
     return write_release(content(**changes), root=root, version=version)

@@ -29,7 +29,6 @@ LABELS = {
     "options": "options of a question",
 }
 COUNTED = ("users", "periods", "sessions", "questions", "state_variables", "state_updates", "answer_choices")
-SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 
 
 @dataclass
@@ -72,11 +71,6 @@ class Facts:
     def turns_per_user(self) -> float:
         """Sessions per user, as the paper counts turns; two decimals."""
         return round(self.counts["sessions"] / max(1, self.counts["users"]), 2)
-
-    @property
-    def size_category(self) -> str:
-        """The Hub's name for this number of rows."""
-        return next((name for limit, name in SIZES if self.counts["users"] < limit), "n>1M")
 
 
 @dataclass

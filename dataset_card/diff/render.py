@@ -1,14 +1,22 @@
-"""The card's section on what changed since the version before: words for it, and its place in the card.
+"""A diff in words: the card's section on what changed since the version before, and one HTML page with changed words marked.
 
-It is no part of the template. Which version comes before is known only when all else is written, and two releases are the
-same when they differ in nothing but this section.
+The section is no part of the card's template. Which version comes before is known only when all else is written, and two
+releases are the same when they differ in nothing but this section.
 """
 
 import re
 from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from functools import cache
+from pathlib import Path
+from typing import Literal
 
-from dataset_card.diff.records import Drift, ReleaseDiff
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from dataset_card.diff.records import MetricChange, ReleaseDiff
+
+Mark = Literal["same", "gone", "new"]
+USERS_SHOWN = 50
 HEADING = "## Changes since "
 SECTION = re.compile(rf"^{HEADING}.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 # It stands before these, or else at the end.
@@ -59,8 +67,8 @@ def _paragraphs(diff: ReleaseDiff) -> Iterator[str]:
             if one.changed
         ],
     )
-    yield from _drifts("figure", diff.statistics)
-    yield from _drifts("figure of the quality report", diff.quality)
+    yield from _metrics("figure", diff.statistics)
+    yield from _metrics("figure of the quality report", diff.quality)
     settings = [[f"`{one.name}`", _cell(one.before), _cell(one.after)] for one in diff.settings]
     yield from _table(["how it was made", "before", "now"], settings)
     yield f"`amemgym diff {diff.before.variant}@{diff.before.version}` and this release shows the rows themselves."
@@ -73,8 +81,8 @@ def _users(diff: ReleaseDiff) -> str:
     return f"{came} {'user is' if came == 1 else 'users are'} new, {went} {'is' if went == 1 else 'are'} gone."
 
 
-def _drifts(name: str, drifts: Sequence[Drift]) -> Iterator[str]:
-    rows = [[one.figure, figure_text(one.before), figure_text(one.after)] for one in drifts]
+def _metrics(name: str, changes: Sequence[MetricChange]) -> Iterator[str]:
+    rows = [[one.figure, figure_text(one.before), figure_text(one.after)] for one in changes]
     yield from _table([name, "before", "now"], rows)
 
 
@@ -90,3 +98,37 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]
 def _cell(text: str) -> str:
     flat = " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
     return flat if len(flat) <= TEXT_LIMIT else f"{flat[: TEXT_LIMIT - 3]}..."
+
+
+def diff_page(diff: ReleaseDiff) -> str:
+    """The page. It follows from the diff alone."""
+    return _environment().get_template("diff.html.j2").render(diff=diff, users_shown=USERS_SHOWN)
+
+
+def marked_words(before: str, after: str) -> list[tuple[Mark, str]]:
+    """Both texts in one, word by word. The texts of "same" and "new" make up `after`, of "same" and "gone" `before`."""
+    old, new = before.split(" "), after.split(" ")
+    found: list[tuple[Mark, str]] = []
+    for kind, start, end, new_start, new_end in SequenceMatcher(a=old, b=new, autojunk=False).get_opcodes():
+        if kind == "equal":
+            found.append(("same", " ".join(old[start:end])))
+            continue
+        if start < end:
+            found.append(("gone", " ".join(old[start:end])))
+        if new_start < new_end:
+            found.append(("new", " ".join(new[new_start:new_end])))
+    return found
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["figure"] = figure_text
+    environment.globals["marked_words"] = marked_words  # pyright: ignore[reportArgumentType]
+    return environment

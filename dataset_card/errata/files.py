@@ -1,0 +1,79 @@
+"""The files of errata and studies: those beside a variant's versions, and those that a release holds."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import TypeAdapter, ValidationError
+
+from assets.records.annotation import StudyResult
+from assets.records.erratum import Erratum, SettledErratum
+
+ERRATA = "errata.yaml"
+STUDIES = "studies.json"
+SETTLED = "errata.json"
+LISTED: TypeAdapter[tuple[Erratum, ...]] = TypeAdapter(tuple[Erratum, ...])
+RESULTS: TypeAdapter[tuple[StudyResult, ...]] = TypeAdapter(tuple[StudyResult, ...])
+OUTCOMES: TypeAdapter[tuple[SettledErratum, ...]] = TypeAdapter(tuple[SettledErratum, ...])
+
+
+class ErrataError(ValueError):
+    """A file of errata that cannot be used; the message is one sentence."""
+
+
+def read_errata(path: Path) -> tuple[Erratum, ...]:
+    """The errata of a file, none where there is no file. Raises ErrataError naming the first that is wrong."""
+    if not path.is_file():
+        return ()
+    try:
+        content: Any = yaml.safe_load(path.read_text(encoding="utf-8")) or []
+        return LISTED.validate_python(content)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        place = ".".join(str(part + 1 if isinstance(part, int) else part) for part in problem["loc"]) or "the whole"
+        words = problem["msg"].removeprefix("Value error, ").rstrip(".")
+        raise ErrataError(f"{path} is wrong at erratum {place}: {words}.") from error
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        problem_text = " ".join(str(getattr(error, "strerror", None) or error).split())
+        raise ErrataError(f"{path} cannot be read: {problem_text}.") from error
+
+
+def errata_text(errata: Sequence[Erratum]) -> str:
+    """The content of such a file, for whoever edits it."""
+    head = (
+        "# What the next release of this variant does about these items.\n"
+        "# action: note (tell it on the card), correct (give `now`), exclude (a question, or the user).\n"
+    )
+    lines = [erratum.model_dump(mode="json", exclude_defaults=True) | {"action": erratum.action} for erratum in errata]
+    return head + yaml.safe_dump(lines, sort_keys=False, allow_unicode=True, width=120)
+
+
+def read_studies(path: Path) -> tuple[StudyResult, ...]:
+    """The results of a file, none where there is no file. Raises ErrataError."""
+    if not path.is_file():
+        return ()
+    try:
+        return RESULTS.validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise ErrataError(f"{path} cannot be read; write it anew with amemgym annotate settle, or take it away.") from error
+
+
+def errata_by_item(folder: Path) -> dict[str, str]:
+    """Outcome and reason of a release's errata, by item. Raises OSError or ValidationError."""
+    path = folder / SETTLED
+    settled = OUTCOMES.validate_json(path.read_bytes()) if path.is_file() else ()
+    return {
+        f"erratum {one.erratum.place} of {one.erratum.user_id}": f"{one.outcome} ({one.erratum.action}): {one.erratum.reason}"
+        for one in settled
+    }
+
+
+def studies_bytes(studies: Sequence[StudyResult]) -> bytes:
+    """The content of such a file."""
+    return RESULTS.dump_json(tuple(studies), indent=2) + b"\n"
+
+
+def settled_bytes(errata: Iterable[SettledErratum]) -> bytes:
+    """The errata of a release with their outcomes, as JSON."""
+    return OUTCOMES.dump_json(tuple(errata), indent=2) + b"\n"
