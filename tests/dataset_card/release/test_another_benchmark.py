@@ -1,0 +1,127 @@
+"""A benchmark that is not AMemGym gets a release folder, a card, checks and versions from its value alone."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from assets.engine.benchmark import Benchmark, Table
+from assets.engine.stage import Stage
+from assets.recipe.loading import Unit
+from assets.recipe.recipe import Recipe
+from assets.records.base import Record, UserRecord
+from assets.records.common_tables import FailureRow
+from dataset_card.release.checks import card_problems
+from dataset_card.release.content import ReleaseContent, ReleaseFormat
+from dataset_card.release.folder import Release, write_release
+from dataset_card.release.manifest import ReleaseError
+from dataset_card.release.verify import examine_release
+from tests.support import gate_votes, scenario
+from tests.support.releases import all_bytes
+
+
+class Riddle(UserRecord):
+    text: str
+
+
+class Solved(UserRecord):
+    text: str
+    answer: str
+    hints: tuple[str, ...]
+
+
+class RiddleRow(Record):
+    user_id: str
+    text: str
+    answer: str
+
+
+class HintRow(Record):
+    user_id: str
+    number: int
+    hint: str
+
+
+def draw(recipe: Recipe, unit: Unit) -> Iterable[tuple[int, Riddle]]:
+    raise NotImplementedError
+
+
+def rows(item: Solved) -> Mapping[str, Sequence[Record]]:
+    return {
+        "riddles": [RiddleRow(user_id=item.user_id, text=item.text, answer=item.answer)],
+        "hints": [HintRow(user_id=item.user_id, number=number, hint=hint) for number, hint in enumerate(item.hints)],
+    }
+
+
+DRAWN = Stage("riddles", Riddle, draw=draw)
+RIDDLES = Benchmark(
+    name="riddle",
+    noun="riddle",
+    recipe=Recipe,
+    stages=(DRAWN, Stage("solved", Solved, needs=(DRAWN,))),
+    tables={
+        "riddles": Table(RiddleRow, ("user_id",), words=frozenset({"text"})),
+        "hints": Table(HintRow, ("user_id", "number"), group=("user_id",)),
+        "failures": Table(FailureRow, ("user_id",), scored=False),
+    },
+    rows=rows,
+)
+FORMAT = ReleaseFormat(RIDDLES, metrics={"hints of a riddle": "SELECT count(*) / count(DISTINCT user_id) FROM {hints}"})
+
+
+def riddle(name: str = "one", *, text: str = "What has keys?", answer: str = "a piano", hints: int = 2) -> Solved:
+    return Solved(user_id=name, text=text, answer=answer, hints=tuple(f"hint {number}" for number in range(hints)))
+
+
+def released(root: Path, *items: Solved) -> Release:
+    content = ReleaseContent(
+        form=FORMAT,
+        recipe=scenario.recipe(variant="riddles"),
+        items=items,
+        generator="amemgym-synth 0.1.0",
+        failures=[gate_votes.failure()],
+    )
+    return write_release(content, root=root)
+
+
+def test_the_folder_holds_nested_rows_flat_tables_card_recipe_and_manifest(tmp_path: Path) -> None:
+    release = released(tmp_path, riddle(), riddle("two"))
+    assert set(all_bytes(release.folder)) == {
+        *("LICENSE", "README.md", "manifest.json", "recipe.yaml", "riddles/test-00000-of-00001.parquet"),
+        *(f"tables/riddles/{name}.parquet" for name in ("riddles", "hints", "failures")),
+    }
+    assert release.manifest.counts == {"riddles": 2, "hints": 4, "failures": 1}
+    nested = pq.read_table(release.folder / "riddles" / "test-00000-of-00001.parquet").to_pylist()
+    assert [(one["user_id"], one["hints"]) for one in nested] == [(name, ["hint 0", "hint 1"]) for name in ("one", "two")]
+    assert examine_release(release.folder) == []
+    assert list(card_problems(release.folder)) == []
+    again = released(tmp_path / "elsewhere", riddle(), riddle("two"))
+    assert all_bytes(again.folder) == all_bytes(release.folder)
+
+
+@pytest.mark.parametrize(
+    ("after", "version"),
+    [
+        ((riddle(),), "0.1.0"),
+        ((riddle(text="What has many keys?"),), "0.1.1"),
+        ((riddle(), riddle("two")), "0.2.0"),
+        ((riddle(answer="a map"),), "1.0.0"),
+        ((riddle(hints=3),), "1.0.0"),
+        ((riddle("two"),), "1.0.0"),
+    ],
+    ids=["the same", "other words", "a riddle more", "another answer", "a hint more", "a riddle gone"],
+)
+def test_the_next_version_follows_from_its_tables(tmp_path: Path, after: tuple[Solved, ...], version: str) -> None:
+    released(tmp_path, riddle())
+    second = released(tmp_path, *after)
+    assert second.version == version
+    card = (second.folder / "README.md").read_text(encoding="utf-8")
+    assert ("## Changes since 0.1.0" in card) == (version != "0.1.0")
+
+
+def test_messages_have_its_noun(tmp_path: Path) -> None:
+    with pytest.raises(ReleaseError, match="Riddle 'one' is in the release twice; give every riddle once"):
+        released(tmp_path, riddle(), riddle())
+    with pytest.raises(ReleaseError, match="There is no finished riddle"):
+        released(tmp_path)
