@@ -53,7 +53,7 @@ def test_votes_of_a_replaced_user_are_kept_and_marked(release: Release) -> None:
 
 
 def test_nested_parquet_and_json_hold_the_very_episodes(release: Release) -> None:
-    episodes = list(content().episodes)
+    episodes = [Episode.model_validate(item) for item in content().items]
     table = pq.read_table(release.folder / "demo/test-00000-of-00001.parquet")  # pyright: ignore[reportUnknownMemberType]
     assert from_table(table, record_type=Episode) == episodes
     written = (release.folder / "demo/data.json").read_bytes()
