@@ -27,7 +27,7 @@ from dataset_card.release.content import FAILURES, GATE_RECORDS, ReleaseContent,
 from dataset_card.release.manifest import CARD, REPORT, REPORT_PAGE, ManifestFile, ReleaseError
 from dataset_card.release.writers import JsonArrayWriter
 from validation.amemgym.report.contents import FactCounter
-from validation.report.page import render_page
+from validation.amemgym.report.page import render_page
 
 # One number each, over the tables of one release. Sums of whole numbers, so that no order of adding changes a digit.
 METRICS: dict[str, str] = {

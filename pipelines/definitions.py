@@ -16,24 +16,24 @@ from pipelines.jobs import JOBS
 from pipelines.resources.dagster_resources import PublisherResource, ReleaseStoreResource, ReportFolder, RunContextResource
 from pipelines.resources.storage.io_manager import RecordIOManager
 from pipelines.resources.storage.open_stores import value_files
+from validation.amemgym.benchmark import AMEMGYM_VALIDATION
 from validation.amemgym.personas import pool_is_unchanged
-from validation.checks import stage_checks
-from validation.expectations.checks import column_checks
-from validation.report.asset import quality_report
-from validation.report.checks import quality_report_checks
+from validation.checks import benchmark_checks
+from validation.report.asset import report_asset
+
+# What must hold of each benchmark; one that has no rules yet is entered as Validation(benchmark).
+VALIDATIONS = (AMEMGYM_VALIDATION,)
 
 defs = dg.Definitions(
     assets=[
         recipe,
         *(asset for benchmark in BENCHMARKS for asset in stage_assets(benchmark)),
-        quality_report,
+        *(report_asset(validation) for validation in VALIDATIONS),
         *(asset(form) for form in FORMATS.values() for asset in (release_asset, hub_release_asset)),
         evaluation,
     ],
     asset_checks=[
-        *(stage_checks(stage) for benchmark in BENCHMARKS for stage in benchmark.stages),
-        quality_report_checks,
-        column_checks,
+        *(check for validation in VALIDATIONS for check in benchmark_checks(validation)),
         *(check for benchmark in BENCHMARKS for check in release_checks(benchmark)),
         pool_is_unchanged,
         answers_scored,

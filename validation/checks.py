@@ -1,31 +1,37 @@
 """Asset checks derived from the rules: one step per stage, one check per rule. Rules that hold report too."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, cast
 
 import dagster as dg
 
-from assets.amemgym.pipeline import STAGES
 from assets.engine.gc_control import collector_at_rest
-from assets.engine.ports import SnapshotRef, portions, rows_of
+from assets.engine.ports import SnapshotRef, portions
 from assets.engine.run_context import RunContext
 from assets.engine.stage import Stage
 from assets.recipe.partitions import UNIT_PARTITIONS, by_variant, variant_of
 from assets.recipe.recipe import Recipe
 from assets.records.base import UserRecord
 from assets.reporting.markdown import Row, markdown_table
-from validation.amemgym.rules import RULES
+from validation.benchmark import Validation
+from validation.finished_items import ITEMS_AT_ONCE, records_of
+from validation.report.checks import report_checks
 from validation.rules import RecordsByStage, RuleOutcome, RuleRun
 
 SAMPLE_SIZE = 10
-USERS_AT_ONCE = 200
 
 
-def stage_checks(stage: Stage[Any]) -> dg.AssetChecksDefinition:
-    """All checks of one stage's asset, which is read with the stages that it needs and those that its rules look at."""
-    rules = RULES[stage.name]
+def benchmark_checks(validation: Validation) -> list[dg.AssetChecksDefinition]:
+    """All checks of a benchmark's stages and of its quality report."""
+    stages = [stage for stage in validation.benchmark.stages if validation.rules.get(stage.name)]
+    return [*(stage_checks(stage, validation) for stage in stages), *report_checks(validation)]
+
+
+def stage_checks(stage: Stage[Any], validation: Validation) -> dg.AssetChecksDefinition:
+    """All checks of one stage's asset, which is read with the stages that it needs and those that its rules read."""
+    rules = validation.rules[stage.name]
     read_by_rules = {name for rule in rules for name in rule.reads}
-    others = [one for one in STAGES if one.name in read_by_rules or one in stage.needs]
+    others = [one for one in validation.benchmark.stages if one.name in read_by_rules or one in stage.needs]
     specs = [
         dg.AssetCheckSpec(
             name=rule.name,
@@ -51,7 +57,7 @@ def stage_checks(stage: Stage[Any]) -> dg.AssetChecksDefinition:
         run_context: RunContext = context.resources.run_context
         own, snapshots, run = refs[stage.name], run_context.snapshots, RuleRun(rules, recipe=recipe, validated=True)
         with collector_at_rest():
-            for some in portions(own, snapshots=snapshots, at_once=USERS_AT_ONCE):
+            for some in portions(own, snapshots=snapshots, at_once=ITEMS_AT_ONCE):
                 rows: dict[int, UserRecord] = snapshots.read(own, stage.name, record=stage.record, positions=some)
                 beside: RecordsByStage = {
                     one.name: records_of(one, refs, run_context, some) for one in others if one.name in read_by_rules
@@ -61,15 +67,6 @@ def stage_checks(stage: Stage[Any]) -> dg.AssetChecksDefinition:
             yield check_result(outcome, asset=stage.name)
 
     return checks
-
-
-def records_of(
-    stage: Stage[Any], refs: Mapping[str, SnapshotRef], run_context: RunContext, positions: Collection[int] | None = None
-) -> dict[str, UserRecord]:
-    """A stage's records by user: from its own snapshot, and from those that carry the rows of replacements."""
-    snapshots = run_context.snapshots
-    rows = rows_of(stage.name, record=stage.record, refs=refs.values(), snapshots=snapshots, positions=positions)
-    return {record.user_id: record for record in rows.values()}
 
 
 def check_result(outcome: RuleOutcome, *, asset: str) -> dg.AssetCheckResult:

@@ -1,10 +1,11 @@
 """From records to the rows of the release's flat tables, one episode at a time."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.rows import (
     AnswerChoiceRow,
+    GateRecordRow,
     PeriodRow,
     QuestionRow,
     SessionRow,
@@ -13,7 +14,9 @@ from assets.amemgym.records.rows import (
     TableName,
     UserRow,
 )
+from assets.recipe.public_names import shared_model
 from assets.records.base import Record
+from assets.records.gate import GateRecord
 
 
 def table_rows(episode: Episode) -> dict[TableName, Sequence[Record]]:
@@ -119,4 +122,12 @@ def answer_choice_rows(episode: Episode) -> list[AnswerChoiceRow]:
         AnswerChoiceRow(user_id=episode.user_id, question_id=question.question_id, position=position, **choice.model_dump())
         for question in episode.questions
         for position, choice in enumerate(question.answer_choices)
+    ]
+
+
+def gate_record_rows(user_id: str, votes: Iterable[GateRecord], *, released: bool) -> list[GateRecordRow]:
+    """All votes on one user's texts as rows."""
+    return [
+        GateRecordRow(user_id=user_id, number=number, released=released, **{**dict(vote), "judge": shared_model(vote.judge)})
+        for number, vote in enumerate(votes)
     ]

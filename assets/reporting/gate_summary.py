@@ -4,8 +4,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from assets.amemgym.records.answer import AnswerSet
-from assets.amemgym.records.session import SessionSet
 from assets.records.base import UserRecord
 from assets.records.failure import Failure
 from assets.records.gate import GateRecord
@@ -28,7 +26,8 @@ class Rewriting:
 
 def votes_of(record: UserRecord) -> tuple[GateRecord, ...]:
     """The votes that a stage's record keeps; none of a stage without gates."""
-    return record.gate_records if isinstance(record, (SessionSet, AnswerSet)) else ()
+    votes: tuple[GateRecord, ...] = getattr(record, "gate_records", ())
+    return votes
 
 
 def rewritings(records: Iterable[UserRecord]) -> dict[str, Rewriting]:

@@ -21,6 +21,7 @@ from pipelines.resources.storage.explorer import write_explorer
 from pipelines.resources.storage.io_manager import RecordIOManager
 from pipelines.resources.storage.open_stores import snapshot_files, value_files
 from pipelines.resources.storage.snapshots import ParquetSnapshots
+from validation.amemgym.report.page import render_page
 from validation.report.page import problems, write_page
 
 
@@ -46,7 +47,7 @@ def quality(
 ) -> None:
     """Say how good a variant is and write the page of its quality report. Exit status 1: it may not be released."""
     report = latest_report(variant)
-    page = write_page(report, home().reports / f"{variant}.html")
+    page = write_page(render_page(report), home().reports / f"{variant}.html")
     print_summary(report)
     print(f"Page: {page}")
     if browser:

@@ -9,7 +9,7 @@ from typing import Any
 
 from assets.amemgym.personas.stage import draw_unit
 from assets.amemgym.pipeline import STAGES
-from assets.amemgym.records.rows import TableName
+from assets.amemgym.records.rows import TABLES, TableName
 from assets.engine.ports import SnapshotRef
 from assets.engine.run_context import RunContext
 from assets.engine.serialized_record import serialized_rows
@@ -18,16 +18,14 @@ from assets.recipe.loading import load_recipe, units
 from assets.recipe.recipe import Recipe
 from assets.records.base import Record, UserRecord
 from assets.records.failure import Failure
-from assets.records.gate import GateRecord
 from pipelines.embedded.program import answer
 from pipelines.embedded.task import recognise
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.support.coroutines import run
-from tests.support.gate_votes import vote_rows
 from tests.support.run_contexts import MemoryWork, runner_of
 from tests.support.scripted_model import reply
-from validation.checks import records_of
-from validation.expectations.release_tables import released_rows
+from validation.amemgym.tables import failure_rows, item_rows
+from validation.finished_items import records_of
 
 
 class EmbeddedModel:
@@ -58,14 +56,11 @@ class CleanSet:
         """The users."""
         return frozenset(self.records["episodes"])
 
-    def votes(self) -> list[tuple[str, Sequence[GateRecord]]]:
-        """User and gate records."""
-        return [(one.user_id, one.gate_records) for one in (*self.rows("session_queries"), *self.rows("answers"))]
-
     def tables(self) -> dict[TableName, list[Record]]:
         """The rows that a release of these users would have."""
-        votes = vote_rows(self.votes(), self.failures, released=self.released)
-        return {**released_rows(self.rows("episodes"), self.failures), "gate_records": [*votes]}
+        parts = [item_rows(self.records, user) for user in self.records["episodes"]]
+        parts.append(failure_rows(self.failures, self.released))
+        return {name: [row for part in parts for row in part.get(name, ())] for name in TABLES}
 
 
 def clean_set_recipe() -> Recipe:

@@ -1,4 +1,4 @@
-"""A defect, and ways to plant it in the clean set past all invariants: the first user's record, spoiled, before the others."""
+"""A defect, and ways to put it into the clean set past all invariants: the first user's record, spoiled, before the others."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ Edit = Callable[[Any], dict[str, object]]
 
 @dataclass(frozen=True)
 class Defect:
-    """What goes wrong, the rule or promise that has to see it, and words, `told`, of what that says."""
+    """What goes wrong, the rule or column expectation that has to find it, and a part of its message."""
 
     kind: str
     rule: str
     spoil: Spoil
-    told: str
+    message: str
 
 
 def spoiled(target: Any, *path: str | int, **fields: object) -> Any:
@@ -106,9 +106,10 @@ def back_and_forth(rows: Rows) -> Rows:
     return [spoiled(rows[0], "periods", 2, updates=(spoiled(there, old=there.new, new=there.old),)), *rows[1:]]
 
 
-def frozen(course: Any) -> dict[str, object]:
+def frozen(trajectory: Any) -> dict[str, object]:
     """A state that never changes."""
-    return {"periods": tuple(spoiled(one, updates=(), state=course.periods[0].state) for one in course.periods)}
+    first = trajectory.periods[0].state
+    return {"periods": tuple(spoiled(one, updates=(), state=first) for one in trajectory.periods)}
 
 
 def other_value(state: dict[str, str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Defects planted in answers, their audits and whole episodes."""
+"""Defects in answers, their audits and whole episodes."""
 
 from collections.abc import Mapping
 from datetime import date

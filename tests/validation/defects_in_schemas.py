@@ -1,4 +1,4 @@
-"""Defects planted in personas, user profiles, drafted questions and state schemas."""
+"""Defects in personas, user profiles, drafted questions and state schemas."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Defects planted in the rows of the released tables."""
+"""Defects in the rows of the released tables."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Defects planted in state trajectories, their events and the session queries that tell them."""
+"""Defects in state trajectories, their events and the session queries that tell them."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -17,7 +17,7 @@ def quadrupled(rows: list[Any]) -> list[Any]:
     return changed("periods", 1, "updates", to=lambda updates: updates * 4)(rows)
 
 
-def told_again(rows: list[Any]) -> list[Any]:
+def exposed_again(rows: list[Any]) -> list[Any]:
     """The second session of a period exposes what the first did."""
     return at("periods", 1, "sessions", 1, exposed_states=rows[0].periods[1].sessions[0].exposed_states)(rows)
 
@@ -102,7 +102,7 @@ IN_TRAJECTORIES: Mapping[str, tuple[Defect, ...]] = {
         ),
         Defect("a first session long ago", "inside_period", later("periods", 0, "sessions", 0, days=-60), "outside period 0"),
         Defect("sessions out of order", "times_increase", swapped("periods", 0, "sessions"), "strictly increasing order"),
-        Defect("a value exposed twice", "times_increase", told_again, "more than one session"),
+        Defect("a value exposed twice", "times_increase", exposed_again, "more than one session"),
         Defect(
             "a wrong value exposed",
             "exposes_what_is_new",

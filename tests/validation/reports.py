@@ -7,17 +7,17 @@ from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.report import QualityReport, ShortcutLine
 from assets.recipe.recipe import Recipe
 from assets.records.failure import Failure
-from validation.amemgym.report.build import MeasuredElsewhere, ReportBuilder
-from validation.amemgym.report.finished_users import FinishedUser
+from validation.amemgym.report.builder import FinishedUser, QualityReportBuilder
 from validation.amemgym.shortcuts import ShortcutBaselines
+from validation.report.builder import SharedLines
 
 
 def report_of(recipe: Recipe, *users: FinishedUser, failures: Sequence[Failure] = ()) -> QualityReport:
     """The report on these users."""
-    builder = ReportBuilder(recipe, users=len(users))
+    builder = QualityReportBuilder(recipe, users=len(users))
     for user in users:
-        builder.add(user)
-    return builder.report(MeasuredElsewhere(failures=failures))
+        builder.add_user(user)
+    return builder.finished_report(SharedLines(failures=tuple(failures)))
 
 
 def shortcut_lines(

@@ -1,4 +1,4 @@
-"""Rules and promises as Dagster shows them: per partition, with counts when they hold, with samples when they do not."""
+"""Rules and column expectations as Dagster shows them: per partition, with counts or with samples."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,8 +19,9 @@ from pipelines.resources.storage.io_manager import RecordIOManager
 from tests.support.run_contexts import run_context
 from tests.support.scripted_model import ScriptedModel
 from tests.support.small import persona, small_recipe
+from validation.amemgym.benchmark import AMEMGYM_VALIDATION
 from validation.checks import SAMPLE_SIZE, stage_checks
-from validation.expectations.checks import table_result
+from validation.report.checks import table_result
 
 
 def run_with(personas: Sequence[Persona], folder: Path) -> dg.ExecuteInProcessResult:
@@ -41,7 +42,7 @@ def run_with(personas: Sequence[Persona], folder: Path) -> dg.ExecuteInProcessRe
     def next_stage(personas: SnapshotRef) -> None: ...
 
     return dg.materialize(
-        [recipe, sampled, next_stage, stage_checks(PERSONAS)],
+        [recipe, sampled, next_stage, stage_checks(PERSONAS, AMEMGYM_VALIDATION)],
         partition_key="demo",
         resources={"run_context": shop, "io_manager": RecordIOManager(folder / "values")},
         raise_on_error=False,
@@ -98,17 +99,21 @@ def line(**changes: Any) -> ColumnLine:
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_a_table_whose_promises_hold_passes_and_one_that_nobody_looked_at_does_not(table: Any) -> None:
-    kept = table_result(table, [line(table=table), line(table=table, column="")])
-    assert (kept.passed, kept.description) == (True, "All 2 promises hold for 20 rows.")
-    assert (kept.check_name, values(kept)["promises"], values(kept)["broken"]) == (f"{table}_columns", 2, 0)
-    assert not table_result(table, []).passed
+def test_a_table_whose_expectations_hold_passes_and_one_that_was_not_validated_does_not(table: Any) -> None:
+    complete = table_result(table, [line(table=table), line(table=table, column="")], asset="quality_report")
+    assert (complete.passed, complete.description) == (True, "All 2 expectations hold for 20 rows.")
+    assert (complete.check_name, values(complete)["expectations"], values(complete)["broken"]) == (f"{table}_columns", 2, 0)
+    assert not table_result(table, [], asset="quality_report").passed
 
 
-def test_a_broken_promise_is_told_with_its_rows() -> None:
-    broken = table_result("users", [line(), line(column="name", promise="is not blank", unexpected=2, sample=("user_id: 7",))])
+def test_a_broken_expectation_is_shown_with_its_rows() -> None:
+    broken = table_result(
+        "users",
+        [line(), line(column="name", promise="is not blank", unexpected=2, sample=("user_id: 7",))],
+        asset="quality_report",
+    )
     assert (broken.passed, broken.description) == (
         False,
-        "1 of 2 promises are broken; the first: name is not blank. Not so in 2 of 20 rows, such as user_id: 7.",
+        "1 of 2 expectations are broken; the first: name is not blank. Not so in 2 of 20 rows, such as user_id: 7.",
     )
     assert "user\\_id: 7" in values(broken)["sample"] or "user_id: 7" in values(broken)["sample"]

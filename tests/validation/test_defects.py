@@ -1,4 +1,4 @@
-"""Every kind of defect, planted alone in a clean set, is caught by what is meant for it: a rule of its stage, a promise of
+"""Every kind of defect, alone in a clean set, is caught by what is meant for it: a rule of its stage, an expectation about
 its column, or the reader of snapshots; and the clean set passes all of them.
 """
 
@@ -18,12 +18,17 @@ from tests.validation.defects_in_schemas import IN_SCHEMAS
 from tests.validation.defects_in_tables import IN_TABLES
 from tests.validation.defects_in_trajectories import IN_TRAJECTORIES
 from validation.amemgym.rules import RULES
-from validation.amemgym.tables.suites import suite
-from validation.expectations.validate import lines_of
+from validation.amemgym.tables import EXPECTATIONS, TABLE_EXPECTATIONS
+from validation.expectations.expectation import ColumnExpectation
+from validation.expectations.validate import suite, validate_tables
 from validation.rules import apply_rules
 
 DEFECTS = {**IN_SCHEMAS, **IN_TRAJECTORIES, **IN_ANSWERS, **IN_TABLES}
 CASES = [pytest.param(place, one, id=f"{place}: {one.kind}") for place, defects in DEFECTS.items() for one in defects]
+
+
+def suite_of(table: str) -> list[ColumnExpectation]:
+    return suite(AMEMGYM.tables[table], EXPECTATIONS[table](clean_set().recipe, 3))
 
 
 def found_by_rules(stage: str, rows: list[Any]) -> dict[str, list[str]]:
@@ -34,10 +39,11 @@ def found_by_rules(stage: str, rows: list[Any]) -> dict[str, list[str]]:
 
 
 def found_in_columns(table: TableName, rows: list[Any], *, only: str = "") -> dict[str, list[str]]:
-    """The sample of each promise of the table, or of those that begin with `only`."""
+    """The sample of each expectation about the table, or of those that begin with `only`."""
     clean = clean_set()
-    promises = [one for one in suite(table, recipe=clean.recipe, users=3) if f"{one.column} {one.words}".startswith(only)]
-    lines = lines_of({**clean.tables(), table: rows}, {table: promises}, released=clean.released)
+    own = [one for one in suite_of(table) if f"{one.column} {one.statement}".startswith(only)]
+    tables = {**clean.tables(), table: rows}
+    lines = validate_tables(tables, {table: own}, AMEMGYM, TABLE_EXPECTATIONS, released=clean.released)
     return {f"{line.column} {line.promise}": list(line.sample) for line in lines}
 
 
@@ -53,7 +59,7 @@ def found_by_reader(stage: str, rows: list[Any], folder: Path) -> dict[str, list
 
 
 @pytest.mark.parametrize(("place", "defect"), CASES)
-def test_a_planted_defect_is_caught(place: str, defect: Defect, tmp_path: Path) -> None:
+def test_a_defect_is_caught(place: str, defect: Defect, tmp_path: Path) -> None:
     kind, _, name = place.partition(" ")
     if kind == "table":
         table = cast(TableName, name)
@@ -64,8 +70,8 @@ def test_a_planted_defect_is_caught(place: str, defect: Defect, tmp_path: Path) 
     else:
         stage = name
         found = found_by_rules(stage, defect.spoil(clean_set().rows(stage)))
-    (told,) = [messages for rule, messages in found.items() if rule.startswith(defect.rule)]
-    assert [message for message in told if defect.told in message]
+    (messages,) = [messages for rule, messages in found.items() if rule.startswith(defect.rule)]
+    assert [message for message in messages if defect.message in message]
 
 
 @pytest.mark.parametrize("stage", RULES)
@@ -74,10 +80,9 @@ def test_a_clean_set_passes_every_rule(stage: str) -> None:
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_a_clean_set_keeps_every_promise(table: TableName) -> None:
-    recipe, rows = clean_set().recipe, list(clean_set().tables()[table])
-    promises = suite(table, recipe=recipe, users=3)
-    assert found_in_columns(table, rows) == {f"{one.column} {one.words}": [] for one in promises}
+def test_in_a_clean_set_every_column_expectation_holds(table: TableName) -> None:
+    rows = list(clean_set().tables()[table])
+    assert found_in_columns(table, rows) == {f"{one.column} {one.statement}": [] for one in suite_of(table)}
 
 
 def test_there_are_forty_kinds_and_more() -> None:

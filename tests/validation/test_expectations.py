@@ -3,19 +3,20 @@
 import gc
 import subprocess
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 
 import pandas as pd
 
+from assets.amemgym.pipeline import AMEMGYM
 from assets.amemgym.records.rows import TableName
 from assets.records.base import Record
+from assets.records.report import ColumnLine
 from tests.validation.clean_set import clean_set
 from tests.validation.defects import at
-from validation.amemgym.report.finished_users import FinishedUser
-from validation.amemgym.tables.suites import suite
-from validation.expectations.expectation import Promise
-from validation.expectations.validate import ColumnLook, lines_of
+from validation.amemgym.tables import EXPECTATIONS, TABLE_EXPECTATIONS
+from validation.expectations.expectation import ColumnExpectation
+from validation.expectations.validate import ExpectationRun, Tables, suite, validate_tables
 
 watching: list[list[str]] = []
 
@@ -40,24 +41,26 @@ def watched() -> Generator[list[str]]:
         watching.pop()
 
 
-def test_a_set_in_parts_is_looked_at_row_by_row_and_nothing_is_broken() -> None:
+def test_every_row_of_a_set_in_parts_is_validated_and_nothing_is_broken() -> None:
     clean = clean_set()
     users = list(clean.released)[:2]
-    episodes = [one for one in clean.rows("episodes") if one.user_id in users]
-    look = ColumnLook(clean.recipe, users_at_once=1)
-    for episode in episodes:
-        own = [vote for user, votes in clean.votes() if user == episode.user_id for vote in votes]
-        look.add(FinishedUser(episode, votes=tuple(own)))
-    lines = look.lines()
+    expectations = ExpectationRun(AMEMGYM, TABLE_EXPECTATIONS, clean.recipe, items_at_once=1)
+    for user in users:
+        expectations.add(clean.records, user)
+    lines = expectations.lines()
     assert [line for line in lines if not line.ok] == []
     for table, rows in clean.tables().items():
         expected = sum(1 for row in rows if getattr(row, "user_id", "") in users)
         assert {line.rows for line in lines if line.table == table} == {expected}
 
 
-def suites(*names: TableName) -> dict[TableName, list[Promise]]:
-    """All promises of these tables."""
-    return {name: suite(name, recipe=clean_set().recipe, users=3) for name in names}
+def suites(*names: TableName) -> dict[str, list[ColumnExpectation]]:
+    """All expectations about these tables."""
+    return {name: suite(AMEMGYM.tables[name], EXPECTATIONS[name](clean_set().recipe, 3)) for name in names}
+
+
+def validated(rows: Tables, own: Mapping[str, Sequence[ColumnExpectation]]) -> list[ColumnLine]:
+    return validate_tables(rows, own, AMEMGYM, TABLE_EXPECTATIONS, released=clean_set().released)
 
 
 def tables(name: TableName, rows: Sequence[Record]) -> dict[TableName, Sequence[Record]]:
@@ -65,36 +68,37 @@ def tables(name: TableName, rows: Sequence[Record]) -> dict[TableName, Sequence[
     return {**clean_set().tables(), name: rows}
 
 
-def test_a_value_of_another_type_breaks_its_own_promises_and_stops_no_other() -> None:
+def test_a_value_of_another_type_breaks_its_own_expectations_and_stops_no_other() -> None:
     rows = at(age="41", name=None)(list(clean_set().tables()["users"]))
-    lines = lines_of(tables("users", rows), suites("users"), released=clean_set().released)
+    lines = validated(tables("users", rows), suites("users"))
     broken = {(line.column, line.promise): line.sample[0] for line in lines if not line.ok}
     assert set(broken) == {("age", "is a whole number"), ("age", "is 0 to 120"), ("name", "is never missing")}
     assert broken["age", "is 0 to 120"] == "could not be computed on these rows"
 
 
 def test_an_empty_table_keeps_what_is_said_of_rows_but_not_of_their_number() -> None:
-    lines = lines_of(tables("users", []), suites("failures", "users"), released=clean_set().released)
+    lines = validated(tables("users", []), suites("failures", "users"))
     broken = [(line.table, line.promise, line.unexpected) for line in lines if not line.ok]
     assert broken == [("users", "has a row for each user, 3 in all", 3)]
 
 
 def test_nothing_is_written_and_nobody_is_called() -> None:
-    lines_of(clean_set().tables(), suites("failures"), released=clean_set().released)
+    validated(clean_set().tables(), suites("failures"))
     with watched() as seen:
-        lines_of(clean_set().tables(), suites("failures", "users"), released=clean_set().released)
+        validated(clean_set().tables(), suites("failures", "users"))
     assert seen == []
 
 
-def test_a_look_leaves_nothing_of_its_tables_behind() -> None:
-    look = ColumnLook(clean_set().recipe)
-    look.add(FinishedUser(clean_set().rows("episodes")[0].model_copy(update={"user_id": "looked-at-once"})))
-    look.lines()
+def test_a_validation_leaves_nothing_of_its_tables_behind() -> None:
+    expectations = ExpectationRun(AMEMGYM, TABLE_EXPECTATIONS, clean_set().recipe)
+    episode = clean_set().rows("episodes")[0].model_copy(update={"user_id": "looked-at-once"})
+    expectations.add({"episodes": {"looked-at-once": episode}}, "looked-at-once")
+    expectations.lines()
     frames = [found for found in gc.get_objects() if isinstance(found, pd.DataFrame)]
     assert [frame for frame in frames if "looked-at-once" in frame.get("user_id", pd.Series()).to_list()] == []
 
 
 def test_great_expectations_is_not_imported_before_it_is_needed() -> None:
-    code = "import sys, validation.expectations.checks, validation.expectations.validate, validation.report.asset; "
+    code = "import sys, validation.checks, validation.report.asset, validation.amemgym.benchmark; "
     code += "sys.exit('great_expectations' in sys.modules or 'pandas' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -6,7 +6,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from assets.amemgym.pipeline import STAGES
+from assets.amemgym.pipeline import AMEMGYM, STAGES
 from assets.amemgym.records.audit import Judgement, UserAudit
 from assets.amemgym.records.report import QualityReport
 from assets.engine.ports import SnapshotRef
@@ -19,11 +19,13 @@ from tests.support.scripted_model import Script, ScriptedModel, reply
 from tests.support.small import persona, small_recipe
 from tests.validation.random_questions import moved, random_users
 from tests.validation.reports import report_of, shortcut_lines
-from validation.amemgym.report.finished_users import Finished, FinishedUser, users_of
+from validation.amemgym.benchmark import AMEMGYM_VALIDATION
+from validation.amemgym.report.builder import FinishedUser, users_of
 from validation.amemgym.report.recovery import RecoveryCounter
 from validation.amemgym.rules import RULES
+from validation.finished_items import FinishedItems
 from validation.report.asset import report_on
-from validation.report.checks import quality_report_checks
+from validation.report.checks import report_checks
 
 RECIPE = small_recipe()
 Refs = dict[str, dict[str, SnapshotRef]]
@@ -36,9 +38,15 @@ def passed(folder: Path, script: Script | None = None) -> tuple[RunContext, Refs
     return shop, {"personas": {RECIPE.variant: sampled(shop, RECIPE)}, **refs}
 
 
+async def reported(shop: RunContext, refs: Refs) -> tuple[QualityReport, list[str]]:
+    report, left_out = await report_on(FinishedItems(shop, RECIPE, refs, AMEMGYM), AMEMGYM_VALIDATION)
+    assert isinstance(report, QualityReport)
+    return report, left_out
+
+
 def test_a_clean_set_is_reported_in_full(tmp_path: Path) -> None:
     shop, refs = passed(tmp_path)
-    report, problems = run(report_on(Finished(shop, RECIPE, refs)))
+    report, problems = run(reported(shop, refs))
     assert (report.users, report.crossed, problems) == (2, (), [])
     assert [(line.stage, line.rule) for line in report.rules] == [(s, rule.name) for s, own in RULES.items() for rule in own]
     assert {line.users for line in report.rules} == {2}
@@ -59,21 +67,21 @@ def test_a_replacement_who_joined_late_is_reported_like_any_other(tmp_path: Path
         "audits/profile_only": [lambda request: refusal if "Ada Number0" in str(request.messages) else {"choice": 1}]
     }
     shop, refs = passed(tmp_path, script)
-    finished = Finished(shop, RECIPE, refs, users_at_once=1)
+    finished = FinishedItems(shop, RECIPE, refs, AMEMGYM, items_at_once=1)
     users = [persona(number).user_id for number in (1, 2)]
     assert [failure.user_id for failure in finished.failures()] == [persona(0).user_id]
     found = [user for portion in finished.portions() for user in users_of(portion)]
     for own in ([one.episode for one in found], [one.audit for one in found], [one.persona for one in found]):
         assert [one.user_id for one in own if one] == users
     assert all(one.votes for one in found)
-    report, _ = run(report_on(finished))
+    report, _ = run(report_on(finished, AMEMGYM_VALIDATION))
     assert {line.users for line in report.rules} == {2}
     assert report.replaced == {"audits: refused": 1}
 
 
 def test_a_set_without_some_stages_is_reported_as_far_as_it_goes(tmp_path: Path) -> None:
     shop, refs = passed(tmp_path)
-    report, _ = run(report_on(Finished(shop, RECIPE, {"episodes": refs["episodes"]})))
+    report, _ = run(reported(shop, {"episodes": refs["episodes"]}))
     assert (report.users, report.gates, report.recovery, report.ceiling, report.coverage) == (2, (), (), None, ())
     assert {line.stage for line in report.rules} == {"episodes"}
 
@@ -82,10 +90,10 @@ def judged(expected: str, chosen: str | None, *, sample: int = 0) -> Judgement:
     return Judgement(probe="answer_from_state", question_id="q01", period=None, expected=expected, chosen=chosen, sample=sample)
 
 
-def tally(audit: UserAudit) -> RecoveryCounter:
-    counted = RecoveryCounter()
-    counted.add(audit, scenario.episode())
-    return counted
+def counted(audit: UserAudit) -> RecoveryCounter:
+    counter = RecoveryCounter()
+    counter.add(audit, scenario.episode())
+    return counter
 
 
 def test_the_ceiling_weighs_an_option_by_its_periods_and_leaves_out_what_nobody_lives_through() -> None:
@@ -98,14 +106,14 @@ def test_the_ceiling_weighs_an_option_by_its_periods_and_leaves_out_what_nobody_
             judged("q01-c1", "q01-c1", sample=1),
         ),
     )
-    found = tally(audit).ceiling()
+    found = counted(audit).ceiling()
     assert found is not None
     assert found.value == pytest.approx(2 / 3, abs=1e-6)
 
 
 def test_the_items_that_judges_missed_are_shown_with_their_text() -> None:
     audit = UserAudit(user_id=USER_ID, judgements=(judged("q01-c1", "q01-c1"), judged("q01-c3", None)))
-    (line,) = tally(audit).lines()
+    (line,) = counted(audit).lines()
     (item,) = line.worst
     assert (item.query, item.share, line.cannot_tell) == ('What should I cook "before" a run?', 0.5, 0.5)
     assert item.text.startswith("Lentils and rice")
@@ -132,7 +140,8 @@ def test_states_that_move_are_described() -> None:
 
 
 def results(report: QualityReport) -> dict[str, dg.AssetCheckResult]:
-    found: Any = quality_report_checks(report)
+    check: Any = report_checks(AMEMGYM_VALIDATION)[0]
+    found: Any = check(report)
     return {str(one.check_name): one for one in found}
 
 
@@ -143,7 +152,7 @@ def test_every_check_of_a_good_report_passes() -> None:
     )
 
 
-def test_a_planted_cue_blocks_the_release_and_the_worst_items_are_named() -> None:
+def test_a_shortcut_beyond_its_limit_blocks_the_release_and_the_worst_items_are_named() -> None:
     episodes = random_users(20, change=moved)
     report = report_of(scenario.recipe(), FinishedUser(scenario.episode()))
     crossed = varied(report, wall=shortcut_lines(episodes, recipe=scenario.recipe(num_periods=10)))

@@ -23,8 +23,9 @@ from tests.support import gate_votes, scenario
 from tests.support.scenario import varied
 from tests.validation.random_questions import adding, random_users
 from tests.validation.reports import report_of, shortcut_lines
-from validation.amemgym.report.finished_users import FinishedUser
-from validation.report.page import render_page, write_page
+from validation.amemgym.report.builder import FinishedUser
+from validation.amemgym.report.page import render_page
+from validation.report.page import write_page
 
 HOSTILE = '</style><script src="http://evil.example/x.js">alert(1)</script><img src=x onerror=alert(2)>$\\frac{1}$ & "so" 毎晩'
 VOID = {"meta", "br"}
@@ -135,12 +136,12 @@ def test_a_set_that_may_be_released_says_so_first() -> None:
     assert "Nothing stands against a release" in render_page(clean)
 
 
-def test_a_crossed_line_heads_the_page_and_shows_its_worst_items() -> None:
+def test_a_shortcut_beyond_its_limit_heads_the_page_and_shows_its_worst_items() -> None:
     episodes = random_users(20, change=adding(" And so on, for a good while, come what may, and then some more of the same."))
     text = " ".join(Page(render_page(without_pictures(wall=shortcut_lines(episodes, recipe=scenario.recipe())))).words)
     assert "Not to be released" in text
     assert "Without memory, 'longest' is right" in text
-    assert "longest: the questions that give themselves away most" in text
+    assert "longest: the questions that give the right option away most" in text
     assert "come what may, and then some more of the same." in text
 
 
@@ -152,6 +153,6 @@ def test_a_set_without_users_has_a_page_too() -> None:
 def test_the_page_replaces_the_one_before_in_one_move(tmp_path: Path) -> None:
     path = tmp_path / "reports" / "demo.html"
     for variant in ("one", "two"):
-        assert write_page(without_pictures(variant=variant), path) == path
+        assert write_page(render_page(without_pictures(variant=variant)), path) == path
     assert "Quality report: two" in path.read_text(encoding="utf-8")
     assert [one.name for one in path.parent.iterdir()] == ["demo.html"]

@@ -22,8 +22,9 @@ from tests.support.run_contexts import materialized, run_context, sampled
 from tests.support.scenario import USER_ID, varied
 from tests.support.scripted_model import ScriptedModel
 from tests.support.small import small_recipe
-from validation.amemgym.report.build import ReportBuilder
-from validation.amemgym.report.finished_users import Finished, FinishedUser
+from validation.amemgym.benchmark import AMEMGYM_VALIDATION
+from validation.amemgym.report.builder import FinishedUser, QualityReportBuilder
+from validation.finished_items import FinishedItems
 from validation.report.asset import report_on
 
 R = TypeVar("R", bound=UserRecord)
@@ -59,16 +60,17 @@ def test_report_and_release_read_no_more_users_than_asked_for_and_no_part_at_onc
     refs = {"personas": {recipe.variant: sampled(shop, recipe)}}
     refs |= {name: {recipe.variant: result.ref} for name, result in results.items()}
     counting = CountingSnapshots(tmp_path)
-    report, _ = run(report_on(Finished(replace(shop, snapshots=counting), recipe, refs, users_at_once=AT_ONCE)))
-    assert (report.users, counting.most, counting.asked) == (2 * PART + 1, AT_ONCE, {stage.name for stage in STAGES})
+    finished = FinishedItems(replace(shop, snapshots=counting), recipe, refs, AMEMGYM, items_at_once=AT_ONCE)
+    report, _ = run(report_on(finished, AMEMGYM_VALIDATION))
+    assert (report.finished, counting.most, counting.asked) == (2 * PART + 1, AT_ONCE, {stage.name for stage in STAGES})
     rows = FinishedRows(AMEMGYM, counting, {name: refs[name] for name in released_stages(AMEMGYM)}, items_at_a_time=AT_ONCE)
     assert len(list(rows.items())) == 2 * PART + 1
     assert counting.most == AT_ONCE
     assert list(rows.gate_records())
 
 
-def life(number: int) -> FinishedUser:
-    """Somebody else's life of the same kind."""
+def another_user(number: int) -> FinishedUser:
+    """Another user with an episode of the same kind."""
     user_id, one = f"user-{number:04d}", scenario.episode()
     profile = varied(one.user_profile, user_id=user_id)
     episode = varied(one, user_id=user_id, user_profile=profile, state_schema=varied(one.state_schema, user_id=user_id))
@@ -77,13 +79,13 @@ def life(number: int) -> FinishedUser:
 
 
 def test_of_a_user_who_has_passed_little_more_than_numbers_stay() -> None:
-    builder = ReportBuilder(scenario.recipe(), users=10_000)
+    builder = QualityReportBuilder(scenario.recipe(), users=10_000)
     for number in range(20):
-        builder.add(life(number))
+        builder.add_user(another_user(number))
     tracemalloc.start()
     try:
         for number in range(20, 120):
-            builder.add(life(number))
+            builder.add_user(another_user(number))
         stayed, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -1,4 +1,4 @@
-"""What a table may promise of a column: a sentence, and the Great Expectations expectation that checks it."""
+"""Expectations about columns of released tables: a sentence each, and the expectation of Great Expectations that checks it."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -8,54 +8,51 @@ UNREADABLE = "[\ufffd\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f]"
 
 
 @dataclass(frozen=True)
-class Promise:
+class ColumnExpectation:
     """`column` is "" for the table as a whole. Plain data: Great Expectations is imported only where it is applied."""
 
     column: str
-    words: str
-    expectation: str
+    statement: str
+    type: str
     options: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
-def of_column(column: str, words: str, expectation: str, **options: object) -> Promise:
-    """A promise about one column's values."""
-    return Promise(column, words, expectation, {"column": column, **options})
+def of_column(column: str, statement: str, expectation: str, **options: object) -> ColumnExpectation:
+    return ColumnExpectation(column, statement, expectation, {"column": column, **options})
 
 
-def never_missing(column: str) -> Promise:
-    """Every row has a value."""
+def never_missing(column: str) -> ColumnExpectation:
     return of_column(column, "is never missing", "expect_column_values_to_not_be_null")
 
 
-def of_type(column: str, kind: type) -> Promise:
+def of_type(column: str, kind: type) -> ColumnExpectation:
     """The column has text, whole numbers, or true and false."""
     name, words = {str: ("str", "is text"), int: ("int64", "is a whole number"), bool: ("bool", "is true or false")}[kind]
     return of_column(column, words, "expect_column_values_to_be_of_type", type_=name)
 
 
-def among(column: str, values: Collection[object]) -> Promise:
-    """Every value is one of a few."""
-    told = ", ".join(str(value) for value in values)
+def among(column: str, values: Collection[object]) -> ColumnExpectation:
+    names = ", ".join(str(value) for value in values)
     return of_column(
         column,
-        f"is {told}" if len(values) == 1 else f"is one of {told}",
+        f"is {names}" if len(values) == 1 else f"is one of {names}",
         "expect_column_values_to_be_in_set",
         value_set=list(values),
     )
 
 
-def between(column: str, least: int, most: int | None = None) -> Promise:
+def between(column: str, least: int, most: int | None = None) -> ColumnExpectation:
     """Every number lies within the bounds, both included."""
     words = f"is {least} or more" if most is None else f"is {least}" if least == most else f"is {least} to {most}"
     return of_column(column, words, "expect_column_values_to_be_between", min_value=least, max_value=most)
 
 
-def true(column: str) -> Promise:
+def true(column: str) -> ColumnExpectation:
     """A derived column, whose name is the sentence, is true in every row."""
     return of_column(column, "holds", "expect_column_values_to_be_in_set", value_set=[True])
 
 
-def written(column: str) -> list[Promise]:
+def written(column: str) -> list[ColumnExpectation]:
     """Every text has words, and no character that shows a broken encoding."""
     return [
         of_column(column, "is not blank", "expect_column_values_to_not_match_regex", regex=r"^\s*$"),
@@ -63,21 +60,21 @@ def written(column: str) -> list[Promise]:
     ]
 
 
-def matches(column: str, pattern: str, words: str) -> Promise:
-    """Every text has a form, as a regular expression."""
+def matches(column: str, pattern: str, words: str) -> ColumnExpectation:
+    """Every text matches a regular expression; `words` say what that means."""
     return of_column(column, words, "expect_column_values_to_match_regex", regex=pattern)
 
 
-def moment(column: str, kind: type[date] | type[datetime]) -> Promise:
+def iso_time(column: str, kind: type[date] | type[datetime]) -> ColumnExpectation:
     """Every text is a day, or a time of a day, in ISO's form."""
     form = "%Y-%m-%d %H:%M:%S" if kind is datetime else "%Y-%m-%d"
     words = "is a time as YYYY-MM-DD HH:MM:SS" if kind is datetime else "is a day as YYYY-MM-DD"
     return of_column(column, words, "expect_column_values_to_match_strftime_format", strftime_format=form)
 
 
-def later(column: str, earlier: str) -> Promise:
+def later(column: str, earlier: str) -> ColumnExpectation:
     """The column lies after another one, where both have a value."""
-    return Promise(
+    return ColumnExpectation(
         column,
         f"lies after {earlier}",
         "expect_column_pair_values_a_to_be_greater_than_b",
@@ -85,20 +82,19 @@ def later(column: str, earlier: str) -> Promise:
     )
 
 
-def unique(*columns: str) -> Promise:
+def unique(*columns: str) -> ColumnExpectation:
     """No two rows agree in all of these columns."""
     words, name = "tells the rows apart", "expect_compound_columns_to_be_unique"
     if len(columns) == 1:
         return of_column(columns[0], words, "expect_column_values_to_be_unique")
-    return Promise(", ".join(columns), words, name, {"column_list": list(columns)})
+    return ColumnExpectation(", ".join(columns), words, name, {"column_list": list(columns)})
 
 
-def columns_are(names: Collection[str], *, derived: Collection[str]) -> Promise:
-    """The table has exactly these columns, beside those that were derived to look at it."""
+def columns_are(names: Collection[str], *, derived: Collection[str]) -> ColumnExpectation:
+    """The table has exactly these columns, beside derived ones."""
     words, kind = f"has the {len(names)} columns {', '.join(names)}", "expect_table_columns_to_match_set"
-    return Promise("", words, kind, {"column_set": [*names, *derived], "exact_match": True})
+    return ColumnExpectation("", words, kind, {"column_set": [*names, *derived], "exact_match": True})
 
 
-def rows_are(count: int, words: str) -> Promise:
-    """The table has so many rows."""
-    return Promise("", f"has {words}, {count} in all", "expect_table_row_count_to_equal", {"value": count})
+def rows_are(count: int, words: str) -> ColumnExpectation:
+    return ColumnExpectation("", f"has {words}, {count} in all", "expect_table_row_count_to_equal", {"value": count})

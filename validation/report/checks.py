@@ -1,78 +1,117 @@
-"""The checks on the quality report that block a release."""
+"""The checks on a quality report that block a release: enough items, rules, columns of the released tables, and its limits."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import dagster as dg
 
-from assets.amemgym.records.report import QualityReport, ShortcutLine
 from assets.recipe.partitions import VARIANT_PARTITIONS
-from assets.records.estimate import shown
+from assets.records.report import ColumnLine
 from assets.reporting.markdown import Row, markdown_table
+from validation.benchmark import Validation
 
-MOST_CROSSED = 3
+
+def report_checks(validation: Validation) -> list[dg.AssetChecksDefinition]:
+    """All checks on the report of a benchmark."""
+    tables = [_column_checks(validation)] if validation.benchmark.tables else []
+    return [_quality_report_checks(validation), *tables]
 
 
-def _spec(name: str, description: str) -> dg.AssetCheckSpec:
-    return dg.AssetCheckSpec(
-        name, asset="quality_report", blocking=True, partitions_def=VARIANT_PARTITIONS, description=description
+def _spec(validation: Validation, name: str, description: str) -> dg.AssetCheckSpec:
+    asset = validation.benchmark.key("quality_report")
+    return dg.AssetCheckSpec(name, asset=asset, blocking=True, partitions_def=VARIANT_PARTITIONS, description=description)
+
+
+def _quality_report_checks(validation: Validation) -> dg.AssetChecksDefinition:
+    benchmark, own = validation.benchmark, validation.report.checks
+    noun = benchmark.noun
+
+    @dg.multi_asset_check(
+        name=benchmark.key("quality_report_checks"),
+        specs=[
+            _spec(validation, f"all_{noun}s_finished", f"The variant has as many {noun}s as its recipe says."),
+            _spec(validation, "rules_hold", "No blocking rule is broken in the finished set."),
+            *(_spec(validation, check.name, check.description) for check in own),
+        ],
+        ins={"report": dg.AssetIn(benchmark.key("quality_report"))},
     )
+    def checks(report: Any) -> Iterator[dg.AssetCheckResult]:
+        asset = benchmark.key("quality_report")
+        yield dg.AssetCheckResult(
+            asset_key=asset,
+            check_name=f"all_{noun}s_finished",
+            passed=report.finished == report.wanted,
+            metadata={f"{noun}s": report.finished, "wanted": report.wanted, "replaced": dict(report.replaced)},
+        )
+        broken = [f"{line.stage}.{line.rule}" for line in report.rules if line.blocking and line.violations]
+        yield dg.AssetCheckResult(asset_key=asset, check_name="rules_hold", passed=not broken, metadata={"broken": broken})
+        for check in own:
+            outcome = check.outcome(report)
+            yield dg.AssetCheckResult(
+                asset_key=asset,
+                check_name=check.name,
+                passed=outcome.passed,
+                description=outcome.description,
+                metadata=outcome.metadata,
+            )
+
+    return checks
 
 
-@dg.multi_asset_check(
-    name="quality_report_checks",
-    specs=[
-        _spec("all_users_finished", "The variant has as many users as its recipe says."),
-        _spec("rules_hold", "No blocking rule is broken in the finished set."),
-        _spec("wall_holds", "No way to answer without memory gets further than the recipe's margins allow."),
-    ],
-    ins={"report": dg.AssetIn("quality_report")},
-)
-def quality_report_checks(report: QualityReport) -> Iterator[dg.AssetCheckResult]:
-    """What blocks a release."""
-    yield _result(
-        "all_users_finished",
-        report.users == report.users_wanted,
-        metadata={"users": report.users, "wanted": report.users_wanted, "replaced": dict(report.replaced)},
+def _column_checks(validation: Validation) -> dg.AssetChecksDefinition:
+    benchmark = validation.benchmark
+
+    @dg.multi_asset_check(
+        name=benchmark.key("column_checks"),
+        specs=[
+            _spec(
+                validation,
+                f"{table}_columns",
+                f"The columns of the table {table} hold what is expected of them (Great Expectations).",
+            )
+            for table in benchmark.tables
+        ],
+        ins={"report": dg.AssetIn(benchmark.key("quality_report"))},
     )
-    broken = [f"{line.stage}.{line.rule}" for line in report.rules if line.blocking and line.violations]
-    yield _result("rules_hold", not broken, metadata={"broken": broken})
-    yield _wall_result(report)
+    def checks(report: Any) -> Iterator[dg.AssetCheckResult]:
+        """One result per table; a table that was not validated does not pass."""
+        for table in benchmark.tables:
+            lines = [line for line in report.columns if line.table == table]
+            yield table_result(table, lines, asset=benchmark.key("quality_report"))
+
+    return checks
 
 
-def _result(name: str, passed: bool, *, metadata: Mapping[str, Any], description: str | None = None) -> dg.AssetCheckResult:
+def table_result(table: str, lines: Sequence[ColumnLine], *, asset: str) -> dg.AssetCheckResult:
+    """What the expectations of a table came to: the broken ones with samples, then all."""
+    broken = [line for line in lines if not line.ok]
+    samples: list[Row] = [{**_row(line), "such as": "; ".join(line.sample)} for line in broken]
     return dg.AssetCheckResult(
-        asset_key="quality_report", check_name=name, passed=passed, metadata=metadata, description=description
+        asset_key=asset,
+        check_name=f"{table}_columns",
+        passed=bool(lines) and not broken,
+        description=_table_description(table, lines, broken),
+        metadata={
+            "rows": max((line.rows for line in lines), default=0),
+            "expectations": len(lines),
+            "broken": len(broken),
+            **({"sample": dg.MetadataValue.md(markdown_table(samples))} if samples else {}),
+            "all": dg.MetadataValue.md(markdown_table([_row(line) for line in lines])),
+        },
     )
 
 
-def _wall_result(report: QualityReport) -> dg.AssetCheckResult:
-    worst: list[Row] = [
-        {"without memory": line.cue, "user": item.user_id, "question": item.query, "option": item.text}
-        for line in report.crossed
-        for item in line.worst
-    ]
-    return _result(
-        "wall_holds",
-        not report.crossed,
-        description=wall_told(report),
-        metadata={"lines": len(report.wall), **({"worst": dg.MetadataValue.md(markdown_table(worst))} if worst else {})},
-    )
+def _row(line: ColumnLine) -> Row:
+    return {"column": line.column or "all", "expectation": line.promise, "rows that break it": line.unexpected}
 
 
-def wall_told(report: QualityReport) -> str:
-    """The wall in a few sentences; what crosses it comes with the question that gives itself away most."""
-    if not report.crossed:
-        return "Holds: nothing measured gets further without memory than it may."
-    told = [_told(line) for line in report.crossed[:MOST_CROSSED]]
-    more = len(report.crossed) - len(told)
-    return " ".join([*told, *([f"{more} more lines are crossed."] if more else [])])
-
-
-def _told(line: ShortcutLine) -> str:
-    first = line.worst[0] if line.worst else None
-    item = f" Worst: user {first.user_id}, {first.question_id}, {first.query!r}, option {first.text!r}." if first else ""
+def _table_description(table: str, lines: Sequence[ColumnLine], broken: Sequence[ColumnLine]) -> str:
+    if not lines:
+        return f"The columns of {table} were not validated."
+    if not broken:
+        return f"All {len(lines)} expectations hold for {max(line.rows for line in lines)} rows."
+    first = broken[0]
     return (
-        f"{line.cue!r} ({line.meaning}) is right {shown(line.accuracy)} of the time, where a guess is {line.random:.2f} "
-        f"and the limit {line.limit:.2f}.{item}"
+        f"{len(broken)} of {len(lines)} expectations are broken; the first: {first.column or table} {first.promise}. "
+        f"Not so in {first.unexpected} of {first.rows} rows, such as {'; '.join(first.sample[:1])}."
     )

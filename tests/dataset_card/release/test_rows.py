@@ -11,7 +11,8 @@ from dataset_card.release.rows import FinishedRows, released_stages
 from tests.support.run_contexts import materialized, run_context, sampled
 from tests.support.scripted_model import Script, ScriptedModel, reply
 from tests.support.small import persona, small_recipe
-from validation.amemgym.report.finished_users import Finished, users_of
+from validation.amemgym.report.builder import users_of
+from validation.finished_items import FinishedItems
 
 RECIPE = small_recipe()
 REFUSED_LATE: Script = {
@@ -33,7 +34,10 @@ def made(folder: Path, script: Script) -> tuple[RunContext, dict[str, dict[str, 
 @pytest.mark.parametrize("portion", [1, 50])
 def test_portions_hold_what_the_report_sees(tmp_path: Path, script: Script, portion: int) -> None:
     shop, refs = made(tmp_path, script)
-    rows, whole = FinishedRows(AMEMGYM, shop.snapshots, refs, items_at_a_time=portion), Finished(shop, RECIPE, refs)
+    rows, whole = (
+        FinishedRows(AMEMGYM, shop.snapshots, refs, items_at_a_time=portion),
+        FinishedItems(shop, RECIPE, refs, AMEMGYM),
+    )
     users = [user for some in whole.portions() for user in users_of(some)]
     assert [user.episode.user_id for user in users] == [persona(number).user_id for number in ((1, 2) if script else (0, 1))]
     assert list(rows.items()) == [user.episode for user in users]

@@ -53,13 +53,13 @@ Picture = tuple[str, str, list[Panel], float]
 def _pictures(report: QualityReport) -> Iterator[Picture]:
     if report.wall:
         alt = "Accuracy without memory by way of choosing, with 95 % intervals, beside guessing and the limit."
-        yield "wall", alt, [partial(shortcut_accuracies, report.wall)], 1.1 + 0.24 * len(report.wall)
+        yield "shortcuts", alt, [partial(shortcut_accuracies, report.wall)], 1.1 + 0.24 * len(report.wall)
     if report.motion:
         panels = [partial(choice_shares, report.motion), partial(golden_changes, report.motion)]
-        yield "motion", "Values held by period, and the share of right options that changed by period.", panels, 2.8
+        yield "movement", "Values held by period, and the share of right options that changed by period.", panels, 2.8
     if report.places:
         panels = [partial(right_by_position, report.places), partial(lengths_by_position, report.places)]
-        yield "places", "By place among the options: how often it is right, and how long the texts are.", panels, 2.8
+        yield "positions", "By position among the options: how often it is right, and how long the texts are.", panels, 2.8
     if report.gates:
         height = 1.2 + 0.32 * len(report.gates)
         yield "gates", "Items by gate and by what it took to pass.", [partial(gates, report.gates)], height
@@ -97,14 +97,14 @@ def shortcut_accuracies(lines: Sequence[ShortcutLine], axes: Axes) -> None:
     ends = [end for line in lines for end in (line.accuracy.value, line.accuracy.high, line.limit % 1) if end is not None]
     axes.set(xlabel="right, % of (question, period) pairs", xlim=(0, min(100.0, 100 * max(ends) + 12)))
     axes.invert_yaxis()
-    marks = [("measured", DARK, "o"), ("told only", FAINT, "o"), ("guess", "black", "|"), ("limit", BRIGHT, "|")]
+    marks = [("measured", DARK, "o"), ("no limit", FAINT, "o"), ("guess", "black", "|"), ("limit", BRIGHT, "|")]
     keys = [Line2D([], [], color=colour, marker=marker, linestyle="", label=label) for label, colour, marker in marks]
     axes.legend(handles=keys, loc="lower right")
 
 
-def choice_shares(motion: StateMovement, axes: Axes) -> None:
+def choice_shares(movement: StateMovement, axes: Axes) -> None:
     """Stacked shares of the variables that hold the first, second, ... of their choices."""
-    rows = motion.choice_shares
+    rows = movement.choice_shares
     bottoms = [0.0] * len(rows)
     for place in range(max(map(len, rows), default=0)):
         heights = [100 * row[place] if place < len(row) else 0.0 for row in rows]
@@ -116,9 +116,9 @@ def choice_shares(motion: StateMovement, axes: Axes) -> None:
     _whole_numbers(axes)
 
 
-def golden_changes(motion: StateMovement, axes: Axes) -> None:
+def golden_changes(movement: StateMovement, axes: Axes) -> None:
     """Share of right options that are others than a period before, with the range of the reference's data."""
-    shares = [100 * share for share in motion.golden_changes]
+    shares = [100 * share for share in movement.golden_changes]
     axes.axhspan(34, 40, color="#dddddd", zorder=0, label="reference data")
     axes.bar(range(1, len(shares) + 1), shares, color=DARK)
     axes.set(title="Right options that changed, %", xlabel="period", ylim=(0, max([50.0, *shares]) * 1.1))
@@ -127,21 +127,21 @@ def golden_changes(motion: StateMovement, axes: Axes) -> None:
 
 
 def right_by_position(lines: Sequence[OptionPosition], axes: Axes) -> None:
-    """How often the option at each place is right."""
+    """How often the option at each position is right."""
     axes.bar([line.place for line in lines], [100 * line.right for line in lines], color=DARK)
-    axes.set(title="Right, by place, %", xlabel="place among the options shown")
+    axes.set(title="Right, by position, %", xlabel="position among the options shown")
     axes.set_ylim(0, max(40.0, *(130 * line.right for line in lines)))
     _whole_numbers(axes)
 
 
 def lengths_by_position(lines: Sequence[OptionPosition], axes: Axes) -> None:
-    """Mean length at each place, of options that are right at some time and of the others."""
+    """Mean length at each position, of options that are right at some time and of the others."""
     for shift, label, colour, values in (
         (-0.2, "right at some time", DARK, [line.right_length for line in lines]),
         (0.2, "never right", BRIGHT, [line.other_length for line in lines]),
     ):
         axes.bar([line.place + shift for line in lines], [value or 0.0 for value in values], 0.38, color=colour, label=label)
-    axes.set(title="Mean length, characters", xlabel="place among the options shown")
+    axes.set(title="Mean length, characters", xlabel="position among the options shown")
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
     _whole_numbers(axes)
 

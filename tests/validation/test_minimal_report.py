@@ -1,0 +1,56 @@
+"""A benchmark without rules, expectations or measurements of its own has checks, a report and a page all the same."""
+
+from pathlib import Path
+
+from assets.amemgym.pipeline import AMEMGYM, STAGES
+from assets.engine.benchmark import Benchmark
+from assets.records.report import MinimalReport
+from tests.support.coroutines import run
+from tests.support.run_contexts import materialized, run_context, sampled
+from tests.support.scripted_model import ScriptedModel
+from tests.support.small import small_recipe
+from validation.benchmark import Validation
+from validation.checks import benchmark_checks
+from validation.finished_items import FinishedItems
+from validation.report.asset import report_asset, report_on
+from validation.report.page import problems, render_minimal_page
+from validation.rules import Rule, invariants
+
+RECIPE = small_recipe()
+OTHER = Benchmark(
+    name="other",
+    noun="task",
+    recipe=AMEMGYM.recipe,
+    stages=AMEMGYM.stages,
+    tables={name: AMEMGYM.tables[name] for name in ("users", "questions")},
+    rows=lambda final: {name: rows for name, rows in AMEMGYM.rows(final).items() if name in ("users", "questions")},
+    prefix="other_",
+)
+RULES = {"questions": (Rule("questions_differ", "Questions differ.", invariants),)}
+
+
+def test_it_is_reported_with_its_rules_and_what_follows_from_the_classes_of_its_rows(tmp_path: Path) -> None:
+    context = run_context(tmp_path, ScriptedModel({}))
+    results = materialized(context, RECIPE, *STAGES[1:])
+    refs = {name: {RECIPE.variant: result.ref} for name, result in results.items()}
+    refs |= {"personas": {RECIPE.variant: sampled(context, RECIPE)}}
+    report, left_out = run(report_on(FinishedItems(context, RECIPE, refs, OTHER), Validation(OTHER, RULES)))
+    assert isinstance(report, MinimalReport)
+    assert (report.noun, report.finished, report.wanted, left_out) == ("task", 2, 2, [])
+    assert [(line.rule, line.users, line.violations) for line in report.rules] == [("questions_differ", 2, 0)]
+    assert {line.table: line.rows for line in report.columns} == {"users": 2, "questions": 2 * RECIPE.num_questions}
+    assert all(line.ok for line in report.columns)
+    assert problems(report) == []
+    page = render_minimal_page(report)
+    assert "2 of 2</b>tasks finished" in page
+    assert "Nothing stands against a release" in page
+
+
+def test_its_assets_and_checks_have_names_of_their_own() -> None:
+    validation = Validation(OTHER, RULES)
+    assert report_asset(validation).key.to_user_string() == "other_quality_report"
+    assert [sorted(key.name for key in check.check_keys) for check in benchmark_checks(validation)] == [
+        ["questions_differ"],
+        ["all_tasks_finished", "rules_hold"],
+        ["questions_columns", "users_columns"],
+    ]

@@ -1,0 +1,98 @@
+"""How AMemGym's quality report is shown: as a page, as metadata in the Dagster UI, and the check of its shortcut baselines."""
+
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from assets.amemgym.audits.rates import GateErrorRate
+from assets.amemgym.records.report import QualityReport, ShortcutLine
+from assets.records.estimate import shown
+from assets.records.report import GateLine
+from assets.reporting.markdown import Row, markdown_table
+from validation.report import page
+from validation.report.builder import CheckOutcome
+
+MAX_SENTENCES = 3
+
+
+def render_page(report: QualityReport) -> str:
+    """The page; a function of the report alone."""
+    from validation.amemgym.report.figures import figures  # matplotlib comes with them
+
+    return page.render_page(report, template="quality_report.html.j2", folder=Path(__file__).parent, figures=figures(report))
+
+
+def report_metadata(report: QualityReport) -> dict[str, Any]:
+    """Numbers that Dagster plots over time, and the report's tables in short."""
+    return {
+        **{name: report.counts[name] for name in ("users", "sessions", "questions") if name in report.counts},
+        "golden_changes": report.golden_changes,
+        "rules_broken": sum(bool(line.violations) for line in report.rules),
+        "shortcuts_beyond_limit": len(report.crossed),
+        **({} if report.ceiling is None or report.ceiling.value is None else {"ceiling": report.ceiling.value}),
+        **({} if report.motion is None else {"evenness": report.motion.evenness, "returns": report.motion.returns}),
+        **({} if report.diversity is None else {"near_duplicates": report.diversity.near_across}),
+        **{f"{line.direction}": line.recovered.value for line in report.recovery if line.recovered.value is not None},
+        "shortcut_baselines": _table([_shortcut_row(line) for line in report.wall]),
+        "paper": _table([{"": line.what, "here": line.here, "base": line.base, "extra": line.extra} for line in report.parity]),
+        "gates": _table([_gate_row(report, line) for line in report.gates]),
+        "gate_errors": _table([_error_row(line) for line in report.gate_errors if not line.kind]),
+    }
+
+
+def shortcuts_outcome(report: QualityReport) -> CheckOutcome:
+    """Passes when no shortcut baseline is beyond its limit; otherwise shows the questions that give most away."""
+    worst: list[Row] = [
+        {"without memory": line.cue, "user": item.user_id, "question": item.query, "option": item.text}
+        for line in report.crossed
+        for item in line.worst
+    ]
+    return CheckOutcome(
+        not report.crossed,
+        shortcuts_description(report),
+        {"lines": len(report.wall), **({"worst": dg.MetadataValue.md(markdown_table(worst))} if worst else {})},
+    )
+
+
+def shortcuts_description(report: QualityReport) -> str:
+    """The outcome in a few sentences, with the question that gives most away."""
+    if not report.crossed:
+        return "Holds: no shortcut baseline is beyond its limit."
+    sentences = [_crossed_sentence(line) for line in report.crossed[:MAX_SENTENCES]]
+    more = len(report.crossed) - len(sentences)
+    return " ".join([*sentences, *([f"{more} more are beyond their limits."] if more else [])])
+
+
+def _crossed_sentence(line: ShortcutLine) -> str:
+    first = line.worst[0] if line.worst else None
+    item = f" Worst: user {first.user_id}, {first.question_id}, {first.query!r}, option {first.text!r}." if first else ""
+    return (
+        f"{line.cue!r} ({line.meaning}) is right {shown(line.accuracy)} of the time, where a guess is {line.random:.2f} "
+        f"and the limit {line.limit:.2f}.{item}"
+    )
+
+
+def _table(rows: list[Row]) -> dg.MarkdownMetadataValue:
+    return dg.MetadataValue.md(markdown_table(rows))
+
+
+def _shortcut_row(line: ShortcutLine) -> Row:
+    limit = "-" if line.verdict == "told" else f"{line.limit:.2f}"
+    return {"without memory": line.cue, "right": shown(line.accuracy), "guess": f"{line.random:.2f}", "limit": limit}
+
+
+def _gate_row(report: QualityReport, line: GateLine) -> Row:
+    # Short heads, because the panel that shows the table is narrow.
+    return {
+        "gate": line.gate,
+        "items": line.items,
+        "at once": line.passed_at_once,
+        "refined": line.passed_after_refining,
+        "redrafted": line.passed_after_redrafting,
+        "calls each": f"{report.calls_per_item.get(line.gate, 0):.2f}",
+    }
+
+
+def _error_row(line: GateErrorRate) -> Row:
+    return {"gate": line.gate, "error": line.error.replace("_", " "), "rate": shown(line.share), "of": line.decoys}

@@ -1,0 +1,116 @@
+"""How a benchmark's quality report is made: by measuring the finished items portion by portion, then in one record."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from assets.engine.benchmark import Benchmark
+from assets.engine.run_context import RunContext
+from assets.recipe.recipe import Recipe
+from assets.records.base import Record
+from assets.records.failure import Failure
+from assets.records.report import BenchmarkReport, ColumnLine, MinimalReport, RuleLine
+from assets.reporting.gate_summary import Gates, votes_of
+from validation.report.page import render_minimal_page
+from validation.rules import RecordsByStage
+
+
+@dataclass(frozen=True)
+class SharedLines:
+    """What is found out in the same way for every benchmark."""
+
+    rules: tuple[RuleLine, ...] = ()
+    columns: tuple[ColumnLine, ...] = ()
+    failures: tuple[Failure, ...] = field(default=(), repr=False)
+
+
+class ReportBuilder(Protocol):
+    """Measures a set of which only some items are in memory at a time."""
+
+    def add(self, records: RecordsByStage) -> None:
+        """Measure some items; `records` by stage and item."""
+        ...
+
+    async def report(self, shared: SharedLines, *, run_context: RunContext, problems: list[str]) -> BenchmarkReport:
+        """The report, once all items were added. What had to be left out of it is a sentence in `problems`.
+
+        Raises BudgetReached where a model is asked and the budget is used up.
+        """
+        ...
+
+
+class MinimalReportBuilder:
+    """Counts items and what the gates did, and measures nothing else."""
+
+    def __init__(self, recipe: Recipe, *, items: int, benchmark: Benchmark) -> None:
+        self._recipe, self._items, self._benchmark = recipe, items, benchmark
+        self._gates = Gates()
+
+    def add(self, records: RecordsByStage) -> None:
+        for rows in records.values():
+            for record in rows.values():
+                self._gates.add(votes_of(record))
+
+    async def report(self, shared: SharedLines, *, run_context: RunContext, problems: list[str]) -> MinimalReport:
+        reasons = Counter(f"{failure.stage}: {failure.reason}" for failure in shared.failures)
+        return MinimalReport(
+            variant=self._recipe.variant,
+            noun=self._benchmark.noun,
+            wanted=self._recipe.num_users,
+            finished=self._items,
+            replaced=dict(sorted(reasons.items())),
+            gates=tuple(self._gates.lines()),
+            rules=shared.rules,
+            columns=shared.columns,
+            writer=self._recipe.models.writer.model,
+            judges=tuple(self._recipe.models.judge.panel),
+        )
+
+
+def minimal_builder(recipe: Recipe, *, items: int, benchmark: Benchmark) -> ReportBuilder:
+    return MinimalReportBuilder(recipe, items=items, benchmark=benchmark)
+
+
+class MakeBuilder(Protocol):
+    def __call__(self, recipe: Recipe, *, items: int, benchmark: Benchmark) -> ReportBuilder: ...
+
+
+@dataclass(frozen=True)
+class CheckOutcome:
+    """What a check of the report came to, as Dagster shows it."""
+
+    passed: bool
+    description: str
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True)
+class ReportCheck:
+    """A check of the report that blocks a release, beside those that every report has."""
+
+    name: str
+    description: str
+    outcome: Callable[[Any], CheckOutcome]
+
+
+def no_metadata(_: Any) -> dict[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True)
+class ReportSpec:
+    """What a benchmark's quality report is. Without any of this it counts, and lists rules, columns and failures.
+
+    `render` gives the HTML page, `metadata` what the Dagster UI shows beside what every report has, `sources` the code that
+    the asset names as its own.
+    """
+
+    record: type[Record] = MinimalReport
+    builder: MakeBuilder = minimal_builder
+    render: Callable[[Any], str] = render_minimal_page
+    metadata: Callable[[Any], dict[str, Any]] = no_metadata
+    checks: tuple[ReportCheck, ...] = ()
+    description: str = "How good the finished set is, as a record and a page: rules, columns of the tables, what was replaced."
+    tags: Mapping[str, str] = field(default_factory=lambda: {"asks_a_model": "no"})
+    sources: tuple[Callable[..., Any], ...] = ()
