@@ -17,7 +17,8 @@ from assets.records.report import BenchmarkReport, RuleLine
 from assets.reporting.asset_description import OWNERS, definition
 from validation.benchmark import Validation
 from validation.expectations.validate import ExpectationRun
-from validation.report.builder import FinishedItems, SharedLines
+from validation.finished_items import FinishedItems
+from validation.report.builder import SharedLines
 from validation.report.page import problems, write_page
 from validation.rules import RuleRun
 
