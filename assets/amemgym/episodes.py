@@ -8,7 +8,7 @@ from assets.amemgym.audits.stage import AUDITS
 from assets.amemgym.records.answer import AnswerSet
 from assets.amemgym.records.audit import UserAudit
 from assets.amemgym.records.episode import Episode, join_periods, join_questions
-from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.schema import StateSchema
 from assets.amemgym.records.session import SessionSet
 from assets.amemgym.records.trajectory import StateTrajectory

@@ -3,10 +3,9 @@
 from typing import Any
 
 from assets.amemgym import stage_summaries
-from assets.amemgym.records.event import Event, EventSet, PeriodEvents
-from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.schema import StateSchema
-from assets.amemgym.records.trajectory import StateTrajectory, TrajectoryPeriod
+from assets.amemgym.records.trajectory import Event, EventSet, PeriodEvents, StateTrajectory, TrajectoryPeriod
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
 from assets.amemgym.user_profiles import USER_PROFILES

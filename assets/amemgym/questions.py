@@ -4,7 +4,7 @@ import itertools
 from typing import Any
 
 from assets.amemgym import stage_summaries
-from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import Question, QuestionSet, RequiredInfo
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import Stage

@@ -9,13 +9,11 @@ from assets.amemgym.audits.rates import gate_error_rates, recovery_rates
 from assets.amemgym.records.answer import AnswerSet
 from assets.amemgym.records.audit import UserAudit
 from assets.amemgym.records.episode import Episode
-from assets.amemgym.records.event import EventSet
-from assets.amemgym.records.persona import Persona
-from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.persona import Persona, UserProfile
 from assets.amemgym.records.question import QuestionSet
 from assets.amemgym.records.schema import StateSchema
 from assets.amemgym.records.session import SessionSet
-from assets.amemgym.records.trajectory import StateTrajectory
+from assets.amemgym.records.trajectory import EventSet, StateTrajectory
 from assets.amemgym.state_trajectory.quality import balance, change_counts, golden_change_share, ping_pongs
 from assets.amemgym.trajectory_svg import trajectory_markdown
 from assets.llm.tokens import count_tokens

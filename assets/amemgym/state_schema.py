@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from assets.amemgym import stage_summaries
 from assets.amemgym.questions import QUESTIONS
-from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import QuestionSet, RequiredInfo
 from assets.amemgym.records.schema import SchemaQuestion, StateSchema, StateVariable
 from assets.amemgym.user_profiles import USER_PROFILES

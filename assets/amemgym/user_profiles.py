@@ -6,8 +6,7 @@ from pydantic import BaseModel
 
 from assets.amemgym import stage_summaries
 from assets.amemgym.personas.stage import PERSONAS
-from assets.amemgym.records.persona import Persona
-from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.persona import Persona, UserProfile
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import ask_structured

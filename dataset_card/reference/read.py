@@ -5,7 +5,7 @@ from typing import cast
 
 from assets.amemgym.records.answer import AnswerChoice
 from assets.amemgym.records.episode import Episode, EpisodePeriod, EpisodeQuestion
-from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.schema import SchemaQuestion, StateSchema, StateVariable
 from assets.amemgym.records.session import ChatMessage, Session
 from assets.amemgym.records.trajectory import StateUpdate

@@ -15,7 +15,7 @@ from assets.amemgym.events import EVENTS
 from assets.amemgym.questions import QUESTIONS
 from assets.amemgym.records.answer import AnswerSet
 from assets.amemgym.records.audit import Decoy, UserAudit
-from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.schema import StateSchema
 from assets.amemgym.records.session import SessionSet
 from assets.amemgym.records.trajectory import StateTrajectory

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from assets.amemgym.records.answer import AnswerChoice, QuestionAnswers
 from assets.amemgym.records.episode import Episode, join_periods, join_questions
-from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.schema import SchemaQuestion, StateSchema, StateVariable
 from assets.amemgym.records.session import Session
 from assets.amemgym.records.trajectory import StateTrajectory, StateUpdate, TrajectoryPeriod

@@ -4,8 +4,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator
 
-from assets.amemgym.records.event import EventSet
-from assets.amemgym.records.trajectory import StateTrajectory
+from assets.amemgym.records.trajectory import EventSet, StateTrajectory
 from assets.llm.text_matching import alike
 from assets.recipe.recipe import Recipe
 from validation.rules import Rule, expect

@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
-from assets.amemgym.records.event import EventSet
 from assets.amemgym.records.schema import StateSchema
 from assets.amemgym.records.session import Session, SessionSet
-from assets.amemgym.records.trajectory import StateTrajectory
+from assets.amemgym.records.trajectory import EventSet, StateTrajectory
 from assets.amemgym.session_queries.stage import WEEKS_BEFORE_START
 from assets.amemgym.state_trajectory.stage import period_dates
 from assets.llm.text_matching import alike, spells

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from assets.amemgym.records.persona import Persona
-from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.persona import Persona, UserProfile
 from assets.amemgym.user_profiles import PROFILE_WORD_LIMIT, complementary_info, occurs
 from assets.recipe.recipe import Recipe
 from validation.rules import Rule, expect

@@ -7,7 +7,7 @@ from assets.amemgym.audits.judgements import GUESSES, guess_answers, recover_pai
 from assets.amemgym.audits.user_parts import AuditedUser
 from assets.amemgym.records.answer import AnswerSet
 from assets.amemgym.records.audit import Decoy, Judgement, UserAudit
-from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.schema import StateSchema
 from assets.amemgym.records.session import SessionSet
 from assets.amemgym.records.trajectory import StateTrajectory

@@ -5,7 +5,7 @@ from functools import cached_property
 
 from assets.amemgym.answers.variants import QuestionVariants, Variant, variants_of
 from assets.amemgym.records.answer import AnswerChoice, AnswerSet, QuestionAnswers
-from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.schema import StateSchema
 from assets.amemgym.records.session import Session, SessionSet
 from assets.amemgym.records.trajectory import StateTrajectory

@@ -1,4 +1,4 @@
-"""How a user's state evolves: an initial state, then updates per period (sigma_t in the paper)."""
+"""How a state evolves: the initial state, updates per period (sigma_t in the paper), and the events behind them (e_t)."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -7,7 +7,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from assets.records.base import Name, Record, UserRecord, duplicates
+from assets.records.base import Name, Record, Text, UserRecord, duplicates
 
 
 class StateUpdate(Record):
@@ -70,3 +70,23 @@ def _check_link(before: TrajectoryPeriod, period: TrajectoryPeriod) -> None:
         state[update.variable] = update.new
     if state != period.state:
         raise ValueError(f"The state of period {period.index} does not follow from its updates.")
+
+
+class Event(Record):
+    """What happened, and the variables whose updates it caused."""
+
+    states: tuple[Name, ...] = Field(description="the variables whose updates it caused")
+    text: Text = Field(description="what happened")
+
+
+class PeriodEvents(Record):
+    """The events of one period; together they cause each of its updates once."""
+
+    index: int = Field(description="the period, from 1")
+    events: tuple[Event, ...] = Field(description="together they cause each update of the period once")
+
+
+class EventSet(UserRecord):
+    """Events of periods 1 to N_p."""
+
+    periods: tuple[PeriodEvents, ...] = Field(description="periods after the initial one, in order")

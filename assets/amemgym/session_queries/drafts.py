@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assets.amemgym.records.event import Event
-from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.schema import StateSchema
-from assets.amemgym.records.trajectory import TrajectoryPeriod
+from assets.amemgym.records.trajectory import Event, TrajectoryPeriod
 from assets.engine.async_calls import gather_all
 from assets.llm.ports import LanguageModel
 from assets.llm.reply_schema import TEXT, ReplySchema, list_of, object_of, object_of_enums

@@ -4,11 +4,10 @@ from datetime import datetime, time, timedelta
 
 from assets.amemgym import stage_summaries
 from assets.amemgym.events import EVENTS
-from assets.amemgym.records.event import EventSet, PeriodEvents
-from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.schema import StateSchema
 from assets.amemgym.records.session import PeriodSessions, Session, SessionSet
-from assets.amemgym.records.trajectory import StateTrajectory, TrajectoryPeriod
+from assets.amemgym.records.trajectory import EventSet, PeriodEvents, StateTrajectory, TrajectoryPeriod
 from assets.amemgym.session_queries.drafts import QueryDraft, UserContext, draft_initial, draft_updates, initial_queries
 from assets.amemgym.session_queries.exposure_gate import Redraft, exposure_gate
 from assets.amemgym.state_schema import STATE_SCHEMA

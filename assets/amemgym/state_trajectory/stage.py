@@ -8,7 +8,7 @@ from typing import Any
 from dateutil.relativedelta import relativedelta
 
 from assets.amemgym import stage_summaries
-from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.schema import StateSchema
 from assets.amemgym.records.trajectory import StateTrajectory, StateUpdate, TrajectoryPeriod
 from assets.amemgym.state_schema import STATE_SCHEMA

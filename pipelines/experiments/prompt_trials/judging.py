@@ -9,7 +9,7 @@ import yaml
 
 from assets.amemgym.answers.gates import recover_variant
 from assets.amemgym.answers.variants import QuestionVariants, Variant
-from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.schema import SchemaQuestion, StateSchema, StateVariable
 from assets.amemgym.session_queries.drafts import UserContext
 from assets.amemgym.session_queries.exposure_gate import read_exposure

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from assets.amemgym.events import elaborate_events
-from assets.amemgym.records.event import Event, EventSet
+from assets.amemgym.records.trajectory import Event, EventSet
 from assets.llm.ports import ModelRequest
 from assets.records.failure import ItemFailed
 from tests.support import scenario

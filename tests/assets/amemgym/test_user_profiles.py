@@ -2,8 +2,7 @@
 
 import pytest
 
-from assets.amemgym.records.persona import Persona
-from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.persona import Persona, UserProfile
 from assets.amemgym.user_profiles import complete_profile
 from assets.records.failure import ItemFailed
 from tests.support.coroutines import run

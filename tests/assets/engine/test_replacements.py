@@ -10,7 +10,7 @@ from assets.amemgym.episodes import EPISODES
 from assets.amemgym.events import EVENTS
 from assets.amemgym.questions import QUESTIONS
 from assets.amemgym.records.episode import Episode
-from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import QuestionSet
 from assets.amemgym.session_queries.stage import SESSION_QUERIES
 from assets.amemgym.state_schema import STATE_SCHEMA

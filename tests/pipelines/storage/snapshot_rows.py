@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import Question, QuestionSet, RequiredInfo
 from assets.engine.ports import SnapshotRef
 from assets.engine.serialized_record import SerializedRecord, serialized, serialized_rows

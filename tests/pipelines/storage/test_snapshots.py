@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assets.amemgym.records.profile import UserProfile
+from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import QuestionSet
 from assets.engine.ports import SnapshotRef
 from pipelines.resources.storage.file_store import HOST
