@@ -12,7 +12,8 @@ from assets.engine.stage_asset import disk_error_message
 from assets.llm.ports import EndpointError
 from assets.recipe.partitions import VARIANT_PARTITIONS
 from assets.recipe.pools import MODEL_POOL
-from assets.reporting.asset_description import OWNERS, column_schema, definition, group
+from assets.reporting.asset_description import group
+from assets.reporting.definition_metadata import OWNERS, column_schema, definition
 from dataset_card.release.checks import last_materialized
 from dataset_card.release.digests import canonical_digest
 from pipelines.home import home

@@ -23,7 +23,7 @@ from assets.recipe.partitions import UNIT_PARTITIONS, by_variant, unit_of
 from assets.recipe.pools import MODEL_POOL
 from assets.recipe.recipe import Recipe
 from assets.records.base import UserRecord
-from assets.reporting.asset_description import OWNERS, POSITION, column_schema, definition
+from assets.reporting.definition_metadata import OWNERS, POSITION, column_schema, definition
 from assets.reporting.materialization import first_records, stage_metadata
 
 

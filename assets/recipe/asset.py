@@ -14,7 +14,8 @@ from assets.recipe.partitions import UNITS, VARIANT_PARTITIONS
 from assets.recipe.recipe import Recipe
 from assets.recipe.regeneration import EVERYONE
 from assets.records.base import Record
-from assets.reporting.asset_description import OWNERS, definition, group
+from assets.reporting.asset_description import group
+from assets.reporting.definition_metadata import OWNERS, definition
 from assets.reporting.markdown import markdown_table
 
 

@@ -9,7 +9,7 @@ import dagster as dg
 from assets.engine.progress import Steps, heartbeat
 from assets.engine.stage_asset import disk_error_message
 from assets.recipe.partitions import VARIANT_PARTITIONS
-from assets.reporting.asset_description import OWNERS, definition
+from assets.reporting.definition_metadata import OWNERS, definition
 from dataset_card.hub.plan import PublishRequest
 from dataset_card.hub.port import HubError, Visibility
 from dataset_card.hub.publish import Published, Publisher

@@ -15,7 +15,7 @@ from assets.recipe.partitions import VARIANT_PARTITIONS, by_unit
 from assets.recipe.recipe import Recipe
 from assets.records.report import BenchmarkReport
 from assets.records.usage import Usage
-from assets.reporting.asset_description import OWNERS, definition
+from assets.reporting.definition_metadata import OWNERS, definition
 from assets.reporting.markdown import Row, markdown_table
 from dataset_card.release.content import ReleaseContent, ReleaseFormat, write_contents
 from dataset_card.release.folder import AUTO, Release, write_release

@@ -14,7 +14,7 @@ from assets.llm.ports import BudgetReached
 from assets.recipe.partitions import VARIANT_PARTITIONS, by_unit
 from assets.recipe.recipe import Recipe
 from assets.records.report import BenchmarkReport, RuleLine
-from assets.reporting.asset_description import OWNERS, definition
+from assets.reporting.definition_metadata import OWNERS, definition
 from validation.benchmark import Validation
 from validation.expectations.validate import ExpectationRun
 from validation.finished_items import FinishedItems

@@ -8,7 +8,8 @@ import pytest
 
 from assets.amemgym.pipeline import STAGES
 from assets.records.base import Record
-from assets.reporting.asset_description import MOST_COLUMNS, POSITION, GroupName, column_schema, group
+from assets.reporting.asset_description import GroupName, group
+from assets.reporting.definition_metadata import MOST_COLUMNS, POSITION, column_schema
 from pipelines.definitions import defs
 from pipelines.evaluation.records import AnswerRow
 
