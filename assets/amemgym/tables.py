@@ -11,7 +11,6 @@ from assets.amemgym.records.rows import (
     SessionRow,
     StateRow,
     StateVariableRow,
-    TableName,
     UserRow,
 )
 from assets.recipe.public_names import shared_model
@@ -19,7 +18,7 @@ from assets.records.base import Record
 from assets.records.gate import GateRecord
 
 
-def table_rows(episode: Episode) -> dict[TableName, Sequence[Record]]:
+def table_rows(episode: Episode) -> dict[str, Sequence[Record]]:
     """One episode's rows in every table that follows from episodes."""
     return {
         "users": [user_row(episode)],
@@ -128,6 +127,8 @@ def answer_choice_rows(episode: Episode) -> list[AnswerChoiceRow]:
 def gate_record_rows(user_id: str, votes: Iterable[GateRecord], *, released: bool) -> list[GateRecordRow]:
     """All votes on one user's texts as rows."""
     return [
-        GateRecordRow(user_id=user_id, number=number, released=released, **{**dict(vote), "judge": shared_model(vote.judge)})
+        GateRecordRow.model_validate(
+            {**dict(vote), "user_id": user_id, "number": number, "released": released, "judge": shared_model(vote.judge)}
+        )
         for number, vote in enumerate(votes)
     ]

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from assets.amemgym.records.rows import TABLES, TableName
+from assets.amemgym.records.rows import TABLES
 from assets.recipe.recipe import Recipe
 from assets.records.columnar import arrow_schema
 from dataset_card.card import statements
@@ -51,7 +51,7 @@ def croissant(described: DescribedRelease) -> bytes:
     library: Any = import_module("mlcroissant")
     rows = {file.path: file.rows for file in described.files}
     variant = described.recipe.variant
-    tables: list[TableName] = [name for name in TABLES if rows.get(table_path(variant, name))]
+    tables: list[str] = [name for name in TABLES if rows.get(table_path(variant, name))]
     metadata = library.Metadata(
         **_claims(described),
         distribution=[_file(library, file, variant=variant) for file in described.files if file.rows],
@@ -95,7 +95,7 @@ def _file(library: Any, file: ManifestFile, *, variant: str) -> Any:
     )
 
 
-def _record_set(library: Any, name: TableName, *, variant: str) -> Any:
+def _record_set(library: Any, name: str, *, variant: str) -> Any:
     file = table_path(variant, name)
     columns: list[Any] = list(arrow_schema(TABLES[name]))
     fields = [_field(library, column, place=f"{name}/{column.name}", file=file) for column in columns]

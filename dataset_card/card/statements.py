@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-from assets.amemgym.records.rows import TableName
 from assets.recipe.recipe import Recipe
 
 CITATION = (Path(__file__).parent / "citation.bib").read_text(encoding="utf-8").strip()
 TAGS = ("memory", "long-horizon", "personalization", "multiple-choice", "synthetic", "benchmark")
-ROW_MEANINGS: dict[TableName, str] = {
+ROW_MEANINGS: dict[str, str] = {
     "users": "a user's profile",
     "state_variables": "a variable of a user's schema with its choices",
     "periods": "a period of a user's life",

@@ -9,7 +9,7 @@ from typing import Any
 
 from assets.amemgym.personas.stage import draw_unit
 from assets.amemgym.pipeline import STAGES
-from assets.amemgym.records.rows import TABLES, TableName
+from assets.amemgym.records.rows import TABLES
 from assets.engine.ports import SnapshotRef
 from assets.engine.run_context import RunContext
 from assets.engine.serialized_record import serialized_rows
@@ -56,7 +56,7 @@ class CleanSet:
         """The users."""
         return frozenset(self.records["episodes"])
 
-    def tables(self) -> dict[TableName, list[Record]]:
+    def tables(self) -> dict[str, list[Record]]:
         """The rows that a release of these users would have."""
         parts = [item_rows(self.records, user) for user in self.records["episodes"]]
         parts.append(failure_rows(self.failures, self.released))

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 import pandas as pd
 
 from assets.amemgym.pipeline import AMEMGYM
-from assets.amemgym.records.rows import TableName
 from assets.records.base import Record
 from assets.records.report import ColumnLine
 from tests.validation.clean_set import clean_set
@@ -54,7 +53,7 @@ def test_every_row_of_a_set_in_parts_is_validated_and_nothing_is_broken() -> Non
         assert {line.rows for line in lines if line.table == table} == {expected}
 
 
-def suites(*names: TableName) -> dict[str, list[ColumnExpectation]]:
+def suites(*names: str) -> dict[str, list[ColumnExpectation]]:
     """All expectations about these tables."""
     return {name: suite(AMEMGYM.tables[name], EXPECTATIONS[name](clean_set().recipe, 3)) for name in names}
 
@@ -63,7 +62,7 @@ def validated(rows: Tables, own: Mapping[str, Sequence[ColumnExpectation]]) -> l
     return validate_tables(rows, own, AMEMGYM, TABLE_EXPECTATIONS, released=clean_set().released)
 
 
-def tables(name: TableName, rows: Sequence[Record]) -> dict[TableName, Sequence[Record]]:
+def tables(name: str, rows: Sequence[Record]) -> dict[str, Sequence[Record]]:
     """The clean tables, one with other rows."""
     return {**clean_set().tables(), name: rows}
 

@@ -10,18 +10,6 @@ from assets.amemgym.records.session import ChatMessage
 from assets.records.base import Record
 from assets.records.common_tables import FailureRow, GateVoteRow
 
-TableName = Literal[
-    "users",
-    "state_variables",
-    "periods",
-    "states",
-    "sessions",
-    "questions",
-    "answer_choices",
-    "gate_records",
-    "failures",
-]
-
 
 class UserRow(Record):
     """One user: the profile, and the day of the initial state."""
@@ -109,10 +97,11 @@ class AnswerChoiceRow(Record):
 class GateRecordRow(GateVoteRow):
     """One vote on one draft of a query or an answer."""
 
-    gate: Literal["exposure", "recovery", "choice"]
+    # Rows are frozen, so a narrower type is safe; the expectation on the column follows from it.
+    gate: Literal["exposure", "recovery", "choice"]  # pyright: ignore[reportIncompatibleVariableOverride]
 
 
-TABLES: dict[TableName, type[Record]] = {
+TABLES: dict[str, type[Record]] = {
     "users": UserRow,
     "state_variables": StateVariableRow,
     "periods": PeriodRow,
@@ -124,7 +113,7 @@ TABLES: dict[TableName, type[Record]] = {
     "failures": FailureRow,
 }
 # The columns that tell one row of a table from all others.
-KEYS: dict[TableName, tuple[str, ...]] = {
+KEYS: dict[str, tuple[str, ...]] = {
     "users": ("user_id",),
     "state_variables": ("user_id", "variable"),
     "periods": ("user_id", "period"),
@@ -136,7 +125,7 @@ KEYS: dict[TableName, tuple[str, ...]] = {
     "failures": ("user_id",),
 }
 # Columns of free text; every other column is a label.
-WORDS: dict[TableName, frozenset[str]] = {
+WORDS: dict[str, frozenset[str]] = {
     "users": frozenset({"name", "hobbies_and_interests", "skills_and_expertise", "complementary_info", "formatted_str"}),
     "periods": frozenset({"period_summary"}),
     "sessions": frozenset({"event", "query", "messages"}),
