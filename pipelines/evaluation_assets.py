@@ -10,8 +10,7 @@ from assets.engine.cancellation import stop_with_run
 from assets.engine.progress import Steps, heartbeat
 from assets.engine.stage_asset import disk_error_message
 from assets.llm.ports import EndpointError
-from assets.recipe.partitions import VARIANT_PARTITIONS
-from assets.recipe.pools import MODEL_POOL
+from assets.recipe.partitions import MODEL_POOL, VARIANT_PARTITIONS
 from assets.reporting.asset_description import group
 from assets.reporting.definition_metadata import OWNERS, column_schema, definition
 from dataset_card.release.checks import last_materialized

@@ -19,8 +19,7 @@ from assets.engine.stage_runner import StageResult, StageRunner
 from assets.llm.ports import BudgetReached, EndpointError
 from assets.llm.usage_meter import Meter
 from assets.recipe.loading import RecipeError, units
-from assets.recipe.partitions import UNIT_PARTITIONS, by_variant, unit_of
-from assets.recipe.pools import MODEL_POOL
+from assets.recipe.partitions import MODEL_POOL, UNIT_PARTITIONS, by_variant, unit_of
 from assets.recipe.recipe import Recipe
 from assets.records.base import UserRecord
 from assets.reporting.definition_metadata import OWNERS, POSITION, column_schema, definition

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from assets.engine.async_calls import gather_all
-from assets.recipe.gate_policy import GatePolicy
+from assets.recipe.policies import GatePolicy
 from assets.recipe.recipe import Recipe
 from assets.records.failure import ItemFailed
 from assets.records.gate import GateRecord

@@ -11,8 +11,7 @@ from assets.recipe.config_schema import launchpad_fields
 from assets.recipe.loading import RecipeError, load_recipe, units, variants
 from assets.recipe.model_policy import JudgeSpec, Models
 from assets.recipe.partitions import UNITS, VARIANT_PARTITIONS
-from assets.recipe.recipe import Recipe
-from assets.recipe.regeneration import EVERYONE
+from assets.recipe.recipe import EVERYONE, Recipe
 from assets.records.base import Record
 from assets.reporting.asset_description import group
 from assets.reporting.definition_metadata import OWNERS, definition

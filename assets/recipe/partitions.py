@@ -9,6 +9,9 @@ from assets.recipe.loading import Unit, load_recipe, units, variants
 # Asset checks by partition are a preview feature of Dagster, whose exact version is pinned for that reason.
 warnings.filterwarnings("ignore", category=dg.PreviewWarning)
 
+# Runs that ask a model. The pool's limit is how many of them go on at once; each keeps to the whole of AMEMGYM_MAX_IN_FLIGHT.
+MODEL_POOL = "model"
+
 
 def _units_by_variant() -> dict[str, list[str]]:
     return {variant: [unit.key for unit in units(load_recipe(variant))] for variant in variants()}

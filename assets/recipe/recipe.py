@@ -2,15 +2,12 @@
 
 import hashlib
 from datetime import date
-from typing import Literal, Self
+from typing import Annotated, Literal, Self, cast
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, PositiveInt, model_validator
 
-from assets.recipe.audit_policy import AuditPolicy
-from assets.recipe.gate_policy import GatePolicy
 from assets.recipe.model_policy import ROLES, Models
-from assets.recipe.regeneration import Again, times_again
-from assets.recipe.report_policy import DiversityPolicy, ShortcutPolicy
+from assets.recipe.policies import AuditPolicy, DiversityPolicy, GatePolicy, ShortcutPolicy
 from assets.records.base import Name, Record, unit
 
 LANGUAGES = {"en": "English", "zh": "Simplified Chinese"}
@@ -22,6 +19,26 @@ ONLY_WHICH_USERS = frozenset({"variant", "num_users", "num_reserve", "users_per_
 ONLY_SOME_USERS = frozenset({"again"})
 ONLY_HOW_IT_IS_REPORTED = frozenset({"wall", "diversity"})
 MAX_STATES_PER_QUERY = 3  # what the prompt allows
+
+EVERYONE = "all"
+AskingStage = Literal[
+    "user_profiles", "questions", "state_schema", "state_trajectory", "events", "session_queries", "answers", "audits"
+]
+Stages = dict[AskingStage, PositiveInt]
+
+
+def _in_order(again: dict[Name, Stages]) -> dict[Name, Stages]:
+    """Equal entries give equal bytes, in whatever order they were written."""
+    return {user: dict(sorted(stages.items())) for user, stages in sorted(again.items())}
+
+
+Again = Annotated[dict[Name, Stages], AfterValidator(_in_order)]
+
+
+def times_again(again: Again, *, stage: str, user_id: str) -> int:
+    """How often this user's stage is asked anew: the entries of everyone and of the user add up."""
+    asked = cast(dict[str, dict[str, int]], again)
+    return sum(asked.get(who, {}).get(stage, 0) for who in (EVERYONE, user_id))
 
 
 class PoolSpec(Record):

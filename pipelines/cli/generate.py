@@ -18,8 +18,7 @@ from assets.amemgym.records.episode import Episode
 from assets.engine.cancellation import STOPPED
 from assets.recipe.asset import stand_in
 from assets.recipe.loading import units
-from assets.recipe.recipe import Recipe
-from assets.recipe.regeneration import EVERYONE
+from assets.recipe.recipe import EVERYONE, Recipe
 from pipelines.cli.errors import Problem
 from pipelines.cli.options import ModelOption, RecipeArgument, SetOption, VersionOption
 from pipelines.cli.recipe import checked_recipe, launchpad_config

@@ -4,8 +4,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from assets.recipe.audit_policy import AuditPolicy
-from assets.recipe.gate_policy import GatePolicy
+from assets.recipe.policies import AuditPolicy, GatePolicy
 from assets.recipe.recipe import MAX_STATES_PER_QUERY, Recipe
 from assets.records.base import Record
 from prompts.catalogue import load_prompt

@@ -75,7 +75,7 @@ def test_settings_that_somebody_edited_are_left_alone(tmp_path: Path) -> None:
 
 def test_whatever_asks_a_model_is_in_the_pool() -> None:
     from assets.amemgym.pipeline import STAGES
-    from assets.recipe.pools import MODEL_POOL
+    from assets.recipe.partitions import MODEL_POOL
     from pipelines.definitions import defs
 
     graph = defs.get_repository_def().asset_graph

@@ -24,7 +24,7 @@ from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.run_context import RunContext
-from assets.recipe.gate_policy import GatePolicy
+from assets.recipe.policies import GatePolicy
 from assets.recipe.recipe import Recipe
 from assets.records.estimate import Estimate
 from assets.reporting.user_share import Outcome, share_by_user

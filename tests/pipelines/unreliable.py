@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from scipy import special  # pyright: ignore[reportMissingTypeStubs]
 
 from assets.llm.ports import ModelReply, ModelRequest
-from assets.recipe.gate_policy import GatePolicy
+from assets.recipe.policies import GatePolicy
 from pipelines.embedded.program import answer
 from pipelines.resources.llm.compatibility import ApiCompatibility
 from tests.support.simulated_provider.fault_profile import FaultLog, FaultProfile, ReplyFaults, task_of

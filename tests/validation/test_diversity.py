@@ -12,8 +12,8 @@ from assets.amemgym.personas.sampling import pool_counts
 from assets.amemgym.records.persona import Persona
 from assets.amemgym.records.report import CoverageLine, Diversity
 from assets.llm.ports import BudgetReached, EndpointError, Vector
+from assets.recipe.policies import DiversityPolicy
 from assets.recipe.recipe import Recipe
-from assets.recipe.report_policy import DiversityPolicy
 from tests.support import scenario
 from tests.support.coroutines import run
 from tests.support.small import persona, persona_row

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from assets.amemgym.records.audit import Probe, UserAudit
 from assets.amemgym.records.episode import Episode, EpisodeQuestion
 from assets.amemgym.records.report import ShortcutLine
+from assets.recipe.policies import ShortcutPolicy
 from assets.recipe.recipe import Recipe
-from assets.recipe.report_policy import ShortcutPolicy
 from tests.support import scenario
 from tests.support.scenario import varied
 from tests.validation.random_questions import (

@@ -3,7 +3,7 @@
 from assets.amemgym.answers.stage import write_answers
 from assets.amemgym.records.answer import AnswerSet
 from assets.llm.ports import ModelRequest
-from assets.recipe.gate_policy import GatePolicy
+from assets.recipe.policies import GatePolicy
 from tests.support import scenario
 from tests.support.coroutines import run
 from tests.support.honest_replies import Answer, honest, material

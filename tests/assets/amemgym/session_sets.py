@@ -7,7 +7,7 @@ from assets.amemgym.records.session import SessionSet
 from assets.amemgym.records.trajectory import Event, EventSet, PeriodEvents
 from assets.amemgym.session_queries.stage import write_sessions
 from assets.llm.ports import ModelRequest
-from assets.recipe.gate_policy import GatePolicy
+from assets.recipe.policies import GatePolicy
 from assets.recipe.recipe import MAX_STATES_PER_QUERY
 from tests.support import scenario
 from tests.support.coroutines import run

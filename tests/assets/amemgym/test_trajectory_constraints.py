@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from assets.amemgym.state_trajectory.quality import golden_change_share
 from assets.llm.ports import ModelRequest
-from assets.recipe.gate_policy import GatePolicy
+from assets.recipe.policies import GatePolicy
 from tests.assets.amemgym.evolved_states import FIRST, INITIAL, SECOND, STORY, UPDATE, evolved, moved
 from tests.support import scenario
 from tests.support.honest_replies import material, update

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from assets.llm.gate import Gate, GateAttempt, VoteContext, pass_gate
-from assets.recipe.gate_policy import GatePolicy
+from assets.recipe.policies import GatePolicy
 from assets.records.gate import GateRecord
 from tests.support.coroutines import run
 from tests.support.small import small_recipe

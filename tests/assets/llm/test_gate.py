@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assets.recipe.gate_policy import GatePolicy
+from assets.recipe.policies import GatePolicy
 from assets.records.failure import ItemFailed
 from tests.assets.llm.gate_bench import RIGHT, UNSURE, WRONG, Bench, passed, through
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assets.recipe.gate_policy import PAPER, GatePolicy
+from assets.recipe.policies import PAPER, GatePolicy
 
 
 def test_the_papers_policy_settles_what_makes_it_one_forced_choice() -> None:

@@ -1,4 +1,4 @@
-"""How drafts are judged, as part of the recipe."""
+"""The recipe's policies: how drafts are judged, how finished items are audited, what the quality report measures against."""
 
 from typing import Literal, Self, cast
 
@@ -57,3 +57,52 @@ class GatePolicy(Record):
                 "set gates.cannot_tell true or gates.unexposed 0."
             )
         return self
+
+
+class AuditPolicy(Record):
+    """What independent judges audit of a finished user. `enabled: false` asks nothing and leaves the audit empty."""
+
+    enabled: bool = Field(default=True, description="whether finished users are audited at all")
+    decoys: int = Field(
+        default=2,
+        ge=0,
+        le=1000,
+        description="texts under wrong labels per gate, half as many under right",
+        json_schema_extra=unit("decoys"),
+    )
+    pairs: int = Field(
+        default=6,
+        ge=0,
+        le=1000,
+        description="question and variant pairs recovered in both directions",
+        json_schema_extra=unit("pairs"),
+    )
+    guesses: int = Field(
+        default=1, ge=0, le=100, description="at each question, of each of three kinds", json_schema_extra=unit("guesses")
+    )
+    tries: int = Field(
+        default=3,
+        ge=1,
+        le=15,
+        description="readings of a pair that its first judge did not recover",
+        json_schema_extra=unit("readings"),
+    )
+    min_recovery: float = Field(default=0.3, ge=0, le=1, description="share of its readings a pair needs, else its user fails")
+
+
+class ShortcutPolicy(Record):
+    """How far shortcut baselines, which answer without memory, may get. The recipe has it as its field `wall`."""
+
+    margin: float = Field(default=0.05, ge=0, le=1, description="accuracy above guessing that texts alone may give away")
+    least_change: float = Field(
+        default=0.15, gt=0, le=1, description="share of right options that a period has to change, lest the start tell all"
+    )
+
+
+class DiversityPolicy(Record):
+    """When two questions count as near-duplicates."""
+
+    near: float = Field(default=0.9, gt=0, le=1, description="likeness from which two questions ask nearly the same")
+    embedding_model: str | None = Field(
+        default="text-embedding-3-small", description="model that compares meanings; none: words alone are compared"
+    )
