@@ -1,12 +1,11 @@
-"""The files of an installation."""
+"""The folder of an installation: its files, and Dagster's own storage in it."""
 
 import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    pass
+DAGSTER_SETTINGS = Path(__file__).parent / "deploy" / "dagster.sqlite.yaml"
 
 
 @dataclass(frozen=True)
@@ -55,3 +54,13 @@ def home() -> Home:
     """The folder named by AMEMGYM_HOME, else `data` beside the code, with the store that AMEMGYM_STORE names, if any."""
     root = Path(os.environ.get("AMEMGYM_HOME") or Path(__file__).parent.parent / "data").absolute()
     return Home(root, os.environ.get("AMEMGYM_STORE", "").strip())
+
+
+def prepare_dagster_home(home: Home) -> Path:
+    """Make the folder of Dagster's storage with a dagster.yaml that sends nothing anywhere; an existing one stays."""
+    folder = home.dagster
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = folder / "dagster.yaml"
+    if not settings.exists():
+        shutil.copyfile(DAGSTER_SETTINGS, settings)
+    return folder

@@ -38,7 +38,7 @@ from pipelines.experiments.annotation.results import (
 )
 from pipelines.experiments.annotation.study import NAME, StudyRequest, Target, make_study, paper_target
 from pipelines.experiments.annotation.units import load_source
-from pipelines.experiments.prompt_trials.inputs import with_model
+from pipelines.experiments.prompt_trials.trial import with_model
 from pipelines.home import home
 from pipelines.resources.open import open_run_context
 from pipelines.resources.storage.open_stores import open_release_store
@@ -57,7 +57,7 @@ app = typer.Typer(
 
 @dataclass(frozen=True, kw_only=True)
 class SampleOptions:
-    """How a study is drawn."""
+    """The sample of a study: what it is drawn from, how many items, how many of them planted."""
 
     name: str = option("Name of the study, which its page shows to annotators; by default kind and a number.")
     run: str = option("The evaluation run whose dialogues are judged (integrity only).", metavar="RUN")
@@ -135,11 +135,10 @@ def export_study(
             print(f"wrote {to / file}")
 
 
-@app.command("import")
+@app.command("import", help="Take in answers from files that annotators' pages or Label Studio exported.")
 def import_files(
     study: StudyName, files: Annotated[list[Path], typer.Argument(help="Exports of pages, or JSON exports of Label Studio.")]
 ) -> None:
-    """Take answers in from files."""
     folder = _find_study(study)
     for path in files:
         try:
@@ -267,7 +266,7 @@ def _studies() -> Path:
 
 
 def _find_study(name: str) -> StudyFolder:
-    """The study's folder. Raises Problem."""
+    """The folder of an existing study. Raises Problem where there is none."""
     with annotation_errors():
         return StudyFolder.of(name, studies=_studies())
 

@@ -25,8 +25,7 @@ from pipelines.cli.recipe import checked_recipe, launchpad_config
 from pipelines.cli.show import choose_user, finished_episodes, print_user
 from pipelines.cli.terminal import LiveProgress
 from pipelines.definitions import defs
-from pipelines.home import Home, home
-from pipelines.instance import prepare_dagster_home
+from pipelines.home import Home, home, prepare_dagster_home
 from pipelines.jobs import SHARDED
 from pipelines.resources.open import open_run_context
 from pipelines.resources.storage.io_manager import RecordIOManager

@@ -17,9 +17,17 @@ from assets.recipe.recipe import Recipe
 from assets.records.usage import Usage
 from pipelines.cli.errors import Problem
 from pipelines.cli.recipe import checked_recipe
-from pipelines.experiments.prompt_trials.inputs import finished_inputs, resolved_recipe, stage_of_prompt, with_model
 from pipelines.experiments.prompt_trials.judging import Verdict, judge_cases, load_cases
-from pipelines.experiments.prompt_trials.trial import Exchange, Side, Trial, run_trial
+from pipelines.experiments.prompt_trials.trial import (
+    Exchange,
+    Side,
+    Trial,
+    finished_inputs,
+    resolved_recipe,
+    run_trial,
+    stage_of_prompt,
+    with_model,
+)
 from pipelines.home import home
 from pipelines.resources.ledger.prices import Prices, read_prices
 from pipelines.resources.ledger.queries import dollars

@@ -185,7 +185,7 @@ def _print_table(console: Console, names: Sequence[str], rows: Sequence[Sequence
 
 @dataclass(frozen=True, kw_only=True)
 class PublishOptions:
-    """How a release is published."""
+    """Who may read a release on the Hub, and whether it is proposed or published."""
 
     private: bool = option("Only for those who may see it (a new one is private).", False)
     public: bool = option("Open to everybody, once it is complete.", False)

@@ -22,8 +22,7 @@ from pipelines.cli.options import RecipeArgument, SetOption, VersionOption
 from pipelines.cli.recipe import checked_recipe
 from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name
-from pipelines.home import home
-from pipelines.instance import prepare_dagster_home
+from pipelines.home import home, prepare_dagster_home
 
 SECONDS_TO_FINISH = 2  # for requests under way when the server is stopped
 MAGIC = b"GGUF"

@@ -36,7 +36,7 @@ class CallTime(Record):
     decode_tokens_per_second: float = Field(gt=0)
 
     def seconds(self, use: PromptUsage) -> float:
-        """Seconds of one average call."""
+        """Mean seconds of a call with the mean tokens of these calls."""
         calls = max(use.calls, 1e-9)
         reading = use.input_tokens / calls / self.prefill_tokens_per_second
         return self.base_seconds + reading + use.output_tokens / calls / self.decode_tokens_per_second
@@ -50,7 +50,7 @@ class ErrorMargin(Record):
 
 
 class Defaults(Record):
-    """The shipped file."""
+    """The content of `defaults.yaml`: variants measured with the embedded model, and how far forecasts from them may miss."""
 
     margin: ErrorMargin
     call_time: CallTime
@@ -72,5 +72,4 @@ class Defaults(Record):
 
 
 def load_defaults() -> Defaults:
-    """Read the shipped file."""
     return Defaults.model_validate(yaml.safe_load(FILE.read_text(encoding="utf-8")))

@@ -53,7 +53,6 @@ def defaults_of(runs: Sequence[ObservedRuns], sizes: dict[str, RecipeSize]) -> D
 
 
 def main() -> None:
-    """Write the file."""
     ledger = Ledger(ledger_file(home()))
     try:
         runs = asyncio.run(observed_runs(ledger))

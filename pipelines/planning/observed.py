@@ -27,7 +27,7 @@ class ObservedRuns:
 
 
 def model_names(models: Models) -> tuple[str, str]:
-    """Who writes and who judges."""
+    """The names of the models that write and judge."""
     return models.writer.model, models.judge.model
 
 

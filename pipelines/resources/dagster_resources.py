@@ -24,7 +24,6 @@ class RunContextResource(dg.ConfigurableResource[RunContext]):
 
     @contextmanager
     def yield_for_execution(self, context: dg.InitResourceContext) -> Generator[RunContext, None, None]:
-        """Open it for the run."""
         # The model's client takes most of a second to import, which a process that only shows the graph does not need.
         from pipelines.resources.llm.batch.settings import BatchProgress, describe_batch
         from pipelines.resources.open import open_run_context
@@ -38,18 +37,16 @@ class RunContextResource(dg.ConfigurableResource[RunContext]):
 
 
 class ReleaseStoreResource(dg.ConfigurableResource[ReleaseStore]):
-    """Where releases stand."""
+    """The release store of this installation: a folder, or the object store that AMEMGYM_STORE names."""
 
     def create_resource(self, context: dg.InitResourceContext) -> ReleaseStore:
-        """The release store of this installation."""
         return open_release_store(home())
 
 
 class ReportFolder(dg.ConfigurableResource[Path]):
-    """Where pages of quality reports are written."""
+    """The folder that pages of quality reports are written to."""
 
     def create_resource(self, context: dg.InitResourceContext) -> Path:
-        """The folder of this installation."""
         return home().reports
 
 
@@ -59,7 +56,7 @@ class PublisherResource(dg.ConfigurableResource[Publisher]):
     endpoint: Optional[str] = None
 
     def create_resource(self, context: dg.InitResourceContext) -> Publisher:
-        """Open the Hub; nothing is sent yet."""
+        """Open the Hub; nothing is sent before a release is published."""
 
         def notice(words: str) -> None:
             if context.log is not None:

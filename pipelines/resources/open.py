@@ -127,7 +127,6 @@ class OpenModels:
 
     @property
     def prices(self) -> Prices:
-        """The prices at this endpoint."""
         return self.chat.prices
 
     def for_recipe(self, recipe: Recipe) -> ModelPorts:

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page
 
-from pipelines.home import home
-from pipelines.instance import prepare_dagster_home
+from pipelines.home import home, prepare_dagster_home
 from tests.browser.pages import Visit, chromium, visit
 from tests.browser.ui_server import ui_server
 

@@ -13,8 +13,7 @@ from dagster._core.run_coordinator import QueuedRunCoordinator
 from dagster._utils.tags import TagConcurrencyLimitsCounter
 
 from pipelines.automation import PARTITION
-from pipelines.home import Home
-from pipelines.instance import prepare_dagster_home
+from pipelines.home import Home, prepare_dagster_home
 
 ROOT = Path(__file__).parent.parent.parent
 DEPLOY = ROOT / "pipelines" / "deploy"

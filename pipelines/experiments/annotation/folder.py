@@ -58,7 +58,7 @@ class StudyFolder:
             raise AnnotationError(f"{self.path / KEY} cannot be read; without the key nothing can be counted.") from error
 
     def sheets(self) -> list[AnswerSheet]:
-        """All annotators' answers, by name."""
+        """The answers of all annotators, sorted by their names."""
         return [_read(path, AnswerSheet) for path in sorted((self.path / ANSWERS).glob("*.json"))]
 
     def sheet(self, annotator: str) -> AnswerSheet:

@@ -102,7 +102,7 @@ UNIT_NAMES: dict[StudyKind, str] = {"exposure": "item", "integrity": "session", 
 
 @dataclass(frozen=True)
 class StudyRequest:
-    """What study is asked for."""
+    """The settings of a new study: from the same source they always draw the same items."""
 
     name: str
     kind: StudyKind

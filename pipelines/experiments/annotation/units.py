@@ -34,7 +34,6 @@ class Source:
 
     @property
     def name(self) -> str:
-        """Variant and version."""
         return f"{self.variant} {self.version}"
 
 
@@ -100,7 +99,7 @@ class ItemDraft:
 
 @dataclass(frozen=True)
 class SampleUnit:
-    """What is sampled together."""
+    """Items that are sampled together, such as those of one session; each `stratum` gets its share of units."""
 
     stratum: str
     drafts: tuple[ItemDraft, ...]

@@ -67,7 +67,6 @@ class Verdict:
 
 
 def load_cases() -> Cases:
-    """The shipped cases."""
     return Cases.model_validate(yaml.safe_load(CASES.read_text(encoding="utf-8")))
 
 

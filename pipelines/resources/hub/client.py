@@ -38,7 +38,7 @@ class HubClient:
         self._api = HfApi(endpoint=endpoint, library_name="amemgym-synth")
 
     def repo_state(self, repo: str, *, revision: str = MAIN) -> RepoState | None:
-        """The repository at a revision."""
+        """The commit and the visibility at a revision; None where the repository or the revision is missing."""
         try:
             info = self._calls.read(f"looking at {repo}", lambda: self._api.dataset_info(repo, revision=revision))
         except HubMissing:
@@ -56,7 +56,7 @@ class HubClient:
             raise HubDenied(f"This token may not {'write to' if write else 'read'} {repo}; {login_advice()}.") from error
 
     def refs(self, repo: str) -> Refs:
-        """Branches, tags and pull requests."""
+        """The names of branches and tags, and the commits of pull requests by number."""
         found = self._calls.read(
             f"the branches of {repo}",
             lambda: self._api.list_repo_refs(repo, repo_type=DATASET, include_pull_requests=True),
@@ -69,7 +69,7 @@ class HubClient:
         )
 
     def files(self, repo: str, *, sha: str) -> dict[str, RemoteFile]:
-        """All files of a commit."""
+        """The files of a commit by path, with size and digest: SHA-256 for large files, the git blob for others."""
 
         def listed() -> list[RepoFile]:
             tree = self._api.list_repo_tree(repo, recursive=True, revision=sha, repo_type=DATASET)
@@ -109,11 +109,11 @@ class HubClient:
                 raise HubDenied(f"{repo} exists, but this token may not see it; {login_advice()}.") from None
 
     def commit(self, repo: str, *, change: TreeChange, message: CommitMessage, parent: str) -> str:
-        """One commit onto main."""
+        """Make one commit onto main, and return its id."""
         return self._commit(repo, change=change, message=message, parent=parent).oid
 
     def propose(self, repo: str, *, change: TreeChange, message: CommitMessage, parent: str) -> int:
-        """One commit as a pull request."""
+        """Make one commit as a pull request, and return its number."""
         number = self._commit(repo, change=change, message=message, parent=parent, as_pull_request=True).pr_num
         if number is None:
             raise HubError(f"The Hub made no pull request in {repo}; look there before running this again.")

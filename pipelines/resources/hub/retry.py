@@ -25,7 +25,7 @@ from huggingface_hub.utils._http import default_client_factory
 from dataset_card.hub.port import HubDenied, HubError, HubMissing, HubStale, HubUncertain, HubUnreachable
 from pipelines.resources.hub.settings import HubSettings
 from pipelines.resources.llm.redaction import Redactor
-from pipelines.resources.llm.retry_after import retry_after_seconds
+from pipelines.resources.llm.retry import retry_after_seconds
 
 T = TypeVar("T")
 FailureKind = Literal["transient", "offline", "stale", "denied", "missing", "fatal"]

@@ -13,9 +13,9 @@ from assets.llm.ports import FinishReason, ModelReply, ModelRequest
 from pipelines.resources.llm.compatibility import ApiCompatibility, LearnedCompatibility
 from pipelines.resources.llm.concurrency import ConcurrencyLimit
 from pipelines.resources.llm.connection import Connections, EndpointConnection
-from pipelines.resources.llm.errors import CallFailure, FailureClassifier
+from pipelines.resources.llm.errors import FailureClassifier
 from pipelines.resources.llm.rate_limit import LocalRateLimiter, RateLimiter
-from pipelines.resources.llm.retry import RetryBudget
+from pipelines.resources.llm.retry import CallFailure, RetryBudget
 from pipelines.resources.llm.settings import EndpointSettings
 
 

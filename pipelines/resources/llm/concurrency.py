@@ -38,7 +38,7 @@ class AimdLimit:
     successes: int = 0
 
     def succeeded(self, *, ceiling: int) -> None:
-        """Count a success."""
+        """Count a success; the limit grows by one when its window of successes is full."""
         self.successes += 1
         if self.successes >= (self.limit if self.halvings else 1):
             self.successes = 0
@@ -67,7 +67,6 @@ class ResizableSemaphore:
         return self.in_flight + len(self._waiting)
 
     async def acquire(self) -> None:
-        """Wait until there is room."""
         if not self._waiting and self._enter():
             return
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -139,7 +138,6 @@ class AdaptiveLimit:
         self._semaphore.release()
 
     def succeeded(self) -> None:
-        """Count a success."""
         self._aimd.succeeded(ceiling=self._ceiling)
         self._semaphore.capacity = self._aimd.limit
 
@@ -149,4 +147,4 @@ class AdaptiveLimit:
         self._semaphore.capacity = self._aimd.limit
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: the limit of one process holds no connection or file."""

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from assets.llm.ports import CallLabels, LanguageModel, ModelReply, ModelRequest, Vector
 from pipelines.resources.llm.client import ModelClient
 from pipelines.resources.llm.compatibility import ApiCompatibility
-from pipelines.resources.llm.errors import CallFailure
+from pipelines.resources.llm.retry import CallFailure
 from prompts.template import Message
 
 LARGEST_BATCH = 64

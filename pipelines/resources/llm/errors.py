@@ -1,10 +1,10 @@
-"""What went wrong at the endpoint, by class: what to try again, what to ask differently, and what ends the run."""
+"""The client's exceptions as failures: which calls are tried again, which are asked differently, which end the run."""
 
 import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import cast
 
 import httpx2
 import openai
@@ -12,34 +12,13 @@ import openai
 from assets.llm.ports import ModelRequest
 from pipelines.resources.llm.compatibility import Rejection
 from pipelines.resources.llm.redaction import Redactor
-from pipelines.resources.llm.retry_after import retry_after_seconds
+from pipelines.resources.llm.retry import RUN_AGAIN, CallFailure, FailureKind, retry_after_seconds
 from pipelines.resources.llm.settings import EndpointSettings
-
-FailureKind = Literal["transient", "rejected", "refused", "fatal"]
 
 TOO_LONG = re.compile(
     r"context.?(length|window|size)|maximum context|too many tokens|too long|too large|exceeds? the .{0,20}tokens",
     re.IGNORECASE,
 )
-NO_REJECTION = Rejection()
-RUN_AGAIN = "start the run again, finished work is kept"
-
-
-@dataclass(frozen=True)
-class CallFailure:
-    """A try that brought no reply. `problem` and `remedy` go into a sentence, the `rejection` never does.
-
-    transient: try again. rejected: perhaps without what the endpoint rejects. refused: the answer is no. fatal: the run ends.
-    `misdirected`: the address may be wrong, so before any reply it is not worth many tries.
-    """
-
-    kind: FailureKind
-    problem: str
-    remedy: str = f"wait until it has recovered and {RUN_AGAIN}"
-    overloaded: bool = False
-    misdirected: bool = False
-    retry_after: float = 0.0
-    rejection: Rejection = NO_REJECTION
 
 
 @dataclass(frozen=True)
@@ -70,7 +49,7 @@ class ErrorResponse:
 
 
 class FailureClassifier:
-    """ResizableSemaphore the client's exceptions into failures whose words are free of the key."""
+    """Turns the client's exceptions into failures whose texts are free of the API key."""
 
     def __init__(self, settings: EndpointSettings) -> None:
         self._settings = settings
@@ -78,7 +57,7 @@ class FailureClassifier:
         self._redactor = Redactor(settings.api_key.get_secret_value() if settings.api_key else "")
 
     def of_connection(self, error: openai.APIConnectionError) -> CallFailure:
-        """No answer arrived."""
+        """The failure of a call to which no answer arrived."""
         if isinstance(error.__cause__, (httpx2.ConnectError, httpx2.ConnectTimeout)):
             remedy = f"start the server there, or correct the address in {self._settings.url_variable}"
             return CallFailure("transient", "could not be reached", remedy, misdirected=True)
@@ -87,7 +66,6 @@ class FailureClassifier:
         return CallFailure("transient", "dropped the connection")
 
     def of_timeout(self) -> CallFailure:
-        """The answer took too long."""
         seconds = f"{self._settings.timeout_seconds:g}"
         remedy = f"wait until it has recovered, or allow more than {seconds} seconds in AMEMGYM_TIMEOUT, and {RUN_AGAIN}"
         return CallFailure("transient", f"did not answer within {seconds} seconds", remedy, overloaded=True)
@@ -139,7 +117,7 @@ class FailureClassifier:
 
 
 def _message(body: object) -> str:
-    """The provider's own sentence, wherever it stands; empty for a page of HTML."""
+    """The provider's message, whichever field it is in; empty for a page of HTML."""
     if isinstance(body, str):
         return "" if body.lstrip().startswith("<") else body
     if not isinstance(body, dict):

@@ -1,13 +1,46 @@
-"""How often and how long one request is tried."""
+"""Failures of a call, how often and how long it is tried again, and how long a service asks to wait (Retry-After).
+
+It imports no client, so that the Hub's retries can use it too.
+"""
+
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Literal
 
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.ports import ModelRequest
-from pipelines.resources.llm.errors import CallFailure
+from pipelines.resources.llm.compatibility import Rejection
 
+FailureKind = Literal["transient", "rejected", "refused", "fatal"]
 MAX_TRIES = 8
 MAX_TRIES_BEFORE_ANY_REPLY = 3
 MAX_SECONDS = 300.0
 MAX_BACKOFF = 60  # in multiples of the settings' backoff_seconds
+NO_REJECTION = Rejection()
+RUN_AGAIN = "start the run again, finished work is kept"
+UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+RESET = "x-ratelimit-reset"
+
+
+@dataclass(frozen=True)
+class CallFailure:
+    """A try that brought no reply. `problem` and `remedy` go into a sentence, the `rejection` never does.
+
+    transient: try again. rejected: perhaps without what the endpoint rejects. refused: the answer is no. fatal: the run ends.
+    `misdirected`: the address may be wrong, so before any reply it is not worth many tries.
+    """
+
+    kind: FailureKind
+    problem: str
+    remedy: str = f"wait until it has recovered and {RUN_AGAIN}"
+    overloaded: bool = False
+    misdirected: bool = False
+    retry_after: float = 0.0
+    rejection: Rejection = NO_REJECTION
 
 
 class RetryBudget:
@@ -39,3 +72,35 @@ class RetryBudget:
         """From 0 to 1, the same for the same request and try: requests that failed together come back apart."""
         words = (message.content for message in self.request.messages)
         return SeededRandom(*words, self.request.sample, self.tries).integer_below(1000) / 1000
+
+
+def retry_after_seconds(headers: Mapping[str, str], *, limited: bool) -> float:
+    """Seconds to wait, 0 without a hint. `headers` ignores case, as httpx2.Headers does.
+
+    `limited`: the answer says that a rate limit is used up; only then do the headers that describe limits matter.
+    """
+    if "retry-after-ms" in headers:
+        return parse_duration(headers["retry-after-ms"] + "ms")
+    if "retry-after" in headers:
+        return parse_duration(headers["retry-after"])
+    if not limited:
+        return 0.0
+    # Providers send one reset per limit, also for limits that are not used up: only those count, where they are known.
+    resets = {name.lower(): parse_duration(value) for name, value in headers.items() if name.lower().startswith(RESET)}
+    used_up = [wait for name, wait in resets.items() if headers.get(name.replace("reset", "remaining")) == "0"]
+    return max(used_up) if used_up else min(resets.values(), default=0.0)
+
+
+def parse_duration(text: str) -> float:
+    """A duration ("2", "1m30.5s", "20ms"), a point in time (seconds or milliseconds since 1970) or an HTTP date."""
+    text = text.strip().lower()
+    if PART.sub("", text) == "":
+        return sum(float(amount) * UNITS[unit] for amount, unit in PART.findall(text))
+    if re.fullmatch(r"\d+(\.\d+)?", text):
+        number = float(text)
+        moment = number / 1000 if number > 1e12 else number
+        return max(0.0, moment - time.time()) if moment > 1e9 else number
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+    except (ValueError, OverflowError):
+        return 0.0

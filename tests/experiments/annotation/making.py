@@ -17,7 +17,6 @@ TWO = ("anna", "ben")
 
 
 def source(*episodes: Episode, digest: str = "d" * 64) -> Source:
-    """A release of these users."""
     return Source("demo", "0.1.0", digest, episodes or (scenario.episode(), scenario.episode("5f0c-ada-003")))
 
 
@@ -30,7 +29,6 @@ def study(kind: StudyKind = "truth", *, run: FinishedRun | None = None, **change
 
 
 def begun(place: Path, kind: StudyKind = "truth", **changes: Any) -> StudyFolder:
-    """A study's folder."""
     folder = StudyFolder(place / "check")
     folder.begin(*study(kind, **changes))
     return folder

@@ -18,7 +18,6 @@ TWO = ("--annotator", "anna", "--annotator", "ben")
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A release, to be copied."""
     place = tmp_path_factory.mktemp("made")
     write_release(content(), root=place / "releases")
     return place

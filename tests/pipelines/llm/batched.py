@@ -60,7 +60,6 @@ def recipe(transport: Transport) -> Recipe:
 
 
 def jobs_at(url: str) -> list[dict[str, Any]]:
-    """The provider's list of jobs."""
     return httpx2.get(f"{url}/batches?limit=100").json()["data"]
 
 

@@ -14,7 +14,7 @@ from pipelines.resources.llm.compatibility import can_be_strict
 from pipelines.resources.llm.concurrency import AdaptiveLimit
 from pipelines.resources.llm.rate_limit import LocalRateLimiter, TokenBucket
 from pipelines.resources.llm.redaction import MAX_LENGTH, Redactor
-from pipelines.resources.llm.retry_after import parse_duration
+from pipelines.resources.llm.retry import parse_duration
 from tests.pipelines.llm.scripted_server import CLOSED_SCHEMA, KEY, a_request
 
 Schema = dict[str, object]

@@ -21,7 +21,7 @@ TERMS = Terms(Prices({"m-1": OwnPrice(input=1, output=10)}), calls_at_once=64, u
 
 
 def user(calls: int, *, tokens: int = 1000) -> UserUsage:
-    """Every prompt asked so often."""
+    """A user for whom every prompt was called so many times."""
     return {name: PromptUsage(calls, calls * tokens, calls * 100) for name in PROMPT_CALLS}
 
 

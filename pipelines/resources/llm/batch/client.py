@@ -16,9 +16,9 @@ from assets.llm.ports import BATCH_SHARE, EndpointError, ModelReply, ModelReques
 from pipelines.resources.llm.client import read_reply
 from pipelines.resources.llm.compatibility import ApiCompatibility
 from pipelines.resources.llm.connection import EndpointConnection
-from pipelines.resources.llm.errors import CallFailure, FailureClassifier
+from pipelines.resources.llm.errors import FailureClassifier
 from pipelines.resources.llm.redaction import Redactor
-from pipelines.resources.llm.retry import MAX_BACKOFF, MAX_TRIES
+from pipelines.resources.llm.retry import MAX_BACKOFF, MAX_TRIES, CallFailure
 from pipelines.resources.llm.settings import EndpointSettings
 
 T = TypeVar("T")
@@ -80,7 +80,7 @@ class BatchClient:
         return await self._retry(lambda: self._connection.client.batches.retrieve(batch_id))
 
     async def read(self, file_id: str) -> bytes:
-        """A file's content. Raises NotFound."""
+        """The content of a file. Raises NotFound when the provider has deleted it."""
         answer = await self._retry(lambda: self._connection.client.files.content(file_id), times=TRANSFER)
         return answer.content
 

@@ -16,7 +16,8 @@ from pipelines.resources.llm.batch.store import BatchStore, StoredLines
 from pipelines.resources.llm.client import ModelClient
 from pipelines.resources.llm.compatibility import ApiCompatibility
 from pipelines.resources.llm.connection import Connections, EndpointConnection
-from pipelines.resources.llm.errors import CallFailure, FailureClassifier
+from pipelines.resources.llm.errors import FailureClassifier
+from pipelines.resources.llm.retry import CallFailure
 from pipelines.resources.llm.settings import EndpointSettings
 
 REFUSED = ModelReply(text="", finish="refusal", input_tokens=0, output_tokens=0)
@@ -88,7 +89,6 @@ class PendingBatch:
         self._calls: list[QueuedCall] = []
 
     def add(self, call: QueuedCall) -> None:
-        """Take a call in."""
         self._calls.append(call)
         self.cancel()
         if len(self._calls) >= self._most:
@@ -97,7 +97,7 @@ class PendingBatch:
             self._timer = self._loop.call_at(min(self._loop.time() + self._timing.quiet, self._latest), self._end)
 
     def cancel(self) -> None:
-        """Stop waiting for more."""
+        """Cancel the timer that would close the batch."""
         if self._timer is not None:
             self._timer.cancel()
 

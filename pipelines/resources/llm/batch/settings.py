@@ -37,7 +37,7 @@ class BatchProgress:
 
 
 def describe_batch(progress: BatchProgress) -> str:
-    """One line about a job."""
+    """How far a job is, in one line for the terminal or a log."""
     parts = [f"{progress.batch_id} to {progress.model}: {progress.done} of {progress.lines} calls done"]
     if progress.failed:
         parts.append(f"{progress.failed} to be asked again or failed")
