@@ -55,7 +55,6 @@ class StatisticsCounter:
     answers: Counter[int] = field(default_factory=Counter[int])
 
     def add(self, episode: Episode) -> None:
-        """Count one episode."""
         self.users += 1
         for index, period in enumerate(episode.periods):
             self.sessions[index] += len(period.sessions)
@@ -162,13 +161,11 @@ def _trajectory_panel(statistics: Statistics, axes: Axes) -> None:
 
 
 def _queries_panel(histogram: Histogram, axes: Axes) -> None:
-    """Lengths of session queries."""
     _length_histogram(histogram, axes, paper=PAPER_QUERIES)
     axes.set_title("Session queries by length")
 
 
 def _answers_panel(histogram: Histogram, axes: Axes) -> None:
-    """Lengths of all options' answers."""
     _length_histogram(histogram, axes, paper=PAPER_ANSWERS)
     axes.set_title("Answers by length")
 

@@ -39,7 +39,6 @@ PEOPLE = (
 
 
 def title(recipe: Recipe) -> str:
-    """The dataset's name."""
     return f"Synthesized AMemGym benchmark ({recipe.variant})"
 
 

@@ -50,7 +50,7 @@ class ComparedRelease:
 
     @classmethod
     def of(cls, folder: Path, body: ManifestBody, *, version: str | None = None) -> "ComparedRelease":
-        """Read the card. Raises OSError."""
+        """The release with its card, which is read here. Raises OSError."""
         return cls(folder, body, without_changes((folder / CARD).read_text(encoding="utf-8")), version)
 
     @property

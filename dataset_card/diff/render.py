@@ -87,7 +87,6 @@ def _metrics(name: str, changes: Sequence[MetricChange]) -> Iterator[str]:
 
 
 def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Nothing for no rows."""
     if rows:
         yield f"| {' | '.join(names)} |"
         yield f"|---|{'---:|' * (len(names) - 1)}"

@@ -41,7 +41,7 @@ class ReleaseSummary(BaseModel):
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """The version, for comparing."""
+        """The three numbers of the version, which compare as versions do."""
         return tuple(int(number) for number in self.version.split("."))
 
 

@@ -64,7 +64,7 @@ class LocalFile:
 
     @cached_property
     def size(self) -> int:
-        """Bytes."""
+        """The number of bytes, read from the disk for a path."""
         return len(self.content) if isinstance(self.content, bytes) else self.content.stat().st_size
 
     def is_at(self, remote: RemoteFile | None) -> bool:
@@ -92,7 +92,7 @@ class LocalFile:
 
 @dataclass(frozen=True)
 class RepoState:
-    """A repository at one revision."""
+    """The commit and the visibility of a repository at one revision."""
 
     sha: str
     visibility: Visibility
@@ -121,7 +121,7 @@ class TreeChange:
 
 @dataclass(frozen=True)
 class CommitMessage:
-    """First line and the rest."""
+    """`title` is the first line, `description` all that follows it."""
 
     title: str
     description: str
@@ -160,7 +160,7 @@ class Hub(Protocol):
         ...
 
     def create(self, repo: str) -> None:
-        """A new private repository."""
+        """Create a private repository without files."""
         ...
 
     def commit(self, repo: str, *, change: TreeChange, message: CommitMessage, parent: str) -> str:

@@ -47,7 +47,6 @@ class Publisher:
 
     @property
     def endpoint(self) -> str:
-        """The Hub's address."""
         return self._hub.endpoint
 
     def commit_of(self, repo: str, *, revision: str) -> str | None:

@@ -54,7 +54,6 @@ class ReadRelease:
 
     @property
     def digest(self) -> str:
-        """The manifest's digest."""
         return self.manifest.digest
 
 

@@ -24,8 +24,8 @@ class ExpectedTag:
     variant: str | None = None
 
     @property
-    def place(self) -> str:
-        """OWNER/NAME@TAG."""
+    def address(self) -> str:
+        """The repository and the tag as OWNER/NAME@TAG."""
         return f"{self.repo}@{self.tag}"
 
 
@@ -36,12 +36,12 @@ def repository_problems(hub: Hub, expected: ExpectedTag) -> list[str]:
         return [missing_tag(expected.repo, tag=expected.tag, registered=expected.registered)]
     problems = list[str]()
     if expected.registered is not None and expected.registered.commit != state.sha:
-        problems.append(moved_tag(expected.place, commit=state.sha, before=expected.registered.commit))
+        problems.append(moved_tag(expected.address, commit=state.sha, before=expected.registered.commit))
     tree = hub.files(expected.repo, sha=state.sha)
     variant = expected.variant or variant_of_tag(expected.tag)
     if variant not in variants_in(tree):
         held = ", ".join(variants_in(tree)) or "no release"
-        return [*problems, f"{expected.place} holds {held}, and not {variant or 'a variant that its name tells'}."]
+        return [*problems, f"{expected.address} holds {held}, and not {variant or 'a variant that its name tells'}."]
     with tempfile.TemporaryDirectory(prefix="verifying-") as scratch:
         folder = Path(scratch) / variant
         location = ReleaseLocation(expected.repo, state.sha, variant)
@@ -54,9 +54,9 @@ def repository_problems(hub: Hub, expected: ExpectedTag) -> list[str]:
 def _release_problems(expected: ExpectedTag, folder: Path) -> Iterator[str]:
     manifest = read_manifest(folder)
     if variant_of_tag(expected.tag) and expected.tag != f"{manifest.variant}-v{manifest.version}":
-        yield f"{expected.place} holds version {manifest.version} of {manifest.variant}."
+        yield f"{expected.address} holds version {manifest.version} of {manifest.variant}."
     if expected.registered is not None and expected.registered.digest != manifest.digest:
-        yield f"{expected.place} had the digest {expected.registered.digest[:16]} and now has {manifest.digest[:16]}."
+        yield f"{expected.address} had the digest {expected.registered.digest[:16]} and now has {manifest.digest[:16]}."
 
 
 def _card_problems(hub: Hub, location: ReleaseLocation, *, tree: dict[str, RemoteFile]) -> Iterator[str]:

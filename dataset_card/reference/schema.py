@@ -40,7 +40,7 @@ class StrictModel(BaseModel):
 
 
 class ProfileSchema(StrictModel):
-    """`user_profile`: eleven keys."""
+    """The value of `user_profile`, which has eleven keys."""
 
     uuid: Words
     name: Words
@@ -100,7 +100,7 @@ class ChoiceSchema(StrictModel):
 
 
 class QuestionSchema(StrictModel):
-    """A question with its options."""
+    """A question with its options; `required_info` names the variables that decide the answer."""
 
     query: Words
     required_info: list[Words]
@@ -108,7 +108,7 @@ class QuestionSchema(StrictModel):
 
 
 class ItemSchema(StrictModel):
-    """Everything about one user."""
+    """One element of the array: everything about one user."""
 
     id: Words
     start_time: Day

@@ -76,7 +76,7 @@ class ReleaseExtras:
         return items
 
     def add(self, item: Any) -> None:
-        """Take one released item."""
+        """Count one released item; called once for each, in order."""
         self.items += 1
 
     def data_files(self) -> list[ManifestFile]:

@@ -31,7 +31,6 @@ class Release:
 
     @property
     def version(self) -> str:
-        """Three numbers with dots."""
         return self.manifest.version
 
     @property

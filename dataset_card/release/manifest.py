@@ -107,7 +107,7 @@ class ManifestBody(_ManifestPart):
         return {**self.model_dump(exclude=apart), "files": files}
 
     def with_card(self, card: ManifestFile, *, previous: Predecessor | None) -> "ManifestBody":
-        """The same with another card."""
+        """The same body with another card and the release that this one follows."""
         files = tuple(card if file.path == CARD else file for file in self.files)
         return self.model_copy(update={"files": files, "previous": previous})
 
@@ -132,7 +132,7 @@ class Manifest(ManifestBody):
 
     @classmethod
     def of(cls, body: ManifestBody, *, version: str) -> "Manifest":
-        """Give a body its version."""
+        """The manifest of a body under this version, with both digests."""
         return cls(**body.model_dump(), version=version, data_digest=body.rows_digest(), digest=body.release_digest())
 
     def to_bytes(self) -> bytes:

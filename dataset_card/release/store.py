@@ -16,7 +16,7 @@ class ReleaseStore(Protocol):
 
     @property
     def address(self) -> str:
-        """For sentences."""
+        """The store as messages name it: a path or a URL."""
         ...
 
     def versions(self, variant: str) -> list[str]:
@@ -28,7 +28,7 @@ class ReleaseStore(Protocol):
         ...
 
     def write(self, content: "ReleaseContent", *, version: str) -> "Release":
-        """As `write_release`."""
+        """Write a release as `write_release` does, and raise what it raises."""
         ...
 
 
@@ -40,19 +40,15 @@ class FolderReleaseStore:
 
     @property
     def address(self) -> str:
-        """The folder's path."""
         return str(self.root)
 
     def versions(self, variant: str) -> list[str]:
-        """By the names of folders."""
         return released_versions(self.root / variant)
 
     def folder(self, variant: str, version: str, *, fresh: bool = False) -> Path:
-        """The release itself."""
         return self.root / variant / version
 
     def write(self, content: "ReleaseContent", *, version: str) -> "Release":
-        """Straight into the folder."""
         from dataset_card.release.folder import write_release  # comes with Dagster, which whoever only reads does without
 
         return write_release(content, root=self.root, version=version)

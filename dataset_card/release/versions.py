@@ -42,6 +42,6 @@ def smallest_after(last: str, *, level: Level) -> str:
 
 
 def released_versions(home: Path) -> list[str]:
-    """Versions below `<root>/<variant>`, lowest first."""
+    """Versions in the folder of a variant, lowest first; other names in it are ignored."""
     names = [path.name for path in home.iterdir() if is_version(path.name)] if home.is_dir() else []
     return sorted(names, key=numbers)

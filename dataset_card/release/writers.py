@@ -57,7 +57,6 @@ class ParquetFileWriter:
         self._writer.close()
 
     def add(self, records: Iterable[Record]) -> None:
-        """Take rows."""
         coming = iter(records)
         while more := list(islice(coming, self._at_once)):
             self.add_columns(columns_of(more, record_type=self._type))
@@ -117,7 +116,6 @@ class JsonArrayWriter:
         self._stream.close()
 
     def add(self, item: dict[str, Any]) -> None:
-        """Write one item."""
         self._stream.write(item_bytes(item, first=self._digest.rows == 0))
         self._digest.add([in_order(item)])
 
@@ -135,7 +133,6 @@ def item_bytes(item: dict[str, Any], *, first: bool) -> bytes:
 
 
 def end_bytes(*, empty: bool) -> bytes:
-    """The end of the array."""
     return b"[]\n" if empty else b"\n]\n"
 
 

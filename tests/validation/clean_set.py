@@ -48,12 +48,11 @@ class CleanSet:
     failures: Sequence[Failure]
 
     def rows(self, stage: str) -> list[Any]:
-        """The stage's records, in order."""
         return list(self.records[stage].values())
 
     @property
     def released(self) -> frozenset[str]:
-        """The users."""
+        """The ids of the finished users."""
         return frozenset(self.records["episodes"])
 
     def tables(self) -> dict[str, list[Record]]:
@@ -71,7 +70,6 @@ def clean_set_recipe() -> Recipe:
 
 @cache
 def clean_set() -> CleanSet:
-    """The clean set."""
     recipe = clean_set_recipe()
     (unit,) = units(recipe)
     with TemporaryDirectory() as folder:

@@ -24,7 +24,7 @@ class Defect:
 
 
 def spoiled(target: Any, *path: str | int, **fields: object) -> Any:
-    """A copy with other fields at a place, unchecked: `path` leads there by field names and places."""
+    """A copy with other fields at the path, unchecked: `path` consists of field names and positions."""
     if not path:
         kind = cast(type[BaseModel], type(target))
         values: dict[str, Any] = {**{name: getattr(target, name) for name in kind.model_fields}, **fields}
@@ -37,27 +37,27 @@ def spoiled(target: Any, *path: str | int, **fields: object) -> Any:
     return spoiled(target, **{step: spoiled(getattr(target, step), *rest, **fields)})
 
 
-def found(target: Any, *path: str | int) -> Any:
-    """What lies at a place."""
+def value_at(target: Any, *path: str | int) -> Any:
+    """The value at a path of field names and positions."""
     for step in path:
         target = target[step] if isinstance(step, int) else getattr(target, step)
     return target
 
 
 def edited(*path: str | int, edit: Edit) -> Spoil:
-    """Fields at a place, made from what is there."""
-    return lambda rows: [spoiled(rows[0], *path, **edit(found(rows[0], *path))), *rows[1:]]
+    """Changes the fields at the path; `edit` makes them from the value that is at the path now."""
+    return lambda rows: [spoiled(rows[0], *path, **edit(value_at(rows[0], *path))), *rows[1:]]
 
 
 def at(*path: str | int, **fields: object) -> Spoil:
-    """Other fields at a place."""
+    """Replaces the fields of the value at the path."""
     return edited(*path, edit=lambda _: fields)
 
 
 def changed(*path: str | int, to: Callable[[Any], object]) -> Spoil:
     """The field at the end of the path, made from what it is."""
-    *there, field = path
-    return edited(*there, edit=lambda one: {str(field): to(getattr(one, str(field)))})
+    *parent, field = path
+    return edited(*parent, edit=lambda one: {str(field): to(getattr(one, str(field)))})
 
 
 def lacking(*path: str | int) -> Spoil:
@@ -86,7 +86,7 @@ def of_another(rows: Rows) -> Rows:
 
 
 def later(*path: str | int, days: int) -> Spoil:
-    """A session at another time."""
+    """Moves the session at the path by this many days."""
     return changed(*path, "session_time", to=lambda time: time + timedelta(days=days))
 
 
@@ -102,12 +102,12 @@ def always_first(rows: Rows) -> Rows:
 
 def back_and_forth(rows: Rows) -> Rows:
     """What changes first changes back in the next period."""
-    there = rows[0].periods[1].updates[0]
-    return [spoiled(rows[0], "periods", 2, updates=(spoiled(there, old=there.new, new=there.old),)), *rows[1:]]
+    update = rows[0].periods[1].updates[0]
+    return [spoiled(rows[0], "periods", 2, updates=(spoiled(update, old=update.new, new=update.old),)), *rows[1:]]
 
 
 def frozen(trajectory: Any) -> dict[str, object]:
-    """A state that never changes."""
+    """Periods without updates, all with the state of the first."""
     first = trajectory.periods[0].state
     return {"periods": tuple(spoiled(one, updates=(), state=first) for one in trajectory.periods)}
 
@@ -140,5 +140,5 @@ def label(choice: Any) -> dict[str, object]:
 
 
 def never_recovered(judgements: Any) -> tuple[Any, ...]:
-    """Judges who can never tell."""
+    """The judgements with no option chosen, as of judges who cannot tell."""
     return tuple(spoiled(one, chosen=None) for one in judgements)

@@ -15,7 +15,6 @@ def turned(golden: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def row_lost(rows: list[Any]) -> list[Any]:
-    """All rows but the first."""
     return rows[1:]
 
 
@@ -30,7 +29,7 @@ def same(field: str) -> Spoil:
 
 
 def at_once(rows: list[Any]) -> list[Any]:
-    """Two sessions at one time."""
+    """The first two sessions at the same time."""
     return same("session_time")(rows)
 
 

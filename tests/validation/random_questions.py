@@ -99,7 +99,7 @@ def moved(one: EpisodeQuestion) -> EpisodeQuestion:
 
 
 def frozen(one: EpisodeQuestion) -> EpisodeQuestion:
-    """Nothing ever changes."""
+    """The option that is right at first stays right in every period."""
     return varied(one, golden=one.golden[:1] * PERIODS)
 
 

@@ -13,7 +13,6 @@ from validation.report.builder import SharedLines
 
 
 def report_of(recipe: Recipe, *users: FinishedUser, failures: Sequence[Failure] = ()) -> QualityReport:
-    """The report on these users."""
     builder = QualityReportBuilder(recipe, users=len(users))
     for user in users:
         builder.add_user(user)

@@ -41,7 +41,6 @@ class Embeds:
     asked: list[Sequence[str]] = field(default_factory=list[Sequence[str]])
 
     async def embed(self, texts: Sequence[str], *, model: str) -> list[Vector]:
-        """The vectors of the table."""
         self.asked.append(texts)
         if self.error is not None:
             raise self.error

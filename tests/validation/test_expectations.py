@@ -54,7 +54,6 @@ def test_every_row_of_a_set_in_parts_is_validated_and_nothing_is_broken() -> Non
 
 
 def suites(*names: str) -> dict[str, list[ColumnExpectation]]:
-    """All expectations about these tables."""
     return {name: suite(AMEMGYM.tables[name], EXPECTATIONS[name](clean_set().recipe, 3)) for name in names}
 
 

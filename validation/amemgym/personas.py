@@ -16,7 +16,6 @@ from validation.rules import OneRowPerUser, Rule, SetRule, Violation, expect
 
 
 def persona_is_not_excluded(persona: Persona, recipe: Recipe) -> Iterator[str]:
-    """No excluded persona is sampled."""
     yield from expect(persona.user_id not in recipe.exclude_ids, "is named in exclude_ids")
 
 

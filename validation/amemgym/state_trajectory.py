@@ -44,7 +44,6 @@ def periods_change_about_as_much_as_wanted(trajectory: StateTrajectory, recipe: 
 
 
 def no_variable_changes_too_often(trajectory: StateTrajectory, recipe: Recipe) -> Iterator[str]:
-    """The cap per variable holds."""
     counts = Counter(update.variable for period in trajectory.periods for update in period.updates)
     for name, count in counts.items():
         yield from expect(count <= recipe.max_changes_per_state, f"{name} changes {count} times")

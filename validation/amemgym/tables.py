@@ -289,7 +289,6 @@ def item_rows(records: RecordsByStage, user_id: str) -> Tables:
 
 
 def failure_rows(failures: Sequence[Failure], released: frozenset[str]) -> Tables:
-    """The rows of replaced users."""
     return {
         "gate_records": [
             row

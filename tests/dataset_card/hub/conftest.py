@@ -34,7 +34,6 @@ NUMBERS = itertools.count(1)
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[HubServer]:
-    """One server for all tests."""
     app = HubServer(FakeHub(tmp_path_factory.mktemp("hub"), port=PORT))
     with serving(app, PORT):
         yield app
@@ -70,7 +69,7 @@ def registry(tmp_path: Path) -> TagRegistry:
 
 @pytest.fixture
 def notices() -> list[str]:
-    """What the reader has told so far."""
+    """The messages that the reader has given so far."""
     return []
 
 
@@ -87,4 +86,4 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def no_sleep(_: float) -> None:
-    """Go on at once."""
+    """Replaces `time.sleep` and returns at once."""

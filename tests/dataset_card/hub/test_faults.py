@@ -33,7 +33,7 @@ LIMITED = {"retry-after": "0"}
 
 
 def faults_of(route: str) -> dict[str, Fault]:
-    """One of every kind."""
+    """A fault of every kind on this route, by name."""
     return {
         "503": Fault(route),
         "429": Fault(route, status=429, headers=LIMITED),

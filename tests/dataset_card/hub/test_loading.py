@@ -22,7 +22,7 @@ NESTED = "test-00000-of-00001.parquet"
 
 
 def episodes(users: int) -> list[Episode]:
-    """What `a_release` is made of."""
+    """The episodes that `a_release` writes, in its order."""
     return [scenario.episode(f"5f0c-user-{number:03}") for number in range(users)]
 
 

@@ -24,7 +24,6 @@ def auto(root: Path, **changes: Any) -> str:
 
 
 def reworded(episode: Episode) -> Episode:
-    """One question in other words."""
     first, *others = episode.questions
     return scenario.varied(episode, questions=(scenario.varied(first, query="And before a run?"), *others))
 

@@ -40,7 +40,7 @@ class MovementCounter:
         self._periods = min(len(episode.periods), self._periods or len(episode.periods))
 
     def movement(self) -> StateMovement | None:
-        """None without users."""
+        """The shares and counts over all users that were added; None without users."""
         if self._periods is None:
             return None
         counts = self._counts
@@ -86,7 +86,7 @@ class _PositionCounts:
     characters: Counter[bool] = field(default_factory=Counter[bool])
 
     def length(self, *, right: bool) -> float | None:
-        """The mean number of characters."""
+        """The mean number of characters; None where no option is of this kind."""
         return round(self.characters[right] / self.texts[right], 1) if self.texts[right] else None
 
 
@@ -107,7 +107,6 @@ class PositionCounter:
                 position.characters[right] += len(choice.answer)
 
     def lines(self) -> Iterator[OptionPosition]:
-        """One line per position."""
         for number, position in sorted(self._positions.items()):
             yield OptionPosition(
                 place=number,

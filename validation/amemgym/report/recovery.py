@@ -23,7 +23,6 @@ class DirectionCounter:
     worst: list[tuple[float, WorstItem]] = field(default_factory=list[tuple[float, WorstItem]])
 
     def add(self, readings: Sequence[Judgement]) -> None:
-        """Count one user's readings."""
         self.recovered.add(sum(one.chosen == one.expected for one in readings), len(readings))
         self.cannot_tell += sum(one.chosen is None for one in readings)
 
