@@ -40,7 +40,6 @@ def _load_shipped(name: str) -> Prompt:
 
 
 def prompt_names() -> tuple[str, ...]:
-    """Names of all templates, sorted."""
     return tuple(sorted(_paths()))
 
 

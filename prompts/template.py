@@ -111,7 +111,6 @@ class Prompt:
 
     @property
     def system(self) -> str:
-        """The instructions."""
         return self.parts[0].text
 
     @cached_property

@@ -36,7 +36,7 @@ def summarize_personas(personas: Sequence[Persona]) -> Metadata:
 
 
 def summarize_profiles(profiles: Sequence[UserProfile]) -> Metadata:
-    """Lengths of the condensed paragraphs."""
+    """Lengths of the complementary paragraphs, in words."""
     words = [len(one.complementary_info.split()) for one in profiles]
     return {"lengths": histogram(words, unit="words"), "mean_words": mean(words)}
 

@@ -32,7 +32,6 @@ def table_rows(episode: Episode) -> dict[str, Sequence[Record]]:
 
 
 def user_row(episode: Episode) -> UserRow:
-    """The profile as a row."""
     return UserRow(start_date=episode.start_date.isoformat(), **episode.user_profile.model_dump())
 
 
@@ -84,7 +83,6 @@ def state_rows(episode: Episode) -> list[StateRow]:
 
 
 def session_rows(episode: Episode) -> list[SessionRow]:
-    """All sessions in order."""
     return [
         SessionRow(
             user_id=episode.user_id,
@@ -102,7 +100,7 @@ def session_rows(episode: Episode) -> list[SessionRow]:
 
 
 def question_rows(episode: Episode) -> list[QuestionRow]:
-    """The questions without their options."""
+    """The questions alone; their options are rows of `answer_choices`."""
     return [
         QuestionRow(
             user_id=episode.user_id,

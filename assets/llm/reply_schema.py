@@ -78,7 +78,7 @@ def schema_of_model(model: type[M]) -> ReplySchema[M]:
 
 
 def enum_of(values: Sequence[str]) -> SchemaPart:
-    """Exactly one of these strings."""
+    """A string that is one of these; a single one becomes a constant."""
     legal: dict[str, Any] = {"const": values[0]} if len(values) == 1 else {"enum": list(values)}
     return SchemaPart(core_schema.literal_schema(list(values)), {**legal, "type": "string"})
 

@@ -7,7 +7,7 @@ from assets.records.usage import Usage
 
 
 def usage_of(reply: ModelReply) -> Usage:
-    """The tokens of one call."""
+    """The usage of one call as its reply reports it, without cost and time."""
     return Usage(
         calls=1,
         input_tokens=reply.input_tokens,
@@ -49,7 +49,7 @@ class Meter:
             self.parent.wait(calls)
 
     def note(self, user_id: str, work: Usage) -> None:
-        """Count what this user took."""
+        """Count what a call used under its user's id."""
         self.users[user_id] = self.users.get(user_id, Usage()) + work
         if self.parent is not None:
             self.parent.note(user_id, work)

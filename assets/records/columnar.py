@@ -54,12 +54,10 @@ def arrow_schema(record_type: type[Record]) -> pa.Schema:
 
 
 def columns_of(records: Sequence[R], *, record_type: type[R]) -> Columns:
-    """The records' values by field."""
     return {name: list(map(attrgetter(name), records)) for name in record_type.model_fields}
 
 
 def to_table(records: Sequence[R], *, record_type: type[R]) -> pa.Table:
-    """One row for each record."""
     return table_of(columns_of(records, record_type=record_type), record_type=record_type)
 
 

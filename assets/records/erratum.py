@@ -57,7 +57,7 @@ class Erratum(Record):
 
     @property
     def place(self) -> str:
-        """The item in words."""
+        """The item as words, such as "question q01, option q01-c2"."""
         parts = [
             f"question {self.question_id}" if self.question_id else "",
             f"option {self.choice_id}" if self.choice_id else "",

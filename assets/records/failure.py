@@ -33,7 +33,7 @@ class ItemFailed(Exception):
         self.gate_records = tuple(gate_records or ())
 
     def at(self, stage: str, *, user_id: str, position: int) -> Failure:
-        """The failure as a record."""
+        """Make the record of this failure."""
         return Failure(
             user_id=user_id,
             position=position,

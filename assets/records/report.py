@@ -69,7 +69,7 @@ class BenchmarkReport(Protocol):
 
     @property
     def finished(self) -> int:
-        """How many items there are."""
+        """How many items the finished set holds."""
         ...
 
     @property

@@ -20,7 +20,6 @@ class Rewriting:
 
     @property
     def total(self) -> int:
-        """Both."""
         return self.refinements + self.redrafts
 
 
@@ -62,7 +61,7 @@ class Gates:
             self._counts[gate].update(("items", taken))
 
     def lines(self) -> Iterator[GateLine]:
-        """One line per gate."""
+        """One line for each gate, sorted by name."""
         for gate, counts in sorted(self._counts.items()):
             yield GateLine(
                 gate=gate,

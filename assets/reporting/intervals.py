@@ -67,7 +67,7 @@ class Sample:
         return tuple(self._estimate(value, drawn[:, place]) for place, value in enumerate(values))
 
     def estimate(self, metric: Metric) -> Estimate:
-        """The metric with its interval."""
+        """The metric's single value with its interval."""
         return self.estimates(metric)[0]
 
     def _estimate(self, value: float, drawn: Array) -> Estimate:

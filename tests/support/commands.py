@@ -27,7 +27,7 @@ def amemgym(home: Path, *words: str, **further: str) -> subprocess.Popen[str]:
 
 
 def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
-    """Exit status and all output."""
+    """Wait for the end; return the exit status and all output."""
     output, _ = process.communicate(timeout=120)
     return process.returncode, output
 

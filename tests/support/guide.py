@@ -32,7 +32,6 @@ class Fence:
 
 
 def fences(page: Path) -> Iterator[Fence]:
-    """In order."""
     for found in FENCE.finditer(page.read_text(encoding="utf-8")):
         yield Fence(found["kind"], found["text"], found["path"])
 

@@ -41,7 +41,6 @@ def content(**changes: Any) -> ReleaseContent:
 
 
 def queried(sql: str) -> list[tuple[Any, ...]]:
-    """Rows of a DuckDB query."""
     with duckdb.connect() as connection:
         return connection.execute(sql).fetchall()
 

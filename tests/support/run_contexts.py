@@ -25,11 +25,9 @@ class MemoryWork:
     records: dict[str, bytes] = field(default_factory=dict[str, bytes])
 
     async def get(self, key: str) -> bytes | None:
-        """The record under the key."""
         return self.records.get(key)
 
     async def put(self, key: str, record: bytes) -> None:
-        """Keep the record."""
         self.records[key] = record
 
 

@@ -22,7 +22,6 @@ class Variant:
 
     @property
     def assignment(self) -> dict[str, str]:
-        """Variable to value."""
         return dict(zip(self.names, self.values, strict=True))
 
 

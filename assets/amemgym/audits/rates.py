@@ -54,7 +54,7 @@ class DecoyCount:
     errors: UserShare = field(default_factory=UserShare)
 
     def add(self, decoys: Sequence[Decoy]) -> None:
-        """Take one user's."""
+        """Count the decoys of one user."""
         self.readings += sum(decoy.readings for decoy in decoys)
         self.errors.add(sum(decoy.accepted != decoy.right for decoy in decoys), len(decoys))
 
@@ -66,7 +66,7 @@ class GateErrors:
         self._counts: defaultdict[tuple[str, bool, str], DecoyCount] = defaultdict(DecoyCount)
 
     def add(self, audit: UserAudit) -> None:
-        """Take one user's decoys."""
+        """Count the decoys of one user, under their kind and under all kinds."""
         groups: defaultdict[tuple[str, bool, str], list[Decoy]] = defaultdict(list)
         for decoy in audit.decoys:
             for kind in ("", decoy.kind):
@@ -89,7 +89,6 @@ class GateErrors:
 
 
 def gate_error_rates(audits: Iterable[UserAudit]) -> list[GateErrorRate]:
-    """The rates of these audits."""
     errors = GateErrors()
     for audit in audits:
         errors.add(audit)

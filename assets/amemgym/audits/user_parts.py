@@ -69,7 +69,6 @@ class AuditedUser:
 
     @cached_property
     def questions(self) -> tuple[AuditedQuestion, ...]:
-        """All questions in order."""
         return tuple(
             AuditedQuestion(
                 QuestionVariants(
@@ -86,7 +85,7 @@ class AuditedUser:
 
     @cached_property
     def session_items(self) -> tuple[AuditedSession, ...]:
-        """In order of time."""
+        """The sessions of all periods in order of time."""
         return tuple(
             AuditedSession(f"s{period.index:02d}-{number:02d}", period.index, session)
             for period in self.sessions.periods

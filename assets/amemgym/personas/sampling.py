@@ -75,7 +75,7 @@ def sample_personas(
 
 
 def _uuids(connection: duckdb.DuckDBPyConnection, positions: Sequence[int]) -> dict[int, str]:
-    """By position in the sample."""
+    """The uuids drawn at these positions of the sample, by position."""
     query = "SELECT rowid, uuid FROM sample WHERE rowid IN (SELECT unnest(?))"
     return dict(connection.execute(query, [list(positions)]).fetchall())
 

@@ -187,7 +187,6 @@ class QualityReport(Record):
 
     @property
     def users(self) -> int:
-        """Users finished."""
         return self.counts["users"]
 
     @property

@@ -45,7 +45,7 @@ class TrajectoryConstraints:
 
     @property
     def questions(self) -> dict[str, list[str]]:
-        """Question to its variables."""
+        """The variables of each question, by question id."""
         return {question.question_id: list(question.required_info) for question in self.schema.questions}
 
     def later_updates(self, changing: Collection[str]) -> int:

@@ -57,7 +57,7 @@ def test_a_left_out_variable_is_refused_only_where_it_is_required() -> None:
 
 def test_the_json_schema_has_no_titles_and_none_of_our_own_words() -> None:
     class Reply(BaseModel):
-        """Ours."""
+        """Words for readers of the code."""
 
         title: str
 

@@ -65,13 +65,13 @@ def test_every_asset_has_a_check_beside_it(name: str) -> None:
 
 
 class Inner(Record):
-    """What is inside. And more."""
+    """What is inside of others. A second sentence."""
 
     deep: str
 
 
 class Outer(Record):
-    """A record that holds others."""
+    """A record with one of every kind of field."""
 
     plain: int
     many: tuple[Inner, ...]
@@ -82,7 +82,7 @@ def test_nested_columns_are_named_by_their_way_and_mappings_stay_whole() -> None
     columns = {column.name: (column.type, column.description) for column in column_schema(Outer).columns}
     assert columns == {
         "plain": ("int64", None),
-        "many": ("list<struct>", "What is inside"),
+        "many": ("list<struct>", "What is inside of others"),
         "many.deep": ("string", None),
         "by_name": ("map<string, struct>", None),
     }

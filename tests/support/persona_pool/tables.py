@@ -119,7 +119,7 @@ def _merged(pattern: str) -> dict[str, Any]:
 
 @cache
 def load_tables() -> Tables:
-    """Read every table once."""
+    """Read and validate every table, once per process."""
     lines = TypeAdapter(dict[str, list[str]])
     hobbies = TypeAdapter(dict[str, dict[str, Hobby]])
     return Tables(
