@@ -1,7 +1,8 @@
-"""The words of the embedded model: hand-written topics, each with three state variables told by circumstances."""
+"""The phrases of the embedded model: hand-written topics, each with three state variables expressed by circumstances."""
 
 import hashlib
 import re
+from collections import Counter
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Self
@@ -23,7 +24,7 @@ CONCEPTS = {
     "comfort_with_technology": ("avoids_screens", "manages_with_help", "at_ease_with_apps"),
 }
 SnakeName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
-Line = Annotated[str, StringConstraints(pattern=r"^[ -!#-:<-~]+$")]  # printable ASCII without quotation marks or semicolons
+Phrase = Annotated[str, StringConstraints(pattern=r"^[ -!#-:<-~]+$")]  # printable ASCII without quotation marks or semicolons
 
 
 def _check_length(text: str, least: int, most: int) -> None:
@@ -31,63 +32,62 @@ def _check_length(text: str, least: int, most: int) -> None:
         raise ValueError(f"{text!r} has {len(text.split())} words; {least} to {most} are wanted.")
 
 
-class _Part(BaseModel):
+class _BankModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Choice(_Part):
-    """One value, told by how things are (cues), how they came about (events), and what helps then (advice)."""
+class ValuePhrases(_BankModel):
+    """Phrases for one value: how things are (cues), how they came about (events), and what helps then (advice)."""
 
-    cues: tuple[Line, ...] = Field(min_length=3, max_length=3)
-    events: tuple[Line, ...] = Field(min_length=2, max_length=2)
-    advice: tuple[Line, ...] = Field(min_length=3, max_length=3)
+    cues: tuple[Phrase, ...] = Field(min_length=3, max_length=3)
+    events: tuple[Phrase, ...] = Field(min_length=2, max_length=2)
+    advice: tuple[Phrase, ...] = Field(min_length=3, max_length=3)
 
     @property
-    def lines(self) -> tuple[str, ...]:
-        """All that tells the value."""
+    def phrases(self) -> tuple[str, ...]:
         return (*self.cues, *self.events, *self.advice)
 
     @model_validator(mode="after")
-    def lines_have_their_shape(self) -> Self:
-        for lines, least, most in ((self.cues, 8, 17), (self.events, 9, 20), (self.advice, 14, 24)):
-            for line in lines:
-                _check_length(line, least, most)
-        for line in (*self.cues, *self.advice):
-            if not line.endswith("."):
-                raise ValueError(f"{line!r} is a sentence and ends in a dot.")
-        for line in self.events:
-            if line.endswith(".") or not line[0].isupper():
-                raise ValueError(f"{line!r} is an event: a capital first, no dot at the end.")
+    def check_phrases(self) -> Self:
+        for phrases, least, most in ((self.cues, 8, 17), (self.events, 9, 20), (self.advice, 14, 24)):
+            for phrase in phrases:
+                _check_length(phrase, least, most)
+        for phrase in (*self.cues, *self.advice):
+            if not phrase.endswith("."):
+                raise ValueError(f"{phrase!r} is a sentence and ends in a dot.")
+        for phrase in self.events:
+            if phrase.endswith(".") or not phrase[0].isupper():
+                raise ValueError(f"{phrase!r} is an event: a capital first, no dot at the end.")
         return self
 
 
-class Variable(_Part):
+class Variable(_BankModel):
     """A state variable; one with a concept means the same in every topic that has it."""
 
     name: SnakeName
     concept: SnakeName | None = None
     asked_as: tuple[SnakeName, ...] = Field(min_length=2, max_length=2)
-    vague: tuple[Line, ...] = Field(min_length=2, max_length=2)
-    vague_advice: tuple[Line, ...] = Field(min_length=1, max_length=1)
-    choices: dict[SnakeName, Choice] = Field(min_length=3, max_length=5)
+    vague: tuple[Phrase, ...] = Field(min_length=2, max_length=2)
+    vague_advice: tuple[Phrase, ...] = Field(min_length=1, max_length=1)
+    choices: dict[SnakeName, ValuePhrases] = Field(min_length=3, max_length=5)
 
     @model_validator(mode="after")
-    def no_line_says_its_value(self) -> Self:
+    def check_no_phrase_states_its_value(self) -> Self:
         for value, choice in self.choices.items():
-            for line in choice.lines:
-                if value.replace("_", " ") in line.lower():
-                    raise ValueError(f"{line!r} says its own value {value!r}; let circumstances tell it.")
+            for phrase in choice.phrases:
+                if value.replace("_", " ") in phrase.lower():
+                    raise ValueError(f"{phrase!r} states its own value {value!r}; express it by circumstances.")
         return self
 
     @model_validator(mode="after")
-    def concept_is_shared_as_agreed(self) -> Self:
+    def check_concept(self) -> Self:
         if self.concept is not None and (self.name != self.concept or tuple(self.choices) != CONCEPTS.get(self.concept)):
             raise ValueError(f"{self.name!r} must carry the concept's own name and choices: {CONCEPTS.get(self.concept)}.")
         return self
 
 
-class Fits(_Part):
-    """Whom a topic suits."""
+class TopicAudience(_BankModel):
+    """The people whom a topic suits: words of their profiles, an inclusive range of ages, whether it needs paid work."""
 
     hobbies: tuple[str, ...]
     occupations: tuple[str, ...]
@@ -95,27 +95,27 @@ class Fits(_Part):
     employed: bool
 
 
-class Topic(_Part):
-    """What a user may ask about again and again."""
+class Topic(_BankModel):
+    """A subject of questions and requests, with the variables that good advice on it depends on."""
 
     topic: SnakeName
-    title: Line
-    fits: Fits
-    questions: tuple[Line, ...] = Field(min_length=4, max_length=4)
-    requests: tuple[Line, ...] = Field(min_length=5, max_length=5)
+    title: Phrase
+    fits: TopicAudience
+    questions: tuple[Phrase, ...] = Field(min_length=4, max_length=4)
+    requests: tuple[Phrase, ...] = Field(min_length=5, max_length=5)
     variables: tuple[Variable, ...] = Field(min_length=3, max_length=3)
 
     @model_validator(mode="after")
-    def questions_ask(self) -> Self:
-        for lines, least, most in ((self.questions, 8, 18), (self.requests, 6, 12)):
-            for line in lines:
-                _check_length(line, least, most)
-                if not line.endswith("?"):
-                    raise ValueError(f"{line!r} is a question and ends in a question mark.")
+    def check_questions(self) -> Self:
+        for phrases, least, most in ((self.questions, 8, 18), (self.requests, 6, 12)):
+            for phrase in phrases:
+                _check_length(phrase, least, most)
+                if not phrase.endswith("?"):
+                    raise ValueError(f"{phrase!r} is a question and ends in a question mark.")
         return self
 
     @model_validator(mode="after")
-    def concept_comes_last(self) -> Self:
+    def check_concept_comes_last(self) -> Self:
         if [variable.concept is not None for variable in self.variables] != [False, False, True]:
             raise ValueError(f"Topic {self.topic!r} has a concept in its last variable, and only there.")
         if self.variables[2].name == "work_pattern" and not self.fits.employed:
@@ -123,43 +123,42 @@ class Topic(_Part):
         return self
 
     @model_validator(mode="after")
-    def no_line_occurs_twice(self) -> Self:
-        lines = [line for variable in self.variables for choice in variable.choices.values() for line in choice.lines]
-        repeated = sorted({line for line in lines if lines.count(line) > 1}) if len(set(lines)) < len(lines) else []
+    def check_no_phrase_repeats(self) -> Self:
+        phrases = [phrase for variable in self.variables for choice in variable.choices.values() for phrase in choice.phrases]
+        repeated = sorted(phrase for phrase, count in Counter(phrases).items() if count > 1)
         if repeated:
-            raise ValueError(f"Topic {self.topic!r} has lines twice: {repeated}.")
+            raise ValueError(f"Topic {self.topic!r} has phrases twice: {repeated}.")
         return self
 
     def variable(self, name: str) -> Variable | None:
-        """The topic's variable of this name."""
         return next((variable for variable in self.variables if variable.name == name), None)
 
 
 class Bank:
-    """All topics, and the ways to find their parts."""
+    """All topics, indexed by variable."""
 
     def __init__(self, topics: tuple[Topic, ...], digest: str) -> None:
         self.topics = topics
         self.digest = digest
 
     @cached_property
-    def homes(self) -> dict[str, tuple[Topic, ...]]:
-        """Variable name to the topics that have it; more than one for a concept."""
+    def topics_with(self) -> dict[str, tuple[Topic, ...]]:
+        """The topics that have a variable, by its name; more than one for a concept."""
         names = dict.fromkeys(variable.name for topic in self.topics for variable in topic.variables)
         return {name: tuple(topic for topic in self.topics if topic.variable(name)) for name in names}
 
     @cached_property
     def values(self) -> dict[str, tuple[str, ...]]:
-        """Variable name to its values."""
+        """The values of a variable, by its name."""
         return {variable.name: tuple(variable.choices) for topic in self.topics for variable in topic.variables}
 
     @cached_property
-    def event_lines(self) -> frozenset[str]:
-        """Every event, for telling one's own events from somebody else's."""
+    def event_phrases(self) -> frozenset[str]:
+        """Every event, to recognise the bank's own events in a request."""
         variables = [variable for topic in self.topics for variable in topic.variables]
-        return frozenset(line for variable in variables for choice in variable.choices.values() for line in choice.events)
+        return frozenset(phrase for variable in variables for choice in variable.choices.values() for phrase in choice.events)
 
-    def known_as(self, name: str, values: frozenset[str]) -> str | None:
+    def resolve_name(self, name: str, values: frozenset[str]) -> str | None:
         """The bank's name of a variable: by its own name, else by its values, which hardly any two variables share."""
         if values <= frozenset(self.values.get(name, ())):
             return name

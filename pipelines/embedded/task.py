@@ -1,4 +1,4 @@
-"""What a request asks for, as far as its messages tell: the prompt's name, its fenced data, objections, and rng."""
+"""A chat request read as a prompt: the prompt's name, its fenced data, the last objection, and a seeded generator."""
 
 import hashlib
 import json
@@ -13,33 +13,30 @@ from prompts.catalogue import load_prompt, prompt_names
 
 PLAIN_CHAT = "chat"
 OBJECTION = "That answer cannot be used."
+CANNOT_TELL = "cannot_tell"  # the option by which a prompt allows for an undecided text
 BLOCK = re.compile(r"<(?P<tag>[a-z_]+)>\n(?P<body>.*?)\n</(?P=tag)>", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Turn:
-    """One message of the conversation."""
-
+class PromptTurn:
     role: str
     content: str
 
 
 @dataclass(frozen=True)
-class Task:
-    """One request. `seed` is whatever the client sent; it tells samples of equal messages apart."""
+class PromptTask:
+    """One request. `seed` is what the client sent; it distinguishes samples of equal messages."""
 
     name: str
-    turns: tuple[Turn, ...]
+    turns: tuple[PromptTurn, ...]
     seed: int
 
     @property
     def system(self) -> str:
-        """The instructions."""
         return "\n".join(turn.content for turn in self.turns if turn.role in ("system", "developer"))
 
     @property
     def user_texts(self) -> list[str]:
-        """What the user said, in order."""
         return [turn.content for turn in self.turns if turn.role == "user"]
 
     @property
@@ -75,27 +72,27 @@ class Task:
 
     @cached_property
     def identity(self) -> str:
-        """A digest over all that may decide the answer."""
+        """A hexadecimal digest over all that may decide the reply."""
         parts = [self.name, str(self.seed), *(f"{turn.role}:{turn.content}" for turn in self.turns)]
         return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
 
     def rng(self, *path: object) -> SeededRandom:
-        """Draws for one purpose; the same request draws the same."""
+        """A generator for one purpose; the same request draws the same."""
         return SeededRandom(self.identity, *path)
 
 
-def recognise(messages: Sequence[Mapping[str, str]], *, schema_name: str | None, seed: int) -> Task:
-    """Tell a request's task by the name of its JSON schema, else by the opening words of its instructions."""
-    turns = tuple(Turn(message["role"], message["content"]) for message in messages)
+def recognise(messages: Sequence[Mapping[str, str]], *, schema_name: str | None, seed: int) -> PromptTask:
+    """Recognise a prompt by the name of its JSON schema, else by the opening words of its instructions; else `PLAIN_CHAT`."""
+    turns = tuple(PromptTurn(message["role"], message["content"]) for message in messages)
     names = {name.replace("/", "_"): name for name in prompt_names()}
     name = names.get(schema_name or "")
     if name is None:
         system = next((turn.content for turn in turns if turn.role == "system"), "")
-        name = next((known for opening, known in openings().items() if system.startswith(opening)), PLAIN_CHAT)
-    return Task(name, turns, seed)
+        name = next((prompt for opening, prompt in prompt_openings().items() if system.startswith(opening)), PLAIN_CHAT)
+    return PromptTask(name, turns, seed)
 
 
 @cache
-def openings() -> dict[str, str]:
-    """The first words of every prompt's instructions."""
+def prompt_openings() -> dict[str, str]:
+    """The first words of every prompt's instructions, each with the prompt's name."""
     return {load_prompt(name).system.strip().partition("{")[0].partition("\n")[0]: name for name in prompt_names()}

@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from assets.llm.ports import EndpointError
 from pipelines.embedded.bank import model_name
-from pipelines.embedded.embeddings import embedding
+from pipelines.embedded.reader import embedding
 from pipelines.resources.llm.embeddings import LARGEST_BATCH, EmbeddingClient, ModelEmbedder, pack_vector, unpack_vector
 from pipelines.resources.llm.settings import EndpointSettings
 from pipelines.resources.open import embedded_settings

@@ -6,7 +6,7 @@ from scipy import special  # pyright: ignore[reportMissingTypeStubs]
 
 from assets.llm.ports import ModelReply, ModelRequest
 from assets.recipe.policies import GatePolicy
-from pipelines.embedded.program import answer
+from pipelines.embedded.app import answer
 from pipelines.resources.llm.compatibility import ApiCompatibility
 from tests.support.simulated_provider.fault_profile import FaultLog, FaultProfile, ReplyFaults, task_of
 

@@ -18,7 +18,7 @@ from assets.recipe.loading import load_recipe, units
 from assets.recipe.recipe import Recipe
 from assets.records.base import Record, UserRecord
 from assets.records.failure import Failure
-from pipelines.embedded.program import answer
+from pipelines.embedded.app import answer
 from pipelines.embedded.task import recognise
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.support.coroutines import run

@@ -1,96 +1,174 @@
-"""Writes the reply to `questions/draft`: questions that suit the person, with what the answers hinge on."""
+"""Writes the reply to `questions/draft`: questions on topics that suit the person, with the variables their answers need."""
 
+import re
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from assets.engine.seeded_random import SeededRandom
-from pipelines.embedded.amemgym.persona import ranked_topics
-from pipelines.embedded.bank import Topic, Variable
-from pipelines.embedded.task import Task
+from pipelines.embedded.bank import Topic, Variable, load_bank
+from pipelines.embedded.reader import word_set
+from pipelines.embedded.task import PromptTask
 
-SAME_CONCEPT_AT_MOST = 2  # questions that share a general fact, while there are other topics
+MAX_QUESTIONS_PER_CONCEPT = 2  # while there are other topics
 # Each asks about the kitchen in its own words; two of them could contradict each other.
-KITCHENS = frozenset({"bread_baking", "healthy_eating", "weeknight_cooking"})
+KITCHEN_TOPICS = frozenset({"bread_baking", "healthy_eating", "weeknight_cooking"})
+# Topics that presuppose a dog, a team, a business; only a profile that speaks of them brings them in.
+PRESUPPOSING_TOPICS = frozenset({"dog_care", "team_leadership", "side_business", "mentoring_others", "home_office_setup"})
+# Everyday life in general: anybody may ask about these, so that a user's questions are not all about hobbies.
+EVERYDAY_TOPICS = word_set(
+    """decluttering gift_giving grocery_planning healthy_eating home_repairs hosting_guests household_budgeting
+    keeping_in_touch movie_nights neighborhood_life reading_habit saving_for_a_goal screen_time_balance sleep_routine
+    stress_relief time_management weekend_trips weeknight_cooking"""
+)
+EVERYDAY_SHARE = 0.35
+NOT_EMPLOYED = re.compile(r"retired|unemployed|not in (the )?workforce|student|homemaker|no occupation|never worked")
+PROFILE_FIELD = re.compile(r"^(?P<label>[A-Z][a-z ]+): (?P<value>.*)$", re.MULTILINE)
 
 
-@dataclass
-class Draft:
-    """The questions so far. Sizes are those that the instructions ask for."""
-
-    topics: list[Topic]
-    types: int
-    values: int
-    rng: SeededRandom
-    questions: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-
-    def add(self, topic: Topic, *, turn: int) -> None:
-        """Ask about a topic; each further turn takes another phrasing and leads with another variable."""
-        phrasings = (
-            SeededRandom(topic.topic, self.rng.integer_below(2**32)).shuffled(topic.questions) if turn == 0 else topic.questions
-        )
-        used = {question["question"] for question in self.questions}
-        text = next((phrasing for phrasing in phrasings if phrasing not in used), None)
-        if text is not None:
-            info = [self._info(variable) for variable in self._variables(topic, turn)]
-            self.questions.append({"question": text, "required_info": _named_apart(info)})
-
-    def _variables(self, topic: Topic, turn: int) -> list[Variable]:
-        own = [v for v in topic.variables if len(v.choices) >= self.values]
-        start = self.rng.integer_below(3) + turn
-        first = [own[(start + step) % len(own)] for step in range(len(own))][: self.types]
-        place = self.topics.index(topic)
-        borrowed = [v for neighbour in (*self.topics[place + 1 :], *self.topics[:place]) for v in neighbour.variables]
-        for variable in borrowed:
-            is_new = variable.name not in {one.name for one in first}
-            if is_new and len(first) < self.types and len(variable.choices) >= self.values:
-                first.append(variable)
-        return first or list(topic.variables)[: self.types]
-
-    def _info(self, variable: Variable) -> dict[str, Any]:
-        kept = set(self.rng.sample(list(variable.choices), self.values))
-        return {
-            "info_type": self.rng.choice(variable.asked_as),
-            "info_choices": [value for value in variable.choices if value in kept],
-        }
-
-
-def _named_apart(info: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Draft names may be ambiguous between questions, never within one."""
-    seen: set[str] = set()
-    for one in info:
-        while one["info_type"] in seen:
-            one["info_type"] = f"other_{one['info_type']}"
-        seen.add(one["info_type"])
-    return info
-
-
-def draft(task: Task) -> dict[str, Any]:
+def draft(task: PromptTask) -> dict[str, Any]:
     """As many questions as asked: distinct topics first, then other phrasings of the same."""
     count = task.number(r"exactly (\d+) different questions", default=10)
     rng = task.rng("questions")
     topics = spread_concepts(ranked_topics(task.text("user_profile"), count=count, rng=rng), count=count)
-    made = Draft(
+    writer = QuestionWriter(
         topics,
-        types=task.number(r"exactly (\d+) pieces", default=2),
-        values=task.number(r"exactly (\d+) values", default=3),
+        num_states=task.number(r"exactly (\d+) pieces", default=2),
+        num_choices=task.number(r"exactly (\d+) values", default=3),
         rng=rng,
     )
-    for turn in range(4):
+    for pass_number in range(4):
         for topic in topics:
-            if len(made.questions) < count:
-                made.add(topic, turn=turn)
-    return {"questions": rng.shuffled(made.questions)}
+            if len(writer.questions) < count:
+                writer.add(topic, pass_number=pass_number)
+    return {"questions": rng.shuffled(writer.questions)}
+
+
+@dataclass
+class QuestionWriter:
+    """Writes questions one by one; `questions` are those so far. The sizes are those that the instructions ask for."""
+
+    topics: list[Topic]
+    num_states: int
+    num_choices: int
+    rng: SeededRandom
+    questions: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+    def add(self, topic: Topic, *, pass_number: int) -> None:
+        """Ask about a topic; each further pass takes another phrasing and begins with another variable."""
+        phrasings = list(topic.questions)
+        if pass_number == 0:
+            phrasings = SeededRandom(topic.topic, self.rng.integer_below(2**32)).shuffled(phrasings)
+        used = {question["question"] for question in self.questions}
+        text = next((phrasing for phrasing in phrasings if phrasing not in used), None)
+        if text is not None:
+            info = [self._info(variable) for variable in self._variables(topic, pass_number)]
+            self.questions.append({"question": text, "required_info": _distinguish_names(info)})
+
+    def _variables(self, topic: Topic, pass_number: int) -> list[Variable]:
+        own = [v for v in topic.variables if len(v.choices) >= self.num_choices]
+        start = self.rng.integer_below(3) + pass_number
+        chosen = [own[(start + step) % len(own)] for step in range(len(own))][: self.num_states]
+        index = self.topics.index(topic)
+        borrowed = [v for neighbour in (*self.topics[index + 1 :], *self.topics[:index]) for v in neighbour.variables]
+        for variable in borrowed:
+            is_new = variable.name not in {other.name for other in chosen}
+            if is_new and len(chosen) < self.num_states and len(variable.choices) >= self.num_choices:
+                chosen.append(variable)
+        return chosen or list(topic.variables)[: self.num_states]
+
+    def _info(self, variable: Variable) -> dict[str, Any]:
+        sampled = set(self.rng.sample(list(variable.choices), self.num_choices))
+        return {
+            "info_type": self.rng.choice(variable.asked_as),
+            "info_choices": [value for value in variable.choices if value in sampled],
+        }
+
+
+def _distinguish_names(info: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Draft names may be ambiguous between questions, never within one."""
+    seen: set[str] = set()
+    for item in info:
+        while item["info_type"] in seen:
+            item["info_type"] = f"other_{item['info_type']}"
+        seen.add(item["info_type"])
+    return info
 
 
 def spread_concepts(topics: list[Topic], *, count: int) -> list[Topic]:
     """The topics in order; those that would overlap too much with earlier ones come behind the others."""
     first: list[Topic] = []
     later: list[Topic] = []
-    met: dict[str, int] = {}
+    concept_counts: dict[str, int] = {}
     for topic in topics:
         concept = topic.variables[2].name
-        kitchen_again = topic.topic in KITCHENS and any(other.topic in KITCHENS for other in first)
-        crowded = kitchen_again or (met.get(concept, 0) >= SAME_CONCEPT_AT_MOST and len(first) < count)
-        (later if crowded else first).append(topic)
-        met[concept] = met.get(concept, 0) + (not crowded)
+        second_kitchen = topic.topic in KITCHEN_TOPICS and any(other.topic in KITCHEN_TOPICS for other in first)
+        repeated = concept_counts.get(concept, 0) >= MAX_QUESTIONS_PER_CONCEPT and len(first) < count
+        overlaps = second_kitchen or repeated
+        (later if overlaps else first).append(topic)
+        concept_counts[concept] = concept_counts.get(concept, 0) + (not overlaps)
     return [*first, *later]
+
+
+@dataclass(frozen=True)
+class ProfileFields:
+    """The fields of a formatted profile that decide what somebody asks about."""
+
+    age: int
+    occupation: str
+    interests: str
+    about: str
+
+    @property
+    def employed(self) -> bool:
+        """Whether the profile names paid work."""
+        return bool(self.occupation) and not NOT_EMPLOYED.search(self.occupation)
+
+
+def parse_profile(profile: str) -> ProfileFields:
+    """Read `label: value` lines; a profile in another form is read as one text."""
+    fields = {match["label"].lower(): match["value"] for match in PROFILE_FIELD.finditer(profile)}
+    age = re.search(r"\d+", fields.get("age", ""))
+    interests = "\n".join(fields.get(label, "") for label in ("hobbies and interests", "skills and expertise"))
+    return ProfileFields(
+        age=int(age[0]) if age else 40,
+        occupation=fields.get("occupation", "").lower(),
+        interests=interests.lower(),
+        about=fields.get("about", profile).lower(),
+    )
+
+
+def ranked_topics(profile: str, *, count: int, rng: SeededRandom) -> list[Topic]:
+    """Topics for a person, best first: what they care about, mixed with everyday life; all that suit, when few do."""
+    person = parse_profile(profile)
+    suitable = [topic for topic in rng.shuffled(load_bank().topics) if suits(topic, person)]
+    affinities = {topic.topic: affinity(topic, person) for topic in suitable}
+    liked = sorted((t for t in suitable if affinities[t.topic] > 0), key=lambda t: -affinities[t.topic])
+    first = liked[: round(count * (1 - EVERYDAY_SHARE))]
+    everyday = [t for t in suitable if t.topic in EVERYDAY_TOPICS and t not in first]
+    rest = [t for t in suitable if t.topic not in EVERYDAY_TOPICS and t.topic not in PRESUPPOSING_TOPICS]
+    chosen = [*first, *everyday[: count - len(first)], *liked, *everyday, *rest]
+    return list({topic.topic: topic for topic in chosen}.values())
+
+
+def suits(topic: Topic, person: ProfileFields) -> bool:
+    """Whether the topic makes sense for the person at all."""
+    youngest, oldest = topic.fits.ages
+    return youngest <= person.age <= oldest and (person.employed or not topic.fits.employed)
+
+
+def affinity(topic: Topic, person: ProfileFields) -> float:
+    """How much of the profile speaks for the topic."""
+    in_interests = sum(_mentions(person.interests, word) for word in topic.fits.hobbies)
+    in_about = sum(_mentions(person.about, word) for word in topic.fits.hobbies)
+    at_work = any(word in person.occupation for word in topic.fits.occupations)
+    return 2.0 * min(in_interests, 2) + 0.7 * min(in_about, 2) + 1.0 * at_work
+
+
+def _mentions(text: str, words: str) -> bool:
+    return _word_start(words).search(text) is not None
+
+
+@cache
+def _word_start(words: str) -> re.Pattern[str]:
+    return re.compile(rf"\b{re.escape(words)}")

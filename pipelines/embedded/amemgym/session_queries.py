@@ -1,4 +1,4 @@
-"""Writes the replies to `session_queries/*`: first utterances that tell state values by circumstances."""
+"""Writes the replies to `session_queries/*`: first utterances that convey state values by circumstances."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,21 +6,33 @@ from typing import Any
 
 from assets.engine.seeded_random import SeededRandom
 from pipelines.embedded.amemgym.events import topics_of
-from pipelines.embedded.amemgym.lines import Meaning, best_line, never_mended
-from pipelines.embedded.amemgym.query_text import Item, find_request, request_for, subject_of, vague_line, written
-from pipelines.embedded.amemgym.wording import event_parts, first_person, said
+from pipelines.embedded.amemgym.phrases import (
+    OPENERS,
+    TargetValue,
+    as_words,
+    choose_phrase,
+    find_variable,
+    first_person,
+    is_blind_spot,
+    join_cues_and_request,
+    join_event_and_request,
+    name_subject,
+    split_event,
+)
 from pipelines.embedded.bank import Topic, Variable, load_bank
-from pipelines.embedded.reader import read
-from pipelines.embedded.task import Task
+from pipelines.embedded.reader import read_value, stems
+from pipelines.embedded.task import PromptTask
 
-PAIRED, IN_THREES = 0.75, 0.25
-UNCLEAR_DRAFTS = 0.06
-UNCLEAR_AGAIN = 0.15
-REWRITES = 4  # whoever has been misread reads the new text over before sending it
+PAIR_RATE, TRIPLE_RATE = 0.75, 0.25
+UNCLEAR_DRAFT_RATE, UNCLEAR_REFINEMENT_RATE = 0.06, 0.15
+MAX_REWRITES = 4  # a refined text is read again before it is sent
+DEFAULT_REQUEST = "What would you suggest I do next?"
+MAX_WORDS_TO_NAME_SUBJECT, MAX_WORDS_TO_JOIN = 32, 28  # longer messages name no subject, or get no joints between sentences
+SUBJECT_NAMED_RATE = 0.8  # where the sentences do not say what they are about
 
 
 @dataclass(frozen=True)
-class Scene:
+class SessionQueryRequest:
     """What all queries of one call share."""
 
     profile: str
@@ -28,147 +40,219 @@ class Scene:
     rng: SeededRandom
 
 
-def initial(task: Task) -> dict[str, Any]:
-    """Queries that tell every variable of the state once."""
-    state, schema = _among(task, "initial_state")
+@dataclass(frozen=True)
+class QueryParts:
+    """The sentences of one query; `event` is what happened, in the first person, or ""."""
+
+    topic: Topic | None
+    request: str
+    cues: tuple[str, ...] = ()
+    event: str = ""
+
+
+def initial(task: PromptTask) -> dict[str, Any]:
+    """Queries that expose every variable of the state once."""
+    state, schema = _values_and_choices(task, "initial_state")
     others: list[str] = task.data("other_variables") if "other_variables" in task.blocks else []
-    scene = Scene(task.text("user_profile"), {**schema, **_known(others)}, task.rng("queries"))
-    groups = [list(state)] if "a single message" in task.request else chance_groups(list(state), scene)
+    shared = SessionQueryRequest(task.text("user_profile"), {**schema, **_bank_choices(others)}, task.rng("queries"))
+    groups = [list(state)] if "a single message" in task.request else group_variables(list(state), shared)
     drafts = [{name: state[name] for name in group} for group in groups]
-    return {"queries": [{"exposed_states": exposed, "query": _from_cues(exposed, scene)} for exposed in drafts]}
+    return {"queries": [{"exposed_states": exposed, "query": _write_from_cues(exposed, shared)} for exposed in drafts]}
 
 
-def update(task: Task) -> dict[str, Any]:
-    """One query per group of changes: what happened, told by the person, and a request."""
-    scene = Scene(task.text("user_profile"), task.data("state_schema"), task.rng("queries"))
+def update(task: PromptTask) -> dict[str, Any]:
+    """One query per group of changes: what happened, in the first person, and a request."""
+    shared = SessionQueryRequest(task.text("user_profile"), task.data("state_schema"), task.rng("queries"))
     groups: list[dict[str, Any]] = task.data("context")
-    return {"queries": [_from_event(group, scene) for group in groups]}
+    return {"queries": [_write_from_event(group, shared) for group in groups]}
 
 
-def refine(task: Task) -> dict[str, str]:
+def refine(task: PromptTask) -> dict[str, str]:
     """The query with clearer circumstances; mostly that helps."""
-    rng = task.rng("refine")
-    exposed, choices = _among(task, "exposed_states")
+    exposed, choices = _values_and_choices(task, "exposed_states")
     text = task.text("query")
     leaked: dict[str, str] = task.data("leaked") if "leaked" in task.blocks else {}
-    scene = Scene("", {**choices, **_known(leaked)}, rng)
-    subject = subject_of(list(exposed), topics_of(list(exposed)), profile="")
+    shared = SessionQueryRequest("", {**choices, **_bank_choices(leaked)}, task.rng("refine"))
+    subject = choose_subject(list(exposed), topics_of(list(exposed)), profile="")
     topic, request = find_request(text, subject, list(exposed))
-    unclear = _unclear(exposed, request, likely=UNCLEAR_AGAIN, rng=rng)
+    unclear = _choose_unclear(exposed, request, rate=UNCLEAR_REFINEMENT_RATE, rng=shared.rng)
     query = text
-    for _ in range(REWRITES):
-        cues = [_line(name, exposed, topic, scene, unclear=unclear, avoid=text) for name in exposed]
-        query = written(Item(topic, request, tuple(cues)), rng=rng)
-        if _tells_just(exposed, query, scene):
+    for _ in range(MAX_REWRITES):
+        cues = [_cue(name, exposed, topic, shared, unclear=unclear, avoid=text) for name in exposed]
+        query = compose_query(QueryParts(topic, request, tuple(cues)), rng=shared.rng)
+        if _exposes_exactly(exposed, query, shared):
             break
     return {"query": query}
 
 
-def _tells_just(exposed: Mapping[str, str], query: str, scene: Scene) -> bool:
-    """Whether the query tells what it should, and nothing about the schema's other variables."""
-    told = {name: read(query, name=name, values=values) for name, values in scene.schema.items()}
-    return told == {**dict.fromkeys(scene.schema), **exposed}
+def _exposes_exactly(exposed: Mapping[str, str], query: str, shared: SessionQueryRequest) -> bool:
+    """Whether the query exposes what it should, and nothing about the schema's other variables."""
+    readings = {name: read_value(query, name=name, values=values) for name, values in shared.schema.items()}
+    return readings == {**dict.fromkeys(shared.schema), **exposed}
 
 
-def _among(task: Task, tag: str) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """The values of a block that has each beside its alternatives, and all choices, in an order that tells nothing."""
-    told: dict[str, dict[str, Any]] = task.data(tag)
-    values = {name: str(one["value"]) for name, one in told.items()}
-    return values, {name: sorted([values[name], *one["instead_of"]]) for name, one in told.items()}
+def _values_and_choices(task: PromptTask, tag: str) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """The values of a block that lists each beside its alternatives, and all choices in alphabetical order."""
+    block: dict[str, dict[str, Any]] = task.data(tag)
+    values = {name: str(entry["value"]) for name, entry in block.items()}
+    return values, {name: sorted([values[name], *entry["instead_of"]]) for name, entry in block.items()}
 
 
-def _known(names: Iterable[str]) -> dict[str, Sequence[str]]:
+def _bank_choices(names: Iterable[str]) -> dict[str, Sequence[str]]:
     """The choices of these variables, as far as the bank has them."""
     return {name: load_bank().values[name] for name in names if name in load_bank().values}
 
 
-def chance_groups(names: Sequence[str], scene: Scene) -> list[list[str]]:
-    """Variables by the topic in whose light they are told, in ones and twos, now and then in threes."""
-    topics = topics_of(list(scene.schema))
-    parts: dict[str, list[str]] = {topic.topic: [n for n in names if _own(topic, n)] for topic in topics}
+def group_variables(names: Sequence[str], shared: SessionQueryRequest) -> list[list[str]]:
+    """Variables by the topic that their query is about, in ones and twos, now and then in threes."""
+    topics = topics_of(list(shared.schema))
+    parts: dict[str, list[str]] = {topic.topic: [n for n in names if _is_specific(n, topic)] for topic in topics}
     for name in names:
-        homes = [topic for topic in topics if topic.variable(name) and not _own(topic, name)]
-        home = min(homes, key=lambda topic: len(parts[topic.topic]), default=None)
-        if home is not None:
-            parts[home.topic].append(name)
+        general = [topic for topic in topics if topic.variable(name) and not _is_specific(name, topic)]
+        smallest = min(general, key=lambda topic: len(parts[topic.topic]), default=None)
+        if smallest is not None:
+            parts[smallest.topic].append(name)
         elif all(name not in part for part in parts.values()):
             parts[name] = [name]
-    return scene.rng.shuffled([group for part in parts.values() for group in _split(part, scene.rng)])
+    return shared.rng.shuffled([group for part in parts.values() for group in _split(part, shared.rng)])
 
 
-def _own(topic: Topic, name: str) -> bool:
+def _is_specific(name: str, topic: Topic) -> bool:
+    """Whether the topic has the variable, and has it to itself."""
     variable = topic.variable(name)
     return variable is not None and variable.concept is None
 
 
 def _split(part: list[str], rng: SeededRandom) -> list[list[str]]:
     part = rng.shuffled(part)
-    if len(part) == 3 and rng.bernoulli(IN_THREES):
+    if len(part) == 3 and rng.bernoulli(TRIPLE_RATE):
         return [part]
-    size = 2 if rng.bernoulli(PAIRED) else 1
+    size = 2 if rng.bernoulli(PAIR_RATE) else 1
     return [part[start : start + size] for start in range(0, len(part), size)]
 
 
-def _from_cues(exposed: Mapping[str, str], scene: Scene) -> str:
-    item, unclear = _begun(exposed, scene)
-    return _in_cues(item, exposed, scene, unclear=unclear)
+def _write_from_cues(exposed: Mapping[str, str], shared: SessionQueryRequest) -> str:
+    parts, unclear = _begin_query(exposed, shared)
+    return _finish_with_cues(parts, exposed, shared, unclear=unclear)
 
 
-def _begun(exposed: Mapping[str, str], scene: Scene) -> tuple[Item, str | None]:
-    """The subject and request of a new item, and the variable that its draft fails to settle, if any."""
-    topic = subject_of(list(exposed), topics_of(list(scene.schema)), profile=scene.profile)
-    request = request_for(topic, exposed, profile=scene.profile)
-    return Item(topic, request, ()), _unclear(exposed, request, likely=UNCLEAR_DRAFTS, rng=scene.rng)
-
-
-def _in_cues(item: Item, exposed: Mapping[str, str], scene: Scene, *, unclear: str | None) -> str:
-    cues = [_line(name, exposed, item.topic, scene, unclear=unclear) for name in exposed]
-    return written(replace(item, cues=tuple(cues)), rng=scene.rng)
-
-
-def _from_event(group: Mapping[str, Any], scene: Scene) -> str:
+def _write_from_event(group: Mapping[str, Any], shared: SessionQueryRequest) -> str:
     exposed = {name: str(change["new"]) for name, change in group["state_transition"].items()}
     background = str(group["background"])
-    item, unclear = _begun(exposed, scene)
-    if unclear or not _ours(background):
-        return _in_cues(item, exposed, scene, unclear=unclear)
-    told = first_person(background)
-    missed = [name for name, value in exposed.items() if not _meaning(name, value, scene.schema).told_by(told)]
-    cues = [_line(name, exposed, item.topic, scene) for name in missed]
-    return written(replace(item, cues=tuple(cues), told=told), rng=scene.rng)
+    parts, unclear = _begin_query(exposed, shared)
+    if unclear or not _is_bank_event(background):
+        return _finish_with_cues(parts, exposed, shared, unclear=unclear)
+    event = first_person(background)
+    missed = [name for name, value in exposed.items() if not _target(name, value, shared.schema).is_conveyed_by(event)]
+    cues = [_cue(name, exposed, parts.topic, shared) for name in missed]
+    return compose_query(replace(parts, cues=tuple(cues), event=event), rng=shared.rng)
 
 
-def _ours(background: str) -> bool:
-    """Whether the background consists of the bank's own fragments, which turn into the first person by themselves."""
-    known = load_bank().event_lines
-    return all(f"{part[:1].upper()}{part[1:]}" in known for part in event_parts(background))
+def _begin_query(exposed: Mapping[str, str], shared: SessionQueryRequest) -> tuple[QueryParts, str | None]:
+    """The subject and request of a new query, and the variable that its draft fails to settle, if any."""
+    topic = choose_subject(list(exposed), topics_of(list(shared.schema)), profile=shared.profile)
+    request = choose_request(topic, exposed, profile=shared.profile)
+    return QueryParts(topic, request), _choose_unclear(exposed, request, rate=UNCLEAR_DRAFT_RATE, rng=shared.rng)
 
 
-def _unclear(exposed: Mapping[str, str], request: str, *, likely: float, rng: SeededRandom) -> str | None:
-    """The variable that this text will touch without settling it, if any."""
-    if never_mended(request, *sorted(exposed.items())):
-        return min(exposed)
-    return rng.choice(list(exposed)) if rng.bernoulli(likely) else None
-
-
-def _meaning(name: str, value: str, schema: Mapping[str, Sequence[str]]) -> Meaning:
-    return Meaning(name, value, tuple(schema[name]))
-
-
-def _line(
-    name: str, exposed: Mapping[str, str], topic: Topic | None, scene: Scene, *, unclear: str | None = None, avoid: str = ""
+def _finish_with_cues(
+    parts: QueryParts, exposed: Mapping[str, str], shared: SessionQueryRequest, *, unclear: str | None
 ) -> str:
-    variable = _variable(name, topic)
+    cues = [_cue(name, exposed, parts.topic, shared, unclear=unclear) for name in exposed]
+    return compose_query(replace(parts, cues=tuple(cues)), rng=shared.rng)
+
+
+def _is_bank_event(background: str) -> bool:
+    """Whether the background consists of the bank's own fragments, which can be put into the first person."""
+    events = load_bank().event_phrases
+    return all(f"{part[:1].upper()}{part[1:]}" in events for part in split_event(background))
+
+
+def _choose_unclear(exposed: Mapping[str, str], request: str, *, rate: float, rng: SeededRandom) -> str | None:
+    """The variable that this text will touch without settling it, if any."""
+    if is_blind_spot(request, *sorted(exposed.items())):
+        return min(exposed)
+    return rng.choice(list(exposed)) if rng.bernoulli(rate) else None
+
+
+def _target(name: str, value: str, schema: Mapping[str, Sequence[str]]) -> TargetValue:
+    return TargetValue(name, value, tuple(schema[name]))
+
+
+def _cue(
+    name: str,
+    exposed: Mapping[str, str],
+    topic: Topic | None,
+    shared: SessionQueryRequest,
+    *,
+    unclear: str | None = None,
+    avoid: str = "",
+) -> str:
+    """A sentence for the variable's value that does not occur in the text to avoid; a vague one for the unclear variable."""
+    variable = find_variable(name, topic)
     value = exposed[name]
     if variable is None or value not in variable.choices:
-        return f"When it comes to {said(name)}, think of {said(value)} in my case."
+        return f"When it comes to {as_words(name)}, think of {as_words(value)} in my case."
     if name == unclear:
-        return vague_line(variable, avoid=avoid, rng=scene.rng)
+        return _vague_cue(variable, avoid=avoid, rng=shared.rng)
     cues = [cue for cue in variable.choices[value].cues if cue not in avoid]
-    others = {other: values for other, values in scene.schema.items() if other not in exposed}
-    return best_line(cues, _meaning(name, value, scene.schema), others=others, rng=scene.rng)
+    others = {other: values for other, values in shared.schema.items() if other not in exposed}
+    return choose_phrase(cues, _target(name, value, shared.schema), others=others, rng=shared.rng)
 
 
-def _variable(name: str, topic: Topic | None) -> Variable | None:
-    homes = load_bank().homes.get(name, ())
-    return (topic.variable(name) if topic else None) or (homes[0].variable(name) if homes else None)
+def _vague_cue(variable: Variable, *, avoid: str, rng: SeededRandom) -> str:
+    """A phrase that touches the variable and settles nothing."""
+    return rng.choice([phrase for phrase in variable.vague if phrase not in avoid] or list(variable.vague))
+
+
+def choose_subject(names: Sequence[str], topics: Sequence[Topic], *, profile: str) -> Topic | None:
+    """The topic of the person that has most of the variables; among equals by the person alone, whatever the attempt."""
+    having = [topic for name in names for topic in load_bank().topics_with.get(name, ())]
+    candidates = [topic for topic in having if topic in topics] or having
+    most = max((candidates.count(topic) for topic in candidates), default=0)
+    best = sorted({topic.topic: topic for topic in candidates if candidates.count(topic) == most}.items())
+    return SeededRandom("subject", profile, *sorted(names)).choice(best)[1] if best else None
+
+
+def choose_request(topic: Topic | None, exposed: Mapping[str, str], *, profile: str) -> str:
+    """The request that goes with these values; another attempt at the same query makes the same."""
+    if topic is None:
+        return DEFAULT_REQUEST
+    return SeededRandom("request", profile, *sorted(exposed.items())).choice(topic.requests)
+
+
+def find_request(text: str, subject: Topic | None, names: Sequence[str]) -> tuple[Topic | None, str]:
+    """The request that a text makes, with its topic; for an unknown one its own last question."""
+    for topic in (topic for name in names for topic in load_bank().topics_with.get(name, ())):
+        for request in topic.requests:
+            if request[1:] in text:
+                return topic, request
+    sentences = [sentence.strip() for sentence in text.replace("?", "?\n").replace(". ", ".\n").splitlines()]
+    questions = [sentence for sentence in sentences if sentence.endswith("?")]
+    return subject, questions[-1] if questions else DEFAULT_REQUEST
+
+
+def compose_query(parts: QueryParts, *, rng: SeededRandom) -> str:
+    """The sentences as one message."""
+    sentences = [*([parts.event] if parts.event else []), *parts.cues]
+    request = parts.request
+    if parts.topic and not _is_subject_evident(parts, parts.topic) and rng.bernoulli(SUBJECT_NAMED_RATE):
+        has_room = _count_words(*sentences, request, parts.topic.title) < MAX_WORDS_TO_NAME_SUBJECT
+        if has_room and not parts.event and rng.bernoulli(0.5):
+            return " ".join([rng.choice(OPENERS).format(title=parts.topic.title), *sentences, request])
+        request = name_subject(request, title=parts.topic.title, rng=rng) if has_room else request
+    if _count_words(*sentences, request) > MAX_WORDS_TO_JOIN:
+        return " ".join([*sentences, request])
+    if parts.event:
+        return join_event_and_request(" ".join(sentences), request, rng=rng)
+    return join_cues_and_request(sentences, request, rng=rng)
+
+
+def _count_words(*sentences: str) -> int:
+    return sum(len(sentence.split()) for sentence in sentences)
+
+
+def _is_subject_evident(parts: QueryParts, topic: Topic) -> bool:
+    """Whether the sentences themselves say what they are about."""
+    subject = stems(f"{topic.title} {' '.join(topic.fits.hobbies)}")
+    return bool(subject & stems(" ".join((parts.request, parts.event, *parts.cues))))

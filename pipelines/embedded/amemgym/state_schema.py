@@ -8,71 +8,72 @@ from typing import Any
 
 from pipelines.embedded.bank import load_bank
 from pipelines.embedded.reader import WORD, stems
-from pipelines.embedded.task import Task
+from pipelines.embedded.task import PromptTask
 
 KEY_SUFFIX = re.compile(r"_q\d+$")
-FEWEST = re.compile(r"keep at least (\d+) apart")
+MIN_VARIABLES = re.compile(r"keep at least (\d+) apart")
 
 
 @dataclass(frozen=True)
-class Drafted:
-    """One drafted type: its key, its values, and the question that it comes with."""
+class DraftedInfoType:
+    """One drafted info type: its key, its values, and the question that it comes with."""
 
     key: str
     values: tuple[str, ...]
     question: str
 
 
-def refine(task: Task) -> dict[str, str]:
+def refine(task: PromptTask) -> dict[str, str]:
     """Give drafted types their canonical names; general facts about the person merge across questions."""
     drafted = [
-        Drafted(key, tuple(values), item["question"])
+        DraftedInfoType(key, tuple(values), item["question"])
         for item in task.data("questions")
         for key, values in item["required_info"].items()
     ]
-    merged: dict[str, list[Drafted]] = {}
-    for one in drafted:
-        group = merged.setdefault(canonical(one), [])
-        apart = any(one.question == other.question for other in group)
-        (merged.setdefault(f"{canonical(one)}_{one.key}", []) if apart else group).append(one)
-    fewest = FEWEST.search(task.objection)
-    if fewest:
-        merged = _kept_apart(merged, least=int(fewest[1]))
-    return {one.key: name for name, group in merged.items() for one in group}
+    merged: dict[str, list[DraftedInfoType]] = {}
+    for info in drafted:
+        name = canonical_name(info)
+        same_question = any(info.question == other.question for other in merged.get(name, ()))
+        merged.setdefault(f"{name}_{info.key}" if same_question else name, []).append(info)
+    minimum = MIN_VARIABLES.search(task.objection)
+    if minimum:
+        merged = _split_variables(merged, at_least=int(minimum[1]))
+    return {info.key: name for name, group in merged.items() for info in group}
 
 
-def canonical(one: Drafted) -> str:
+def canonical_name(info: DraftedInfoType) -> str:
     """The bank's name, else the drafted name made clear with a word of its question."""
-    key = KEY_SUFFIX.sub("", one.key)
-    return _bank_name(one) or f"{key}_when_{_subject(one.question, key)}"
+    key = KEY_SUFFIX.sub("", info.key)
+    return _bank_name(info) or f"{key}_when_{_question_word(info.question, key)}"
 
 
-def _bank_name(one: Drafted) -> str | None:
+def _bank_name(info: DraftedInfoType) -> str | None:
     bank = load_bank()
-    values = frozenset(one.values)
-    asked = [topic for topic in bank.topics if one.question in topic.questions]
-    here = [v.name for topic in asked for v in topic.variables if values <= frozenset(v.choices)]
-    return here[0] if here else bank.known_as(one.key, values)
+    values = frozenset(info.values)
+    topics = [topic for topic in bank.topics if info.question in topic.questions]
+    names = [v.name for topic in topics for v in topic.variables if values <= frozenset(v.choices)]
+    return names[0] if names else bank.resolve_name(info.key, values)
 
 
-def _subject(question: str, key: str) -> str:
+def _question_word(question: str, key: str) -> str:
+    """The longest word of the question that the key does not have."""
     words = [word for word in WORD.findall(question.lower()) if stems(word) and word not in key]
     return re.sub(r"\W", "", max(words, key=len, default="asking"))
 
 
-def _kept_apart(merged: Mapping[str, Sequence[Drafted]], *, least: int) -> dict[str, list[Drafted]]:
+def _split_variables(merged: Mapping[str, Sequence[DraftedInfoType]], *, at_least: int) -> dict[str, list[DraftedInfoType]]:
     """Split merged variables, each part named after its question, until there are enough."""
-    names: dict[str, list[Drafted]] = {name: list(group) for name, group in merged.items()}
+    names: dict[str, list[DraftedInfoType]] = {name: list(group) for name, group in merged.items()}
     for name, group in list(names.items()):
-        for one in group[1:]:
-            if len(names) < least:
-                names[name].remove(one)
-                names.setdefault(f"{name}_when_{_subject(one.question, name)}", []).append(one)
+        for info in group[1:]:
+            if len(names) < at_least:
+                names[name].remove(info)
+                names.setdefault(f"{name}_when_{_question_word(info.question, name)}", []).append(info)
     return names
 
 
-def unify(task: Task) -> dict[str, list[str]]:
-    """For each variable as many choices as asked: the bank's in their order, the most drafted ones first in line."""
+def unify(task: PromptTask) -> dict[str, list[str]]:
+    """For each variable as many choices as asked: those that most drafts have, in the bank's order."""
     count = task.number(r"exactly (\d+) choices", default=3)
     conflicts: dict[str, list[dict[str, Any]]] = task.data("conflicts")
     return {name: _unified(name, items, count) for name, items in conflicts.items()}
@@ -80,7 +81,7 @@ def unify(task: Task) -> dict[str, list[str]]:
 
 def _unified(name: str, items: list[dict[str, Any]], count: int) -> list[str]:
     drafted = Counter(choice for item in items for choice in item["info_choices"])
-    known = load_bank().known_as(name, frozenset(drafted))
-    order = list(load_bank().values[known]) if known else list(drafted)
-    kept = sorted(order, key=lambda value: (-drafted[value], order.index(value)))[:count]
-    return [value for value in order if value in kept]
+    bank_name = load_bank().resolve_name(name, frozenset(drafted))
+    order = list(load_bank().values[bank_name]) if bank_name else list(drafted)
+    chosen = sorted(order, key=lambda value: (-drafted[value], order.index(value)))[:count]
+    return [value for value in order if value in chosen]

@@ -1,28 +1,27 @@
-"""Writes the reply to `user_profiles/complete`: the name as the texts spell it, and a paragraph of their own sentences."""
+"""Writes the reply to `user_profiles/complete`: the name as the texts spell it, and a paragraph of their sentences."""
 
 import re
 from collections import Counter
 
-from pipelines.embedded.amemgym.wording import word_set
-from pipelines.embedded.reader import stems
-from pipelines.embedded.task import Task
+from pipelines.embedded.reader import stems, word_set
+from pipelines.embedded.task import PromptTask
 
-WORD_LIMIT = 110
-TOO_SIMILAR = 0.6
+MAX_WORDS = 110
+MAX_WORD_OVERLAP = 0.6
 CAPITALISED = r"[A-Z][\w'’.-]*[\w.]"
 NAME = re.compile(rf"\b{CAPITALISED}(?: (?:(?:de|la|van|von|der|del|da|bin) )*{CAPITALISED})+")
 SENTENCE_END = re.compile(r"(?<=[a-z0-9)][.!?])(?<!\b[SMFD][trs]\.)(?<!\bMrs\.)\s+(?=[A-Z])")
-NO_NAME_STARTS = word_set(
+NOT_IN_NAMES = word_set(
     """a an the in on at as with when while during since though although despite for from this that these those his her
     their by after before outside inside beyond whether if born raised known every each both once now"""
 )
 
 
-def complete(task: Task) -> dict[str, str]:
+def complete(task: PromptTask) -> dict[str, str]:
     """The person's name, and whole sentences that say what the basic profile does not."""
     basic, info = task.text("basic_profile"), task.text("complementary_info")
     name = full_name(info, basic=basic)
-    return {"name": name, "profile": condensed(info, basic=basic, name=name)}
+    return {"name": name, "profile": condense(info, basic=basic, name=name)}
 
 
 def full_name(info: str, *, basic: str) -> str:
@@ -30,53 +29,54 @@ def full_name(info: str, *, basic: str) -> str:
     counts: Counter[str] = Counter()
     for match in NAME.finditer(info):
         words = match[0].rstrip(".").split(" ")
-        while words and words[0].lower() in NO_NAME_STARTS:
+        while words and words[0].lower() in NOT_IN_NAMES:
             words = words[1:]
-        found = re.sub(r"['’]s$", "", " ".join(words))
-        if len(words) > 1 and found not in basic:
-            counts[found] += 1
+        candidate = re.sub(r"['’]s$", "", " ".join(words))
+        if len(words) > 1 and candidate not in basic:
+            counts[candidate] += 1
     return max(counts, key=lambda name: (counts[name], -info.index(name))) if counts else info.split(",")[0].strip()[:80]
 
 
-def condensed(info: str, *, basic: str, name: str) -> str:
+def condense(info: str, *, basic: str, name: str) -> str:
     """Sentences in their order, the person called by first name after the first mention; never more than the limit."""
     known = stems(basic)
     chosen: list[str] = []
-    said: list[frozenset[str]] = []
+    chosen_words: list[frozenset[str]] = []
     length = 0
-    for sentence in _one_per_line_first(info):
+    for sentence in _leads_first(info):
         words = stems(sentence) - known
-        is_news = len(words) >= 3 and all(len(words & old) < TOO_SIMILAR * len(words) for old in said)
-        if is_news and length + len(sentence.split()) <= WORD_LIMIT:
+        is_news = len(words) >= 3 and all(len(words & old) < MAX_WORD_OVERLAP * len(words) for old in chosen_words)
+        if is_news and length + len(sentence.split()) <= MAX_WORDS:
             chosen.append(sentence)
-            said.append(words)
+            chosen_words.append(words)
             length += len(sentence.split())
     if not chosen:
-        chosen = [" ".join(info.split()[:WORD_LIMIT])]
+        chosen = [" ".join(info.split()[:MAX_WORDS])]
     paragraph = " ".join(sentence for sentence in _sentences(info) if sentence in chosen) or chosen[0]
-    return _called_by_first_name(paragraph, name=name, basic=basic)
+    return _shorten_name(paragraph, name=name, basic=basic)
 
 
 def _sentences(info: str) -> list[str]:
     return [sentence.strip() for line in info.splitlines() for sentence in SENTENCE_END.split(line) if sentence.strip()]
 
 
-def _one_per_line_first(info: str) -> list[str]:
-    """The lead sentence of every text, then the rest: each aspect of the person gets its say."""
+def _leads_first(info: str) -> list[str]:
+    """The lead sentence of every text, then the rest: each aspect of the person is covered."""
     texts = [[part.strip() for part in SENTENCE_END.split(line) if part.strip()] for line in info.splitlines()]
     leads = [text[0] for text in texts if text]
     return [*leads, *(sentence for text in texts for sentence in text[1:])]
 
 
-def _called_by_first_name(paragraph: str, *, name: str, basic: str) -> str:
+def _shorten_name(paragraph: str, *, name: str, basic: str) -> str:
     """The full name once; afterwards the first name, and a pronoun wherever two sentences would begin with it in a row."""
     first = name.split(" ")[0]
-    head, found, tail = paragraph.partition(name)
+    head, full, tail = paragraph.partition(name)
     gender = re.search(r"^Gender: (\w+)", basic, re.MULTILINE)
     pronoun = {"male": "He", "female": "She"}.get(gender[1].lower() if gender else "")
-    told: list[str] = []
-    for sentence in SENTENCE_END.split(head + found + tail.replace(name, first)):
-        named_before = bool(told) and told[-1].startswith((name, f"{first} "))
+    sentences: list[str] = []
+    for sentence in SENTENCE_END.split(head + full + tail.replace(name, first)):
+        named_before = bool(sentences) and sentences[-1].startswith((name, f"{first} "))
         starts_with_name = sentence.startswith(f"{first} ") and not sentence.startswith(name)
-        told.append(f"{pronoun}{sentence[len(first) :]}" if pronoun and named_before and starts_with_name else sentence)
-    return " ".join(told)
+        repeats = pronoun and named_before and starts_with_name
+        sentences.append(f"{pronoun}{sentence[len(first) :]}" if repeats else sentence)
+    return " ".join(sentences)

@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pipelines.embedded.app import answer
 from pipelines.embedded.bank import CONCEPTS
-from pipelines.embedded.program import answer
-from pipelines.embedded.reader import read
+from pipelines.embedded.reader import read_value
 from pipelines.embedded.task import OBJECTION, recognise
 from prompts.catalogue import load_prompt
 
@@ -42,7 +42,7 @@ def ask(name: str, values: Mapping[str, object], *, objection: str = "", seed: i
 
 
 def readings(text: str, names: Sequence[str]) -> dict[str, str | None]:
-    return {name: read(text, name=name, values=SCHEMA[name]) for name in names}
+    return {name: read_value(text, name=name, values=SCHEMA[name]) for name in names}
 
 
 def events(changed: Sequence[str], *, objection: str = "", seed: int = 1) -> Any:

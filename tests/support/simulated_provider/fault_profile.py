@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, cast
 
 from assets.engine.seeded_random import SeededRandom
-from pipelines.embedded.task import OBJECTION, Task, recognise
+from pipelines.embedded.task import OBJECTION, PromptTask, recognise
 from tests.support.simulated_provider.exchange import identity
 
 Fault = Literal["errors", "hangs", "drops", "cut_off", "refusals", "wrong_judgements", "expired"]
@@ -81,14 +81,14 @@ Chat = dict[str, Any]
 REFUSAL = "I'm sorry, but I can't help with that."
 
 
-def _wrong_values(task: Task, *, given: dict[str, Any], rng: SeededRandom) -> dict[str, Any] | None:
+def _wrong_values(task: PromptTask, *, given: dict[str, Any], rng: SeededRandom) -> dict[str, Any] | None:
     options = cast(Mapping[str, list[str]], task.data("state_choices"))
     name = rng.choice(sorted(options))
     others = [option for option in options[name] if option != given[name]]
     return {**given, name: rng.choice(others)} if others else None
 
 
-def _wrong_number(task: Task, *, given: dict[str, Any], rng: SeededRandom) -> dict[str, Any] | None:
+def _wrong_number(task: PromptTask, *, given: dict[str, Any], rng: SeededRandom) -> dict[str, Any] | None:
     numbers = [int(key) for key in task.data("choices")] + ([0] if "choose 0" in task.system else [])
     others = [number for number in numbers if number != given["choice"]]
     return {"choice": rng.choice(others)} if others else None
@@ -152,7 +152,7 @@ async def meant_by(chat: Chat, whole: Callable[[Chat], Awaitable[str]]) -> Chat:
     return {**chat, "messages": [*before["messages"], *messages[-2:]]}
 
 
-def task_of(chat: Chat) -> Task:
+def task_of(chat: Chat) -> PromptTask:
     """What a chat asks for."""
     wanted = cast(dict[str, Any], chat.get("response_format") or {})
     named = cast(dict[str, Any], wanted.get("json_schema") or {})

@@ -6,9 +6,9 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from pipelines.embedded.amemgym.lines import Meaning
+from pipelines.embedded.amemgym.phrases import TargetValue
 from pipelines.embedded.bank import CONCEPTS, FOLDER, MODEL_FAMILY, Topic, load_bank, model_name, parse_topic
-from pipelines.embedded.reader import read
+from pipelines.embedded.reader import read_value
 
 Content = dict[str, Any]
 
@@ -99,30 +99,30 @@ def test_vague_lines_settle_nothing() -> None:
         for topic in load_bank().topics
         for variable in topic.variables
         for line in (*variable.vague, *variable.vague_advice)
-        if read(line, name=variable.name, values=tuple(variable.choices))
+        if read_value(line, name=variable.name, values=tuple(variable.choices))
     ]
     assert len(settled) <= 10, settled
 
 
 def test_nearly_every_line_tells_its_own_value_and_none_another() -> None:
     told = [
-        read(line, name=variable.name, values=tuple(variable.choices)) == value
+        read_value(line, name=variable.name, values=tuple(variable.choices)) == value
         for topic in load_bank().topics
         for variable in topic.variables
         for value, choice in variable.choices.items()
-        for line in choice.lines
+        for line in choice.phrases
     ]
     assert sum(told) / len(told) > 0.99
     topic = load_bank().topics[0]
     own, other = topic.variables[0], topic.variables[1]
     line = next(iter(own.choices.values())).cues[0]
-    assert not any(Meaning(other.name, value, tuple(other.choices)).told_by(line) for value in other.choices)
+    assert not any(TargetValue(other.name, value, tuple(other.choices)).is_conveyed_by(line) for value in other.choices)
 
 
 def test_a_variable_is_known_by_its_values_also_under_another_name() -> None:
     bank = load_bank()
-    assert bank.known_as("place_to_live", frozenset(CONCEPTS["home_type"][:3])) == "home_type"
-    assert bank.known_as("shoe_size", frozenset({"tiny", "huge"})) is None
+    assert bank.resolve_name("place_to_live", frozenset(CONCEPTS["home_type"][:3])) == "home_type"
+    assert bank.resolve_name("shoe_size", frozenset({"tiny", "huge"})) is None
 
 
 def test_the_models_name_tells_the_bank_and_program_that_wrote() -> None:

@@ -72,7 +72,7 @@ def refined(questions: list[dict[str, Any]], *, objection: str = "") -> dict[str
 
 
 def test_refining_gives_canonical_names_and_merges_general_facts() -> None:
-    garden, running = load_bank().homes["home_type"], load_bank().homes["usual_running_surface"]
+    garden, running = load_bank().topics_with["home_type"], load_bank().topics_with["usual_running_surface"]
     plants = next(topic for topic in garden if topic.topic == "houseplant_care")
     beds = next(topic for topic in garden if topic.topic == "vegetable_garden")
     home = list(CONCEPTS["home_type"])

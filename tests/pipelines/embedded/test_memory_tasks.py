@@ -3,23 +3,23 @@
 import json
 from typing import Any
 
-from pipelines.embedded.assistant.notes import settled, statements
+from pipelines.embedded.app import answer
+from pipelines.embedded.assistant.memory_tasks import settled_variables, statements
 from pipelines.embedded.bank import load_bank
-from pipelines.embedded.program import answer
-from pipelines.embedded.task import Task, Turn
+from pipelines.embedded.task import PromptTask, PromptTurn
 from prompts.catalogue import load_prompt
 
 TOPIC = load_bank().topics[0]
 VARIABLE = TOPIC.variables[0]
 VALUE, CHOICE = next(iter(VARIABLE.choices.items()))
-CUE = next(cue for cue in CHOICE.cues if VARIABLE.name in settled(cue))
+CUE = next(cue for cue in CHOICE.cues if VARIABLE.name in settled_variables(cue))
 SPOKEN = f"user: [Current Time: 2020-10-01 09:30:00] {CUE} {TOPIC.requests[0]}\nassistant: You may have a boat."
 
 
 def ask(name: str, **values: object) -> Any:
     """The reply to a prompt, as JSON."""
     prompt = load_prompt(name).render(**values)
-    return json.loads(answer(Task(name, tuple(Turn(m.role, m.content) for m in prompt.messages), seed=0)))
+    return json.loads(answer(PromptTask(name, tuple(PromptTurn(m.role, m.content) for m in prompt.messages), seed=0)))
 
 
 def test_only_the_users_statements_are_facts() -> None:
@@ -29,7 +29,10 @@ def test_only_the_users_statements_are_facts() -> None:
 
 def test_a_fact_takes_the_place_of_the_memory_about_the_same() -> None:
     other = next(
-        cue for choice in VARIABLE.choices.values() for cue in choice.cues if cue != CUE and settled(cue) == settled(CUE)
+        cue
+        for choice in VARIABLE.choices.values()
+        for cue in choice.cues
+        if cue != CUE and settled_variables(cue) == settled_variables(CUE)
     )
     memories = [{"id": "4", "at": "2020-10-01", "text": other}]
 
@@ -77,7 +80,7 @@ def test_a_policy_is_improved_by_what_the_feedback_shows_and_no_value_enters_it(
 
 def test_a_memory_bears_out_what_its_last_word_on_the_matter_says() -> None:
     other, choice = list(VARIABLE.choices.items())[1]
-    later = next(cue for cue in choice.cues if VARIABLE.name in settled(cue))
+    later = next(cue for cue in choice.cues if VARIABLE.name in settled_variables(cue))
     claims = {"1": f"{VARIABLE.name}: {VALUE}", "2": f"{VARIABLE.name}: {other}"}
 
     assert ask("evaluation/check_memory", memory=f"a: {CUE}", claims=claims) == {"1": "yes", "2": "no"}

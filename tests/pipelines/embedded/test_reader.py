@@ -4,8 +4,7 @@ import pytest
 
 from pipelines.embedded.amemgym.judges import rank_situations
 from pipelines.embedded.bank import load_bank
-from pipelines.embedded.embeddings import DIMENSIONS, embedding
-from pipelines.embedded.reader import read
+from pipelines.embedded.reader import DIMENSIONS, embedding, read_value
 
 # Written without the bank at hand, as somebody might put it.
 PARAPHRASES = [
@@ -49,35 +48,35 @@ SAYS_NOTHING = [
 
 def test_paraphrases_are_read_mostly_right_and_seldom_wrong() -> None:
     values = load_bank().values
-    readings = [(value, read(text, name=name, values=values[name])) for name, value, text in PARAPHRASES]
+    readings = [(value, read_value(text, name=name, values=values[name])) for name, value, text in PARAPHRASES]
     assert sum(value == found for value, found in readings) >= 0.85 * len(readings)
     assert sum(found not in (value, None) for value, found in readings) <= 1
 
 
 @pytest.mark.parametrize("text", SAYS_NOTHING)
 def test_a_text_that_settles_nothing_cannot_be_told(text: str) -> None:
-    assert all(read(text, name=name, values=values) is None for name, values in load_bank().values.items())
+    assert all(read_value(text, name=name, values=values) is None for name, values in load_bank().values.items())
 
 
 def test_the_order_of_the_options_changes_no_reading() -> None:
     text = "I pedaled over here in the rain with my backpack on."
     orders = itertools.permutations(load_bank().values["everyday_transport"])
-    assert {read(text, name="everyday_transport", values=order) for order in orders} == {"bicycle_or_walking"}
+    assert {read_value(text, name="everyday_transport", values=order) for order in orders} == {"bicycle_or_walking"}
 
 
 def test_a_concept_is_read_with_the_words_of_all_its_topics() -> None:
-    homes = load_bank().homes["physical_condition"]
+    homes = load_bank().topics_with["physical_condition"]
     for topic in homes:
         variable = topic.variable("physical_condition")
         assert variable is not None
         cue = variable.choices["recovering_from_injury"].cues[0]
-        assert read(cue, name="physical_condition", values=tuple(variable.choices)) in ("recovering_from_injury", None)
+        assert read_value(cue, name="physical_condition", values=tuple(variable.choices)) in ("recovering_from_injury", None)
 
 
 def test_an_unknown_variable_is_read_by_the_words_of_its_labels() -> None:
     values = ("weekly_flute_lessons", "daily_trumpet_practice", "occasional_choir_visits")
-    assert read("I blow my trumpet daily.", name="music", values=values) == "daily_trumpet_practice"
-    assert read("I like music.", name="music", values=values) is None
+    assert read_value("I blow my trumpet daily.", name="music", values=values) == "daily_trumpet_practice"
+    assert read_value("I like music.", name="music", values=values) is None
 
 
 def test_a_situation_is_told_by_all_its_values_together() -> None:

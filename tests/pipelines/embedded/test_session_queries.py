@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pipelines.embedded.bank import load_bank
-from pipelines.embedded.reader import read
+from pipelines.embedded.reader import read_value
 from tests.pipelines.embedded.embedded_requests import COMMON, SCHEMA, STATE, ask, events, initial_queries, readings
 
 
@@ -81,13 +81,13 @@ def test_a_judge_that_may_not_pass_takes_the_closest_value() -> None:
 def test_a_query_that_leaked_is_refined_without_the_leak() -> None:
     exposed = {"vegetable_growing_trouble": STATE["vegetable_growing_trouble"]}
     choices = {name: SCHEMA[name] for name in ("vegetable_growing_trouble", "home_type")}
-    leak = load_bank().homes["home_type"][0].variable("home_type")
+    leak = load_bank().topics_with["home_type"][0].variable("home_type")
     assert leak is not None
     query = f"My soil is dust by noon. {leak.choices['shared_house'].cues[0]} Which crops cope best?"
     values = {"query": query, "exposed_states": exposed, "state_choices": choices, "reading": exposed, "language": "English"}
     for seed in range(10):
         text = ask("session_queries/refine", {**values, "leaked": {"home_type": "shared_house"}}, seed=seed)["query"]
-        assert read(text, name="home_type", values=SCHEMA["home_type"]) is None
+        assert read_value(text, name="home_type", values=SCHEMA["home_type"]) is None
 
 
 def test_a_variable_that_the_bank_does_not_know_is_served_all_the_same() -> None:
@@ -107,5 +107,5 @@ def test_a_follow_up_moves_on_without_repeating_itself() -> None:
     first = ask("evaluation/follow_up", {**values, "context": "assistant: Sow lettuce."})
     again = ask("evaluation/follow_up", {**values, "context": f"assistant: Sow lettuce.\nuser: {first}"})
     assert first != again
-    settled = {name: read(first, name=name, values=choices) for name, choices in SCHEMA.items()}
+    settled = {name: read_value(first, name=name, values=choices) for name, choices in SCHEMA.items()}
     assert set(settled.values()) == {None}

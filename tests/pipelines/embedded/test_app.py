@@ -11,9 +11,8 @@ import openai
 import pytest
 from starlette.testclient import TestClient
 
-from pipelines.embedded.app import create_app
+from pipelines.embedded.app import answer, create_app
 from pipelines.embedded.bank import load_bank, model_name
-from pipelines.embedded.program import answer
 from pipelines.embedded.task import recognise
 from prompts.catalogue import load_prompt
 
@@ -159,7 +158,7 @@ def test_a_state_question_is_answered_by_the_latest_message_that_settles_it() ->
 
 
 def test_an_option_is_chosen_for_what_the_conversation_says() -> None:
-    topic = next(topic for topic in load_bank().homes["home_type"] if topic.topic == "houseplant_care")
+    topic = next(topic for topic in load_bank().topics_with["home_type"] if topic.topic == "houseplant_care")
     choices = topic.variables[2].choices
     options = [choices[value].advice[0] for value in ("house_with_large_yard", "shared_house", "small_apartment")]
     listed = "\n".join(f"{number}. {text}" for number, text in enumerate(options, start=1))
@@ -174,7 +173,7 @@ def test_the_plain_assistant_gives_advice_that_fits_what_was_said() -> None:
     topic = next(topic for topic in load_bank().topics if topic.topic == "houseplant_care")
     assert any(line in reply for line in topic.variables[2].choices["shared_house"].advice)
     running = said([{"role": "user", "content": "How do I get better at running? My knee is in a brace, says the surgeon."}])
-    knees = load_bank().homes["usual_running_surface"][0].variables[2].choices["recovering_from_injury"]
+    knees = load_bank().topics_with["usual_running_surface"][0].variables[2].choices["recovering_from_injury"]
     assert any(line in running for line in knees.advice)
     assert "depends" in said([{"role": "user", "content": "Qwertz?"}])
 

@@ -1,0 +1,96 @@
+"""Memory work of the assistant: facts out of a conversation, changes of memories, notes, and what a message reveals."""
+
+import json
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from pipelines.embedded.amemgym.phrases import as_words
+from pipelines.embedded.bank import load_bank
+from pipelines.embedded.reader import rarity, read_value, stems
+from pipelines.embedded.task import PromptTask
+
+USER_LINE = re.compile(r"^(?:\[[^\]]*\] )?user: (?:\[Current Time: [^\]]*\]\s*)?(?P<text>.*)$", re.MULTILINE)
+KINDS = re.compile(r"<kinds>\n(?P<lines>.*?)\n</kinds>", re.DOTALL)
+SENTENCE = re.compile(r"[^.?!]+[.?!]*")
+MIN_NAME_SHARE = 1 / 3  # a line that has so much of a variable's name, by rarity, names the variable
+MEM0_SECTION = re.compile(r"^## (?P<title>[A-Z][A-Za-z ]+)\n(?P<body>.*?)(?=^## |^# Output:|\Z)", re.MULTILINE | re.DOTALL)
+
+
+def statements(conversation: str) -> list[str]:
+    """The sentences of the user that state something; questions do not."""
+    sentences = [s.strip() for match in USER_LINE.finditer(conversation) for s in SENTENCE.findall(match["text"])]
+    return [sentence for sentence in sentences if len(sentence.split()) > 3 and not sentence.endswith("?")]
+
+
+@lru_cache(maxsize=5_000)
+def settled_variables(text: str) -> frozenset[str]:
+    """The variables of the bank that a text settles."""
+    return frozenset(name for name, values in load_bank().values.items() if read_value(text, name=name, values=values))
+
+
+def extract_facts(task: PromptTask) -> dict[str, list[str]]:
+    """Every statement is a fact."""
+    return {"facts": statements(task.text("conversation"))}
+
+
+def reconcile(task: PromptTask) -> dict[str, list[dict[str, str]]]:
+    """A fact replaces the memory that settles the same variables; any other is new."""
+    memories: list[dict[str, str]] = task.data("memories")
+    return {"memory": [_memory_change(fact, memories) for fact in task.data("facts")]}
+
+
+def _memory_change(fact: str, memories: list[dict[str, str]]) -> dict[str, str]:
+    for memory in memories:
+        if memory["text"] == fact:
+            return {"id": memory["id"], "text": fact, "event": "NONE"}
+        if settled_variables(fact) and settled_variables(fact) == settled_variables(memory["text"]):
+            return {"id": memory["id"], "text": fact, "event": "UPDATE"}
+    return {"id": "", "text": fact, "event": "ADD"}
+
+
+def update_notes(task: PromptTask) -> dict[str, str]:
+    """One entry for each variable that a statement settles and that the list of kinds names; all, where none is given."""
+    kinds = KINDS.search(task.system)
+    notes = {
+        name: sentence for sentence in statements(task.text("conversation")) for name in sorted(settled_variables(sentence))
+    }
+    return {name: note for name, note in notes.items() if kinds is None or any_names(kinds["lines"].splitlines(), name)}
+
+
+def any_names(lines: Sequence[str], variable: str) -> bool:
+    """Whether any line of a policy names the variable."""
+    return any(_names(line, variable) for line in lines)
+
+
+@lru_cache(maxsize=50_000)
+def _names(line: str, variable: str) -> bool:
+    weights = {word: rarity(word) for word in stems(as_words(variable))}
+    shared = sum(weight for word, weight in weights.items() if word in stems(line))
+    return bool(weights) and shared >= MIN_NAME_SHARE * sum(weights.values())
+
+
+def check_turn(task: PromptTask) -> dict[str, list[dict[str, str]]]:
+    """The tracked values that can be read out of the message."""
+    message = task.text("message")
+    readings = {name: read_value(message, name=name, values=values) for name, values in task.data("state_choices").items()}
+    return {"told": [{"variable": name, "value": value} for name, value in readings.items() if value]}
+
+
+def is_mem0_extraction(task: PromptTask) -> bool:
+    """Whether the library Mem0 (mem0ai 2) asks for what to remember. Its prompt is known by its headings."""
+    return {"Existing Memories", "New Messages", "Observation Date"} <= _mem0_sections(task).keys()
+
+
+def extract_for_mem0(task: PromptTask) -> dict[str, list[dict[str, str]]]:
+    """Every statement of the user that is not a memory yet; Mem0 only ever adds."""
+    sections = _mem0_sections(task)
+    known = {memory["text"] for memory in json.loads(sections["Existing Memories"])}
+    new = [statement for statement in dict.fromkeys(statements(sections["New Messages"])) if statement not in known]
+    return {"memory": [{"id": str(index), "text": text, "attributed_to": "user"} for index, text in enumerate(new)]}
+
+
+def _mem0_sections(task: PromptTask) -> dict[str, str]:
+    """The sections of the prompt by their headings; of repeated ones the last."""
+    first = task.user_texts[0] if task.user_texts else ""
+    return {match["title"]: match["body"].strip() for match in MEM0_SECTION.finditer(first)}
