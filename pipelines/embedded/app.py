@@ -27,7 +27,7 @@ from pipelines.embedded.amemgym import (
     state_trajectory,
     user_profiles,
 )
-from pipelines.embedded.assistant import chat, memory_tasks, policies
+from pipelines.embedded.assistant import chat, memory_tasks
 from pipelines.embedded.bank import MODEL_FAMILY, model_name
 from pipelines.embedded.reader import DIMENSIONS, embedding
 from pipelines.embedded.task import PromptTask, recognise
@@ -57,8 +57,8 @@ WRITERS: dict[str, Callable[[PromptTask], Any]] = {
     "evaluation/reconcile_memories": memory_tasks.reconcile,
     "evaluation/update_notes": memory_tasks.update_notes,
     "evaluation/check_turn": memory_tasks.check_turn,
-    "evaluation/improve_policy": policies.improve,
-    "evaluation/check_memory": policies.check_memory,
+    "evaluation/improve_policy": memory_tasks.improve_policy,
+    "evaluation/check_memory": memory_tasks.check_memory,
     "annotation/rate_exposure": judges.rate_exposure,
     "annotation/rate_integrity": judges.rate_integrity,
     "annotation/choose_truth": judges.choose_answer,

@@ -1,1 +1,1 @@
-"""Replies to the prompts of an evaluation: the plain chat, memory work, and memory policies."""
+"""Replies to the prompts of an evaluation: both sides of a plain chat, and memory work."""

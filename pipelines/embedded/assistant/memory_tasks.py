@@ -1,13 +1,17 @@
-"""Memory work of the assistant: facts out of a conversation, changes of memories, notes, and what a message reveals."""
+"""Memory work: facts and notes out of a conversation, changes of memories, what a text reveals, and memory policies.
+
+A policy is the list of kinds of information that notes are taken of.
+"""
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
 from pipelines.embedded.amemgym.phrases import as_words
 from pipelines.embedded.bank import load_bank
-from pipelines.embedded.reader import rarity, read_value, stems
+from pipelines.embedded.reader import find_topic, rarity, read_value, stems
 from pipelines.embedded.task import PromptTask
 
 USER_LINE = re.compile(r"^(?:\[[^\]]*\] )?user: (?:\[Current Time: [^\]]*\]\s*)?(?P<text>.*)$", re.MULTILINE)
@@ -15,6 +19,8 @@ KINDS = re.compile(r"<kinds>\n(?P<lines>.*?)\n</kinds>", re.DOTALL)
 SENTENCE = re.compile(r"[^.?!]+[.?!]*")
 MIN_NAME_SHARE = 1 / 3  # a line that has so much of a variable's name, by rarity, names the variable
 MEM0_SECTION = re.compile(r"^## (?P<title>[A-Z][A-Za-z ]+)\n(?P<body>.*?)(?=^## |^# Output:|\Z)", re.MULTILINE | re.DOTALL)
+MAX_LINES_ADDED = 4  # in one rewriting: a careful editor changes a few things at a time
+MAX_CHARACTERS = r"at most\s+(\d+)\s+characters"
 
 
 def statements(conversation: str) -> list[str]:
@@ -55,10 +61,10 @@ def update_notes(task: PromptTask) -> dict[str, str]:
     notes = {
         name: sentence for sentence in statements(task.text("conversation")) for name in sorted(settled_variables(sentence))
     }
-    return {name: note for name, note in notes.items() if kinds is None or any_names(kinds["lines"].splitlines(), name)}
+    return {name: note for name, note in notes.items() if kinds is None or _any_names(kinds["lines"].splitlines(), name)}
 
 
-def any_names(lines: Sequence[str], variable: str) -> bool:
+def _any_names(lines: Sequence[str], variable: str) -> bool:
     """Whether any line of a policy names the variable."""
     return any(_names(line, variable) for line in lines)
 
@@ -75,6 +81,50 @@ def check_turn(task: PromptTask) -> dict[str, list[dict[str, str]]]:
     message = task.text("message")
     readings = {name: read_value(message, name=name, values=values) for name, values in task.data("state_choices").items()}
     return {"told": [{"variable": name, "value": value} for name, value in readings.items() if value]}
+
+
+def improve_policy(task: PromptTask) -> dict[str, Any]:
+    """The section with lines for a few kinds of information that the feedback shows and no line names yet."""
+    lines = task.text("current_section").splitlines()
+    missing = dict.fromkeys(line for line in _missing_lines(task.data("feedback"), lines) if line not in lines)
+    added = list(missing)[:MAX_LINES_ADDED]
+    section = _newest_within([*lines, *added], task.number(MAX_CHARACTERS, default=10_000))
+    return {"new_types": "\n".join(section), "changes": [f"added {line[2:]}" for line in added]}
+
+
+def _missing_lines(feedback: Sequence[Mapping[str, Any]], lines: Sequence[str]) -> Iterator[str]:
+    """Lines for the exposed variables, then for the topics of wrong answers; without answers, for those of the questions."""
+    for summary in feedback:
+        for name in summary.get("user_information_updates", {}):
+            if not _any_names(lines, name):
+                yield f"- {as_words(name)}, as it is now"
+    for summary in feedback:
+        for entry in summary.get("question_answer_history", ()):
+            topic = find_topic(entry["question"].partition("\n")[0])
+            if topic is not None and entry.get("assistant_response") != entry.get("ground_truth", "?"):
+                yield f"- {as_words(topic.topic)}: how the user goes about it"
+
+
+def _newest_within(lines: Sequence[str], most_characters: int) -> list[str]:
+    """The last lines that fit, in order."""
+    fitting = list(lines)
+    while fitting and len("\n".join(fitting)) > most_characters:
+        del fitting[0]
+    return fitting
+
+
+def check_memory(task: PromptTask) -> dict[str, str]:
+    """Whether the last line that settles a claim's variable gives it the claimed value."""
+    lines = task.text("memory").splitlines()
+    return {number: _verdict(claim, lines) for number, claim in task.data("claims").items()}
+
+
+def _verdict(claim: str, lines: Sequence[str]) -> str:
+    name, _, value = claim.partition(": ")
+    bank_name = load_bank().resolve_name(name, frozenset({value}))
+    values = load_bank().values.get(bank_name or "", (value,))
+    readings = [reading for line in lines if (reading := read_value(line, name=name, values=values))]
+    return "yes" if readings[-1:] == [value] else "no"
 
 
 def is_mem0_extraction(task: PromptTask) -> bool:

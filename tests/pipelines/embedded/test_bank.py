@@ -28,7 +28,7 @@ def set_in_first_choice(kind: str, line: str) -> Callable[[Content], object]:
     return change
 
 
-def repeat_a_line(content: Content) -> None:
+def repeat_a_phrase(content: Content) -> None:
     first, second = list(content["variables"][0]["choices"].values())[:2]
     second["cues"][0] = first["cues"][0]
 
@@ -64,7 +64,7 @@ BREAKS: dict[str, tuple[Callable[[Content], object], str]] = {
         "choices",
     ),
     "a vague line too few": (lambda c: c["variables"][0]["vague"].pop(), "vague"),
-    "a line twice": (repeat_a_line, "twice"),
+    "a line twice": (repeat_a_phrase, "twice"),
     "its own value": (say_the_value, "own value"),
     "concept in front": (lambda c: c["variables"].reverse(), "last variable"),
     "concept under another name": (lambda c: c["variables"][2].update(name="fitness_level"), "concept"),
@@ -89,11 +89,11 @@ def test_work_belongs_to_topics_for_employed_people() -> None:
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.yaml")), ids=lambda path: path.stem)
-def test_every_topic_keeps_the_rules_and_carries_its_files_name(path: Any) -> None:
+def test_every_topic_follows_the_rules_and_has_its_files_name(path: Any) -> None:
     assert parse_topic(path.read_text(encoding="utf-8")).topic == path.stem
 
 
-def test_vague_lines_settle_nothing() -> None:
+def test_vague_phrases_settle_nothing() -> None:
     settled = [
         line
         for topic in load_bank().topics
@@ -104,26 +104,26 @@ def test_vague_lines_settle_nothing() -> None:
     assert len(settled) <= 10, settled
 
 
-def test_nearly_every_line_tells_its_own_value_and_none_another() -> None:
-    told = [
+def test_nearly_every_phrase_conveys_its_own_value_and_none_another() -> None:
+    readings_are_right = [
         read_value(line, name=variable.name, values=tuple(variable.choices)) == value
         for topic in load_bank().topics
         for variable in topic.variables
         for value, choice in variable.choices.items()
         for line in choice.phrases
     ]
-    assert sum(told) / len(told) > 0.99
+    assert sum(readings_are_right) / len(readings_are_right) > 0.99
     topic = load_bank().topics[0]
     own, other = topic.variables[0], topic.variables[1]
     line = next(iter(own.choices.values())).cues[0]
     assert not any(TargetValue(other.name, value, tuple(other.choices)).is_conveyed_by(line) for value in other.choices)
 
 
-def test_a_variable_is_known_by_its_values_also_under_another_name() -> None:
+def test_a_variable_is_recognised_by_its_values_also_under_another_name() -> None:
     bank = load_bank()
     assert bank.resolve_name("place_to_live", frozenset(CONCEPTS["home_type"][:3])) == "home_type"
     assert bank.resolve_name("shoe_size", frozenset({"tiny", "huge"})) is None
 
 
-def test_the_models_name_tells_the_bank_and_program_that_wrote() -> None:
+def test_the_models_name_follows_from_the_digest_of_bank_and_program() -> None:
     assert model_name() == f"{MODEL_FAMILY}-{load_bank().digest[:8]}"

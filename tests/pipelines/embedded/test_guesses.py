@@ -1,4 +1,4 @@
-"""The embedded guessers know what they are shown and nothing else, so that the wall's judge is an honest one."""
+"""The embedded guessers use what they are shown and nothing else, so that the audits measure what a prompt gives away."""
 
 from collections import Counter
 from itertools import permutations
@@ -28,13 +28,13 @@ def test_blind_guesses_spread_over_what_options_say_and_how_long_they_are() -> N
     assert min(guessed[option] for option in options) > 70
 
 
-def test_a_profile_that_tells_the_value_is_followed() -> None:
+def test_a_profile_that_conveys_the_value_is_followed() -> None:
     for value, choice in TROUBLE.choices.items():
-        told = f"{PROFILE} {' '.join(choice.cues)}"
-        assert guess("profile_only", list(ADVICE.values()), question=QUESTION, user_profile=told) == ADVICE[value]
+        profile = f"{PROFILE} {' '.join(choice.cues)}"
+        assert guess("profile_only", list(ADVICE.values()), question=QUESTION, user_profile=profile) == ADVICE[value]
 
 
-def test_a_profile_that_tells_nothing_leaves_a_blind_guess() -> None:
+def test_a_profile_that_conveys_nothing_leaves_a_blind_guess() -> None:
     options = list(ADVICE.values())
     blind = guess("question_only", options, question=QUESTION)
     assert guess("profile_only", options, question=QUESTION, user_profile="Name: Dana Whitfield") == blind

@@ -1,4 +1,4 @@
-"""The embedded assistant keeps facts and notes by what it reads, and judges what a message gives away."""
+"""The embedded model extracts facts and notes by what it reads, judges what a message reveals, and improves policies."""
 
 import json
 from typing import Any
@@ -27,13 +27,9 @@ def test_only_the_users_statements_are_facts() -> None:
     assert ask("evaluation/extract_facts", conversation=SPOKEN) == {"facts": [CUE]}
 
 
-def test_a_fact_takes_the_place_of_the_memory_about_the_same() -> None:
-    other = next(
-        cue
-        for choice in VARIABLE.choices.values()
-        for cue in choice.cues
-        if cue != CUE and settled_variables(cue) == settled_variables(CUE)
-    )
+def test_a_fact_replaces_the_memory_about_the_same() -> None:
+    cues = [cue for choice in VARIABLE.choices.values() for cue in choice.cues if cue != CUE]
+    other = next(cue for cue in cues if settled_variables(cue) == settled_variables(CUE))
     memories = [{"id": "4", "at": "2020-10-01", "text": other}]
 
     changes = ask("evaluation/reconcile_memories", memories=memories, facts=[CUE])["memory"]
@@ -43,7 +39,7 @@ def test_a_fact_takes_the_place_of_the_memory_about_the_same() -> None:
     assert new == [{"id": "", "text": CUE, "event": "ADD"}]
 
 
-def test_notes_are_kept_by_variable_where_the_list_of_kinds_names_it() -> None:
+def test_notes_are_taken_by_variable_where_the_list_of_kinds_names_it() -> None:
     def noted(kinds: str) -> dict[str, str]:
         return ask("evaluation/update_notes", kinds=kinds, current_memories={}, conversation=SPOKEN)
 
@@ -65,20 +61,20 @@ def test_a_message_that_settles_a_tracked_value_is_noticed() -> None:
 
 
 def test_a_policy_is_improved_by_what_the_feedback_shows_and_no_value_enters_it() -> None:
-    told: dict[str, Any] = {"user_information_updates": {VARIABLE.name: VALUE}, "question_answer_history": []}
-    asked: dict[str, Any] = {"question_answer_history": [{"question": TOPIC.questions[0]}]}
+    exposing: dict[str, Any] = {"user_information_updates": {VARIABLE.name: VALUE}, "question_answer_history": []}
+    asking: dict[str, Any] = {"question_answer_history": [{"question": TOPIC.questions[0]}]}
 
     def better(feedback: list[Any], room: int = 1000) -> str:
-        found = ask("evaluation/improve_policy", most_characters=room, current_section="- the weather", feedback=feedback)
-        return found["new_types"]
+        policy = ask("evaluation/improve_policy", most_characters=room, current_section="- the weather", feedback=feedback)
+        return policy["new_types"]
 
-    assert better([told]) == f"- the weather\n- {VARIABLE.name.replace('_', ' ')}, as it is now"
-    assert TOPIC.topic.replace("_", " ") in better([asked])
+    assert better([exposing]) == f"- the weather\n- {VARIABLE.name.replace('_', ' ')}, as it is now"
+    assert TOPIC.topic.replace("_", " ") in better([asking])
     assert better([]) == "- the weather"
-    assert len(better([told], room=45)) <= 45
+    assert len(better([exposing], room=45)) <= 45
 
 
-def test_a_memory_bears_out_what_its_last_word_on_the_matter_says() -> None:
+def test_a_memory_confirms_what_its_last_line_on_the_variable_says() -> None:
     other, choice = list(VARIABLE.choices.items())[1]
     later = next(cue for cue in choice.cues if VARIABLE.name in settled_variables(cue))
     claims = {"1": f"{VARIABLE.name}: {VALUE}", "2": f"{VARIABLE.name}: {other}"}

@@ -49,12 +49,12 @@ SAYS_NOTHING = [
 def test_paraphrases_are_read_mostly_right_and_seldom_wrong() -> None:
     values = load_bank().values
     readings = [(value, read_value(text, name=name, values=values[name])) for name, value, text in PARAPHRASES]
-    assert sum(value == found for value, found in readings) >= 0.85 * len(readings)
-    assert sum(found not in (value, None) for value, found in readings) <= 1
+    assert sum(value == reading for value, reading in readings) >= 0.85 * len(readings)
+    assert sum(reading not in (value, None) for value, reading in readings) <= 1
 
 
 @pytest.mark.parametrize("text", SAYS_NOTHING)
-def test_a_text_that_settles_nothing_cannot_be_told(text: str) -> None:
+def test_a_text_that_settles_nothing_gives_no_value(text: str) -> None:
     assert all(read_value(text, name=name, values=values) is None for name, values in load_bank().values.items())
 
 
@@ -79,7 +79,7 @@ def test_an_unknown_variable_is_read_by_the_words_of_its_labels() -> None:
     assert read_value("I like music.", name="music", values=values) is None
 
 
-def test_a_situation_is_told_by_all_its_values_together() -> None:
+def test_a_situation_is_ranked_by_all_its_values_together() -> None:
     first, second = load_bank().topics[0].variables[:2]
     one, other = list(first.choices)[:2], list(second.choices)[:2]
     choices = {str(i): {first.name: a, second.name: b} for i, (a, b) in enumerate(itertools.product(one, other))}

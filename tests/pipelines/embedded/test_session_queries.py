@@ -28,14 +28,14 @@ def test_a_part_of_the_state_is_revealed_by_a_single_query() -> None:
     assert [query["exposed_states"] for query in initial_queries(part)] == [part]
 
 
-def test_an_update_query_tells_the_event_in_the_first_person() -> None:
+def test_an_update_query_puts_the_event_into_the_first_person() -> None:
     event = events(["usual_running_surface"])[0]["event"]
     change = {"usual_running_surface": {"old": "stadium_track", "new": "paved_streets"}}
     context = [{"background": event, "state_transition": change}]
     values = {**COMMON, "state_schema": SCHEMA, "other_variables": [], "period": {"from": "a", "to": "b"}, "context": context}
-    told = [ask("session_queries/update", values, seed=seed)["queries"][0] for seed in range(20)]
-    assert sum(event[1:] in query for query in told) >= 15
-    assert all(f"I {event[0].lower()}" in query for query in told if event[1:] in query)
+    queries = [ask("session_queries/update", values, seed=seed)["queries"][0] for seed in range(20)]
+    assert sum(event[1:] in query for query in queries) >= 15
+    assert all(f"I {event[0].lower()}" in query for query in queries if event[1:] in query)
     foreign = [{"background": "Her brother gave her a pair of shoes.", "state_transition": change}]
     query = ask("session_queries/update", {**values, "context": foreign})["queries"][0]
     assert "brother" not in query

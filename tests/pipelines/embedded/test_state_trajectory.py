@@ -82,9 +82,9 @@ def test_a_value_never_had_is_taken_before_an_earlier_one() -> None:
 def test_events_cause_every_change_once_and_share_only_a_topic() -> None:
     changed = ["vegetable_growing_trouble", "usual_running_surface", "home_type"]
     for seed in range(10):
-        told = events(changed, seed=seed)
-        assert sorted(name for event in told for name in event["states"]) == sorted(changed)
-        assert all(event["states"] in ([event["states"][0]], [changed[0], changed[2]]) for event in told)
-        for event in told:
+        drafted = events(changed, seed=seed)
+        assert sorted(name for event in drafted for name in event["states"]) == sorted(changed)
+        assert all(event["states"] in ([event["states"][0]], [changed[0], changed[2]]) for event in drafted)
+        for event in drafted:
             assert readings(event["event"], event["states"]) == {name: SCHEMA[name][0] for name in event["states"]}
     assert all(len(event["states"]) == 1 for event in events(changed, objection="Every change needs exactly one event."))
