@@ -1,4 +1,4 @@
-"""The asset beyond the release: assistants evaluated on it, made only when somebody asks for it."""
+"""The asset `evaluation`: assistants evaluated on a release, only when somebody asks for it."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Optional
@@ -61,12 +61,12 @@ class EvaluationConfig(dg.Config):
     "intervals, and a page of each run with every dialogue, memory and answer. A run that was finished before is only shown.",
 )
 async def evaluation(context: dg.AssetExecutionContext, config: EvaluationConfig) -> dg.MaterializeResult[Any]:
-    """Evaluate the partition's variant. Raises dg.Failure with one sentence; what was done is kept."""
+    """Evaluate the partition's variant. Raises dg.Failure with one sentence; finished steps stay on the disk."""
     from pipelines.evaluation.errors import EvaluationError
 
     try:
         async with stop_with_run():
-            runs = [await _evaluated(order, context.log.info) for order in _orders(config, context.partition_key)]
+            runs = [await _evaluate(request, context.log.info) for request in _requests(config, context.partition_key)]
         return _result(runs)
     except (EvaluationError, EndpointError) as error:
         raise dg.Failure(description=str(error), allow_retries=False) from error
@@ -74,7 +74,7 @@ async def evaluation(context: dg.AssetExecutionContext, config: EvaluationConfig
         raise dg.Failure(description=disk_error_message(error), allow_retries=False) from error
 
 
-def _orders(config: EvaluationConfig, variant: str) -> "list[EvaluationRequest]":
+def _requests(config: EvaluationConfig, variant: str) -> "list[EvaluationRequest]":
     """Raises EvaluationError for what the launchpad cannot refuse."""
     from pipelines.evaluation.command import EvaluationRequest, budget_of
     from pipelines.evaluation.errors import EvaluationError
@@ -91,22 +91,22 @@ def _orders(config: EvaluationConfig, variant: str) -> "list[EvaluationRequest]"
         seed=config.seed,
         attempt=config.attempt,
     )
-    place = variant if config.version == NEWEST else f"{variant}@{config.version}"
+    source = variant if config.version == NEWEST else f"{variant}@{config.version}"
     budget = budget_of(max_cost_usd=config.max_cost_usd, max_tokens=config.max_tokens)
-    return [EvaluationRequest(place, name, options, users=config.users, budget=budget) for name in config.assistants]
+    return [EvaluationRequest(source, name, options, users=config.users, budget=budget) for name in config.assistants]
 
 
-async def _evaluated(order: "EvaluationRequest", write: Callable[[str], object]) -> "FinishedRun":
+async def _evaluate(request: "EvaluationRequest", write: Callable[[str], object]) -> "FinishedRun":
     from pipelines.evaluation.command import EvaluationProgress, run_evaluation
     from pipelines.evaluation.forecast import EvaluationForecast
     from pipelines.evaluation.records import RunManifest
 
-    done, total, steps = 0, 0, Steps(f"{order.assistant} on {order.dataset}")
+    done, total, steps = 0, 0, Steps(f"{request.assistant} on {request.dataset}")
 
     def begun(manifest: RunManifest, size: EvaluationForecast) -> None:
         nonlocal total
         total = size.steps
-        write(f"{manifest.run_id}: {size.sentence} {size.warning(order.budget)}".strip())
+        write(f"{manifest.run_id}: {size.sentence} {size.warning(request.budget)}".strip())
 
     def step(_: str) -> None:
         nonlocal done
@@ -114,7 +114,7 @@ async def _evaluated(order: "EvaluationRequest", write: Callable[[str], object])
         steps.begin(f"{done} of {total} steps", share=done / max(1, total))
 
     with heartbeat(write, steps.line):
-        return await run_evaluation(order, home=home(), progress=EvaluationProgress(begun=begun, step=step))
+        return await run_evaluation(request, home=home(), progress=EvaluationProgress(begun=begun, step=step))
 
 
 def _result(runs: "Sequence[FinishedRun]") -> dg.MaterializeResult[Any]:
@@ -126,8 +126,8 @@ def _result(runs: "Sequence[FinishedRun]") -> dg.MaterializeResult[Any]:
     from pipelines.experiments.compare import compare
     from pipelines.experiments.leaderboard import write_leaderboard
 
-    place, named = runs_folder(home()), run_labels(runs)
-    by_name = {named[run.manifest.run_id]: run for run in runs}
+    folder, labels = runs_folder(home()), run_labels(runs)
+    by_name = {labels[run.manifest.run_id]: run for run in runs}
     scores = {name: run.results.metrics["memory"].value for name, run in by_name.items()}
     return dg.MaterializeResult(
         data_version=dg.DataVersion(canonical_digest([run.manifest.run_id for run in runs])[:16]),
@@ -135,11 +135,11 @@ def _result(runs: "Sequence[FinishedRun]") -> dg.MaterializeResult[Any]:
             "leaderboard": dg.MetadataValue.md(leaderboard(runs)),
             "overall_by_period": dg.MetadataValue.md(period_table(runs, "overall")),
             # Paths to copy: browsers follow no link from a served page to the disk.
-            "board": dg.PathMetadataValue(str(write_leaderboard(compare(runs), place=place))),
-            **{f"page_{name}": dg.PathMetadataValue(str(place / run.manifest.run_id / PAGE)) for name, run in by_name.items()},
+            "board": dg.PathMetadataValue(str(write_leaderboard(compare(runs), runs=folder))),
+            **{f"page_{name}": dg.PathMetadataValue(str(folder / run.manifest.run_id / PAGE)) for name, run in by_name.items()},
             # Numbers get a plot over the materializations.
             **{f"memory_{name}": dg.MetadataValue.float(score) for name, score in scores.items() if score is not None},
-            **{f"calls_{name}": sum(one.calls for one in run.results.spending.values()) for name, run in by_name.items()},
+            **{f"calls_{name}": sum(usage.calls for usage in run.results.spending.values()) for name, run in by_name.items()},
             **{f"{UNSCORED}{name}": _unscored(run) for name, run in by_name.items()},
             "dagster/column_schema": column_schema(AnswerRow),
             "dagster/row_count": sum(len(run.answers) for run in runs),

@@ -65,7 +65,7 @@ def evaluate(
         print_plain(console, f"{run.manifest.run_id}: {_latency(run)} Page: {folder / run.manifest.run_id / PAGE}")
     if len(runs) > 1:
         with evaluation_errors():
-            page = write_leaderboard(compare_finished(runs), place=folder)
+            page = write_leaderboard(compare_finished(runs), runs=folder)
         print_plain(console, f"All of them: {page}")
 
 
@@ -78,7 +78,7 @@ def compare(runs: Annotated[list[str], typer.Argument(help=RUN)]) -> None:
         results = compare_finished([read_run(name, runs=folder) for name in runs])
     print_markdown(comparison_report(results))
     with evaluation_errors():
-        page = write_leaderboard(results, place=folder)
+        page = write_leaderboard(results, runs=folder)
     print_plain(Console(stderr=True), f"Page: {page}")
 
 
@@ -94,7 +94,7 @@ def leaderboard(
     for runs in groups:
         print_markdown(f"# {runs[0].manifest.dataset}\n\n{leaderboard_table(runs)}\n")
         with evaluation_errors():
-            page = write_leaderboard(compare_finished(runs), place=folder)
+            page = write_leaderboard(compare_finished(runs), runs=folder)
         print_plain(Console(stderr=True), f"Page: {page}")
 
 

@@ -1,1 +1,1 @@
-"""Dataset, assistant, score: lets an assistant live through a release and measures its memory. Knows nothing of Dagster."""
+"""Evaluation of a memory assistant on a release: dialogues, questions after every period, scores; without Dagster."""

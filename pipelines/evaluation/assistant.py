@@ -58,7 +58,7 @@ class Assistant(Protocol):
         ...
 
     def snapshot(self) -> bytes:
-        """All that was remembered."""
+        """Everything that the assistant remembers, as bytes."""
         ...
 
     def restore(self, state: bytes) -> None:
@@ -68,7 +68,7 @@ class Assistant(Protocol):
 
 @runtime_checkable
 class Observer(Protocol):
-    """An assistant that can be told a conversation which another one led (off-policy evaluation)."""
+    """An assistant that can take in a conversation which another one led (off-policy evaluation)."""
 
     async def observe(self, message: str, reply: str, *, at: datetime) -> None:
         """Remember a message of the user and the reply to it as if they were one's own."""

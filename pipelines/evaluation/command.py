@@ -1,4 +1,4 @@
-"""One evaluation from end to end: read and check, forecast, run or go on, score, write."""
+"""One evaluation from end to end: reading and checks, forecast, the run or what is left of it, scores, files."""
 
 import math
 from collections.abc import Callable
@@ -38,7 +38,7 @@ class EvaluationRequest:
 
 @dataclass(frozen=True)
 class EvaluationProgress:
-    """Who is told about the run: its manifest and size before the first call, and every finished step."""
+    """Called with the run's manifest and size before its first call, and with the key of every finished step."""
 
     begun: Callable[[RunManifest, EvaluationForecast], None] = field(default=lambda manifest, size: None)
     step: Callable[[str], None] = field(default=lambda key: None)
@@ -53,14 +53,13 @@ def budget_of(*, max_cost_usd: float | None, max_tokens: int | None) -> Budget:
 
 
 def runs_folder(home: Home) -> Path:
-    """Where runs are kept."""
     return home.root / "runs"
 
 
 async def run_evaluation(request: EvaluationRequest, *, home: Home, progress: EvaluationProgress | None = None) -> FinishedRun:
     """The finished run, which may have been finished before.
 
-    Raises EvaluationError or EndpointError with one sentence; what was done is kept, and the same order goes on with it.
+    Raises EvaluationError or EndpointError with one sentence. Finished steps stay, and the same request goes on after them.
     """
     progress = progress or EvaluationProgress()
     dataset = load_dataset(request.dataset, release_store=open_release_store(home)).first(request.users)

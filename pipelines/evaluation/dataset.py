@@ -54,23 +54,23 @@ class Dataset:
         return replace(self, episodes=self.episodes[:users])
 
 
-def load_dataset(place: str, *, release_store: ReleaseStore) -> Dataset:
+def load_dataset(source: str, *, release_store: ReleaseStore) -> Dataset:
     """Read and check everything. Raises EvaluationError with one sentence; nothing has been asked of a model then.
 
-    `place`: as in `amemgym evaluate`; `OWNER/NAME@TAG` is fetched from the Hub the first time, and is there from then on.
+    `source`: as in `amemgym evaluate`; `OWNER/NAME@TAG` is fetched from the Hub the first time and from the disk then.
     `release_store`: where a variant's releases stand, for `VARIANT` and `VARIANT@VERSION`.
     """
-    path = Path(place)
+    path = Path(source)
     if path.suffix == ".json":
         dataset = _data_json(path)
     elif (path / MANIFEST).is_file():
         dataset = _release(path)
-    elif "://" in place:
-        dataset = _release(_at_url(place))
-    elif "@" in place and "/" in place:
-        dataset = _release(_fetched(place))
+    elif "://" in source:
+        dataset = _release(_at_url(source))
+    elif "@" in source and "/" in source:
+        dataset = _release(_fetched(source))
     else:
-        dataset = _release(_in_the_store(place, release_store))
+        dataset = _release(_in_store(source, release_store))
     _check(dataset)
     return dataset
 
@@ -99,13 +99,13 @@ def _release(folder: Path) -> Dataset:
     )
 
 
-def _fetched(place: str) -> Path:
+def _fetched(source: str) -> Path:
     # Only releases on the Hub need its client, and Dagster, which is behind the checks there.
     from dataset_card.hub.port import HubError
     from pipelines.resources.hub.open_hub import release_reader
 
     try:
-        return release_reader(notice=partial(print, file=sys.stderr)).read(place).folder
+        return release_reader(notice=partial(print, file=sys.stderr)).read(source).folder
     except HubError as error:
         raise EvaluationError(str(error)) from error
 
@@ -119,18 +119,18 @@ def _at_url(url: str) -> Path:
         raise EvaluationError(str(error)) from error
 
 
-def _in_the_store(place: str, release_store: ReleaseStore) -> Path:
-    variant, _, version = place.partition("@")
+def _in_store(source: str, release_store: ReleaseStore) -> Path:
+    variant, _, version = source.partition("@")
     try:
-        found = find_release(release_store, variant, version=version)
+        folder = find_release(release_store, variant, version=version)
     except (ReleaseError, StoreError) as error:
         raise EvaluationError(str(error)) from error
-    if found is None:
+    if folder is None:
         raise EvaluationError(
-            f"{place!r} is neither a data.json, nor a release folder, nor OWNER/NAME@TAG, nor a variant with a release in "
+            f"{source!r} is neither a data.json, nor a release folder, nor OWNER/NAME@TAG, nor a variant with a release in "
             f"{release_store.address}; make one with: amemgym generate demo"
         )
-    return found
+    return folder
 
 
 def _recipe(path: Path) -> Recipe:

@@ -1,5 +1,5 @@
-"""Problems of an evaluation that the user can mend."""
+"""The error of an evaluation that its user can mend."""
 
 
 class EvaluationError(ValueError):
-    """One sentence: what, where, what to do."""
+    """An evaluation cannot go on. The message is one sentence: what is wrong, where, and what to do."""

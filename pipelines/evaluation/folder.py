@@ -20,7 +20,7 @@ MANIFEST, RESULTS, LATENCY, REPORT, PAGE = "manifest.json", "results.json", "lat
 
 
 class RunFolder:
-    """`<runs>/<run id>/`."""
+    """The folder `<runs>/<run id>/` and its checkpoints."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -38,8 +38,8 @@ class RunFolder:
 
     async def read_step(self, key: str, kind: type[R]) -> R | None:
         """A finished step of an earlier, interrupted try; None when it is still to do."""
-        kept = await self._steps.get(key)
-        return None if kept is None else kind.model_validate_json(kept)
+        content = await self._steps.get(key)
+        return None if content is None else kind.model_validate_json(content)
 
     async def write_step(self, key: str, record: Record) -> None:
         """Return when the step is on the disk."""
@@ -47,7 +47,7 @@ class RunFolder:
 
     def finish(self, run: "FinishedRun", *, report: str, page: str) -> None:
         """Write tables, reports and, last, the results."""
-        # On the disk before the results say so, because checkpoints go then.
+        # The results come last: once they are there, the checkpoints are removed.
         write_table(self.path / "answers.parquet", run.answers, kind=AnswerRow)
         write_table(self.path / "turns.parquet", run.turns, kind=DialogueTurn)
         self.write(REPORT, report)
@@ -63,7 +63,7 @@ class RunFolder:
             path.unlink()
 
     def close(self) -> None:
-        """Let go of the checkpoints."""
+        """Close the database of the checkpoints, which stay on the disk."""
         self._steps.close()
 
     def write(self, name: str, text: str) -> None:
@@ -95,7 +95,7 @@ def read_run(name: str, *, runs: Path) -> FinishedRun:
             results=Results.model_validate_json((path / RESULTS).read_bytes()),
             latency=Latency.model_validate_json((path / LATENCY).read_bytes()),
         )
-    # Arrow tells of a damaged file by a ValueError, as pydantic does.
+    # Arrow raises a ValueError for a damaged file, as pydantic does.
     except (OSError, KeyError, ValueError) as error:
         raise EvaluationError(f"The run {path} cannot be read ({type(error).__name__}); was it changed?") from error
 
@@ -103,12 +103,12 @@ def read_run(name: str, *, runs: Path) -> FinishedRun:
 def _find_run(name: str, *, runs: Path) -> Path:
     if (Path(name) / MANIFEST).is_file():
         return Path(name)
-    found = sorted(path.parent for path in runs.glob(f"*/{MANIFEST}") if path.parent.name.startswith(name))
-    if len(found) == 1:
-        return found[0]
-    known = ", ".join(path.name for path in found or sorted(path.parent for path in runs.glob(f"*/{MANIFEST}"))) or "none"
+    matching = sorted(path.parent for path in runs.glob(f"*/{MANIFEST}") if path.parent.name.startswith(name))
+    if len(matching) == 1:
+        return matching[0]
+    known = ", ".join(path.name for path in matching or sorted(path.parent for path in runs.glob(f"*/{MANIFEST}"))) or "none"
     raise EvaluationError(
-        f"{name!r} names {len(found) or 'no'} run{'s' if len(found) > 1 else ''} in {runs}; there are {known}."
+        f"{name!r} names {len(matching) or 'no'} run{'s' if len(matching) > 1 else ''} in {runs}; there are {known}."
     )
 
 

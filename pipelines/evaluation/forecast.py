@@ -46,7 +46,6 @@ class CallVolume:
 
     @classmethod
     def sum(cls, sizes: Iterable["CallVolume"]) -> "CallVolume":
-        """All of them."""
         every = list(sizes)
         return cls(*(sum(getattr(size, name) for size in every) for name in ("calls", "input_tokens", "output_tokens")))
 
@@ -74,26 +73,26 @@ class ConversationLength:
         length, before, after = 0, list[int](), list[int]()
         for index, period in enumerate(episode.periods):
             for session in period.sessions:
-                for place in range(dataset.rounds.of(index)):
+                for round_number in range(dataset.rounds.of(index)):
                     before.append(length)
-                    length += (FOLLOW_UP if place else count_tokens(session.query)) + REPLY
+                    length += (FOLLOW_UP if round_number else count_tokens(session.query)) + REPLY
             after.append(length)
         return cls(before, after, sum(len(period.sessions) for period in episode.periods))
 
 
 def forecast_user(dataset: Dataset, episode: Episode, spec: AssistantSpec, options: EvaluationOptions) -> UserForecast:
     """Count one user's calls and their tokens."""
-    life, probes = ConversationLength.of(dataset, episode), 1 + options.unknown_probe
-    rounds = len(life.before_round)
-    held, own = (0, 0) if options.replayed_run else (rounds, rounds - life.sessions)
+    conversation, probes = ConversationLength.of(dataset, episode), 1 + options.unknown_probe
+    rounds = len(conversation.before_round)
+    held, own = (0, 0) if options.replayed_run else (rounds, rounds - conversation.sessions)
     asked, writes = len(episode.periods) * len(episode.questions), _memory_writes(spec, rounds)
     schema = count_tokens(str(episode.state_schema.choices))
     option = count_tokens(episode.questions[0].answer_choices[0].answer) * len(episode.questions[0].answer_choices)
     bounds = sum(len(set(question.golden)) + 2 for question in episode.questions) if options.baselines else 0
-    seen = mean(_context_tokens(spec, length) for length in life.after_period)
-    scene = INSTRUCTIONS + schema + FOLLOW_UP + REPLY
+    seen = mean(_context_tokens(spec, length) for length in conversation.after_period)
+    simulator_prompt = INSTRUCTIONS + schema + FOLLOW_UP + REPLY
     profile = count_tokens(episode.user_profile.formatted_str)
-    replies = mean(_context_tokens(spec, length) for length in life.before_round)
+    replies = mean(_context_tokens(spec, length) for length in conversation.before_round)
     embedded = held + writes + 2 * (asked + len(episode.periods) * probes)
     return UserForecast(
         sizes={
@@ -101,8 +100,8 @@ def forecast_user(dataset: Dataset, episode: Episode, spec: AssistantSpec, optio
             "memory_writes": CallVolume.of(
                 writes * WRITES.get(spec.kind, 0), reading=2 * INSTRUCTIONS + 2 * REPLY, writing=WRITTEN
             ),
-            "simulated_user": CallVolume.of(own, reading=scene + profile, writing=FOLLOW_UP),
-            "checks": CallVolume.of(own, reading=scene, writing=CHOICE),
+            "simulated_user": CallVolume.of(own, reading=simulator_prompt + profile, writing=FOLLOW_UP),
+            "checks": CallVolume.of(own, reading=simulator_prompt, writing=CHOICE),
             "interview": CallVolume.sum(
                 [
                     CallVolume.of(asked, reading=seen + INSTRUCTIONS + option, writing=CHOICE),
@@ -112,7 +111,7 @@ def forecast_user(dataset: Dataset, episode: Episode, spec: AssistantSpec, optio
             "baselines": CallVolume.of(bounds, reading=INSTRUCTIONS + option, writing=CHOICE),
             "embeddings": CallVolume.of(embedded if spec.kind in EMBEDDING_KINDS else 0, reading=REPLY, writing=0),
         },
-        dialogue_tokens=life.after_period[-1],
+        dialogue_tokens=conversation.after_period[-1],
         periods=len(episode.periods),
     )
 
@@ -126,14 +125,14 @@ def _memory_writes(spec: AssistantSpec, rounds: int) -> int:
 
 
 def _context_tokens(spec: AssistantSpec, length: int) -> float:
-    """Tokens of a conversation of this length that the assistant lays before its model."""
+    """Tokens that the assistant shows its model of a conversation of this length."""
     room = _setting(spec, "context_tokens", WHOLE_CONTEXT)
     if spec.kind not in (*EMBEDDING_KINDS, *WRITES):
         return min(length, room)
     memory = REPLY / 2 if spec.kind == "rag" else FACT
-    found = NOTES if spec.kind == "awi" else _setting(spec, "topk", TOP) * memory
+    memories = NOTES if spec.kind == "awi" else _setting(spec, "topk", TOP) * memory
     recent = _setting(spec, "ns", NEIGHBOURS) * REPLY / 2
-    return min(length, found + recent, room) + INSTRUCTIONS
+    return min(length, memories + recent, room) + INSTRUCTIONS
 
 
 def _setting(spec: AssistantSpec, name: str, default: int) -> int:
@@ -150,8 +149,8 @@ def mean(values: Iterable[float]) -> float:
 class EvaluationForecast:
     """Calls without re-asks; tokens by common lengths, good to about a factor of two.
 
-    `dialogue_tokens`: length of the longest user's whole conversation. `steps`: what is kept when it is done. `usd`: None
-    where nobody knows a price.
+    `dialogue_tokens`: length of the longest user's whole conversation. `steps`: checkpoints to come. `usd`: None
+    where a price is unknown.
     """
 
     sizes: Mapping[CallKind, CallVolume]
@@ -161,7 +160,7 @@ class EvaluationForecast:
 
     @property
     def calls(self) -> int:
-        """Chat completions in all."""
+        """Chat completions of the run; embeddings are not among them."""
         return sum(size.calls for part, size in self.sizes.items() if part != "embeddings")
 
     @property
@@ -171,20 +170,19 @@ class EvaluationForecast:
 
     @property
     def sentence(self) -> str:
-        """The forecast for a reader."""
-        told = ", ".join(f"{size.calls:,} {WORDS[part]}" for part, size in self.sizes.items() if size.calls)
+        parts = ", ".join(f"{size.calls:,} {WORDS[part]}" for part, size in self.sizes.items() if size.calls)
         sent, got = (sum(getattr(size, name) for size in self.sizes.values()) for name in ("input_tokens", "output_tokens"))
         price = "at an unknown price" if self.usd is None else f"${self.usd:,.2f}"
         return (
-            f"{self.calls:,} model calls ({told}), fewer where replies are cached; about {_millions(sent)} input and "
+            f"{self.calls:,} model calls ({parts}), fewer where replies are cached; about {_millions(sent)} input and "
             f"{_millions(got)} output tokens, {price}. A conversation grows to about {self.dialogue_tokens:,} tokens."
         )
 
     def warning(self, budget: Budget) -> str:
         """The sentence for a budget that will hardly do; "" for one that will."""
-        dear = budget.max_cost_usd is not None and self.usd is not None and self.usd > budget.max_cost_usd
-        long = budget.max_tokens is not None and self.tokens > budget.max_tokens
-        return "This is more than the budget: the run may pause before it is finished." if dear or long else ""
+        too_dear = budget.max_cost_usd is not None and self.usd is not None and self.usd > budget.max_cost_usd
+        too_long = budget.max_tokens is not None and self.tokens > budget.max_tokens
+        return "This is more than the budget: the run may pause before it is finished." if too_dear or too_long else ""
 
 
 def forecast(

@@ -37,7 +37,7 @@ class EvaluationOptions:
 
 @dataclass(frozen=True)
 class RoleModels:
-    """Which model plays which part."""
+    """The names of the models by what they do in a run."""
 
     assistant: str
     embedding: str
@@ -46,7 +46,7 @@ class RoleModels:
 
     @classmethod
     def of(cls, options: EvaluationOptions, *, embedded: str | None) -> "RoleModels":
-        """The chosen models; where none is chosen the embedded one if it stands in, else the paper's."""
+        """The chosen models; where none is chosen the embedded one if there is no endpoint, else the paper's."""
         chosen = {
             "assistant": options.model,
             "embedding": options.embedding_model,
@@ -58,7 +58,7 @@ class RoleModels:
     def recipe(self, manifest: RunManifest, *, budget: Budget) -> Recipe:
         """The simulator's and its judge's models as a recipe: for `assets.llm.structured_output.ask`, and for the ledger.
 
-        The run's id is its variant, so that it has a budget and lines in the ledger of its own.
+        The run's id is its variant, so that it has a budget and ledger entries of its own.
         """
         models: dict[str, Any] = {
             "user_simulator": {"model": self.user},
@@ -96,6 +96,6 @@ def manifest_of(dataset: Dataset, spec: AssistantSpec, options: EvaluationOption
     }
     if spec.kind not in BUILT_IN:
         content["embedding"] = roles.embedding
-    words = f"{dataset.name} {spec.name} {'off-policy' if options.replayed_run else ''}"
-    slug = re.sub(r"[^A-Za-z0-9.]+", "-", words).strip("-")
+    title = f"{dataset.name} {spec.name} {'off-policy' if options.replayed_run else ''}"
+    slug = re.sub(r"[^A-Za-z0-9.]+", "-", title).strip("-")
     return RunManifest(run_id=f"{slug}-{canonical_digest(content)[:12]}", **content)

@@ -1,4 +1,4 @@
-"""The evaluation's questions (App. C.5): how they are put, options in seeded order, and how answers are read, strictly."""
+"""The evaluation's questions (App. C.5): their prompts, options in seeded order, and the strict reading of answers."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -90,7 +90,7 @@ def choice_question(
     variant: PromptVariant = "question",
     state: Mapping[str, str] | None = None,
 ) -> QuestionSpec[str]:
-    """Choose among the options as shown; read as a choice id. `state` goes with the view "state_given"."""
+    """Choose among the options as shown; read as a choice id. `state` goes with the variant "state_given"."""
     lines = "\n".join(f"{number}. {' '.join(option.answer.split())}" for number, option in enumerate(options, start=1))
     query = NOT_SHOWN if variant == "options_only" else question.query
     if variant == "state_given":
@@ -146,8 +146,8 @@ def _read_states(reply: str, reply_schema: ReplySchema[dict[str, str]]) -> dict[
 
 def _legal_values(reply: str, offered: Mapping[str, Sequence[str]]) -> dict[str, str]:
     try:
-        found = extract_json(reply)
+        content = extract_json(reply)
     except ValueError:
         return {}
-    pairs = cast(dict[str, object], found) if isinstance(found, dict) else dict[str, object]()
+    pairs = cast(dict[str, object], content) if isinstance(content, dict) else dict[str, object]()
     return {name: str(value) for name, value in pairs.items() if value in offered.get(name, ())}

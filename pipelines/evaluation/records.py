@@ -17,7 +17,7 @@ Mode = Literal["on-policy", "off-policy"]
 class DialogueTurn(Record):
     """A user's message and the assistant's reply. Round 0 opens the session with its query.
 
-    `tries`: how often the simulator was asked. `breaches`: what the kept message still gives away about the schema.
+    `tries`: how often the simulator was asked. `breaches`: what the message that was sent still gives away about the schema.
     """
 
     user_id: str

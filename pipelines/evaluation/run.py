@@ -15,15 +15,14 @@ from assets.records.usage import Usage
 from pipelines.evaluation.assistant import Assistant, Evolvable, Tools
 from pipelines.evaluation.assistants.registry import make_assistant
 from pipelines.evaluation.dataset import Dataset
-from pipelines.evaluation.dialogue import hold_sessions, replay_sessions
+from pipelines.evaluation.dialogue import SimulatedUser, hold_sessions, replay_sessions
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import FinishedRun, RunFolder
-from pipelines.evaluation.interview import Interview, ask_baselines, gather_all, interview
+from pipelines.evaluation.interview import ask_baselines, gather_all, interview
 from pipelines.evaluation.metrics.diagnosis import diagnose
 from pipelines.evaluation.metrics.results import latency_of, score
 from pipelines.evaluation.plan import RoleModels
 from pipelines.evaluation.records import AnswerRow, AnswersStep, DialogueStep, DialogueTurn, RunManifest
-from pipelines.evaluation.simulator import SimulatedUser
 from pipelines.evaluation.spending import CountedModel, Purpose, StepUsage, UsageCounter, at_least
 from pipelines.resources.llm.embeddings import ModelEmbedder
 from pipelines.resources.open import ModelPorts
@@ -58,20 +57,20 @@ class Run:
 
 @dataclass(frozen=True)
 class UserRun:
-    """One user's way through a run. `policy`: the section that an evolvable assistant has instead of its own."""
+    """One user of a run. `policy`: the section that an evolvable assistant has instead of its own."""
 
     run: Run
     episode: Episode
     policy: str | None = None
 
     def step(self) -> "StepContext":
-        """A new step of this life."""
+        """A new step of this user, of which nothing has been counted."""
         return self.run.step(self.episode.user_id, policy=self.policy)
 
 
 @dataclass(frozen=True)
 class BackgroundModel:
-    """A model for interviews and baselines. A user's next message waits for the last; these would only stand in its way."""
+    """A model for interviews and baselines. A user's next message waits for the last; these would only delay it."""
 
     model: LanguageModel
     slots: asyncio.Semaphore
@@ -84,7 +83,7 @@ class BackgroundModel:
 
 @dataclass(frozen=True)
 class StepContext:
-    """One user's step: a period lived, an interview, or the baselines."""
+    """One user's step: a period's dialogues, an interview, or the baselines."""
 
     run: Run
     user_id: str
@@ -109,13 +108,13 @@ class StepContext:
             default_embedding_model=roles.embedding,
             seed=manifest.seed + manifest.attempt,
         )
-        made = make_assistant(manifest.assistant, tools)
+        assistant = make_assistant(manifest.assistant, tools)
         if self.policy is not None:
-            assert isinstance(made, Evolvable)
-            made = made.with_policy(self.policy)
+            assert isinstance(assistant, Evolvable)
+            assistant = assistant.with_policy(self.policy)
         if state:
-            made.restore(state)
-        return made
+            assistant.restore(state)
+        return assistant
 
     def usage_of(self, assistant: Assistant, purpose: Purpose) -> StepUsage:
         """What the step took. An assistant may count its own mishaps, in attributes of these names."""
@@ -135,7 +134,7 @@ class StepContext:
 
 @dataclass
 class UserRows:
-    """What one user's steps came to."""
+    """The rows of one user's steps, and their usage."""
 
     turns: list[DialogueTurn] = field(default_factory=list[DialogueTurn])
     answers: list[AnswerRow] = field(default_factory=list[AnswerRow])
@@ -143,7 +142,6 @@ class UserRows:
     usage: StepUsage = field(default_factory=StepUsage)
 
     def add(self, step: DialogueStep | AnswersStep) -> None:
-        """Take a step in."""
         if isinstance(step, DialogueStep):
             self.turns += step.turns
         else:
@@ -156,11 +154,11 @@ async def evaluate(run: Run) -> FinishedRun:
     """Do what is left to do of the run, score it, and leave it scored. The first error ends it; finished steps stay."""
     limit = asyncio.Semaphore(run.users_at_once)
 
-    async def one(episode: Episode) -> UserRows:
+    async def run_user(episode: Episode) -> UserRows:
         async with limit:
             return await _run_user(run, episode)
 
-    users = await gather_all([one(episode) for episode in run.dataset.episodes])
+    users = await gather_all([run_user(episode) for episode in run.dataset.episodes])
     answers = [answer for user in users for answer in user.answers]
     turns = [turn for user in users for turn in user.turns]
     results = score(run.manifest, answers, turns, usage=sum((user.usage for user in users), StepUsage()))
@@ -170,25 +168,24 @@ async def evaluate(run: Run) -> FinishedRun:
 
 async def _run_user(run: Run, episode: Episode) -> UserRows:
     """All steps of one user. An interview runs beside the next period, because it is held on a copy."""
-    gathered, state, interviews, life = UserRows(), b"", list[asyncio.Task[AnswersStep]](), UserRun(run, episode)
-    baselines = asyncio.create_task(_baselines(life))
+    rows, state, interviews, user = UserRows(), b"", list[asyncio.Task[AnswersStep]](), UserRun(run, episode)
+    baselines = asyncio.create_task(_baselines(user))
     try:
         for period in range(len(episode.periods)):
             _raise_failure([*interviews, baselines])
             key = f"{episode.user_id}/{period}"
-            lived = await checkpointed(
-                run, f"{key}/lived", DialogueStep, partial(run_dialogue, life, period=period, state=state)
-            )
-            state = base64.b64decode(lived.snapshot)
-            gathered.add(lived)
-            asking = partial(run_interview, life, period=period, state=state)
+            work = partial(run_dialogue, user, period=period, state=state)
+            dialogue = await checkpointed(run, f"{key}/lived", DialogueStep, work)
+            state = base64.b64decode(dialogue.snapshot)
+            rows.add(dialogue)
+            asking = partial(run_interview, user, period=period, state=state)
             interviews.append(asyncio.create_task(checkpointed(run, f"{key}/asked", AnswersStep, asking)))
-        for asked in [*await gather_all(interviews), await baselines]:
-            gathered.add(asked)
+        for step in [*await gather_all(interviews), await baselines]:
+            rows.add(step)
     finally:
         await _cancel([*interviews, baselines])
-    gathered.answers = diagnose(episode, gathered.answers)
-    return gathered
+    rows.answers = diagnose(episode, rows.answers)
+    return rows
 
 
 def _raise_failure(tasks: Sequence[asyncio.Task[AnswersStep]]) -> None:
@@ -205,50 +202,50 @@ async def _cancel(tasks: Sequence[asyncio.Task[AnswersStep]]) -> None:
 
 
 async def checkpointed(run: Run, key: str, kind: type[S], work: Callable[[], Awaitable[S]]) -> S:
-    """The step as it was finished before, or done now and kept."""
-    kept = await run.folder.read_step(key, kind)
-    if kept is None:
-        kept = await work()
-        await run.folder.write_step(key, kept)
+    """The step from its checkpoint; where there is none it is done now and stored."""
+    step = await run.folder.read_step(key, kind)
+    if step is None:
+        step = await work()
+        await run.folder.write_step(key, step)
     run.report(key)
-    return kept
+    return step
 
 
-async def run_dialogue(life: UserRun, *, period: int, state: bytes) -> DialogueStep:
-    """Live a period with the memory of the one before."""
-    step, run, episode = life.step(), life.run, life.episode
+async def run_dialogue(user: UserRun, *, period: int, state: bytes) -> DialogueStep:
+    """Hold or replay a period's sessions, beginning with the memory of the period before."""
+    step, run, episode = user.step(), user.run, user.episode
     assistant = step.assistant("dialogue", state)
-    scene = SimulatedUser(episode, run.recipe, run.dataset.language, step.model("simulator"))
+    simulated = SimulatedUser(episode, run.recipe, run.dataset.language, step.model("simulator"))
     if run.recorded is None:
-        turns = await hold_sessions(scene, assistant, period=period, rounds=run.dataset.rounds)
+        turns = await hold_sessions(simulated, assistant, period=period, rounds=run.dataset.rounds)
     else:
-        turns = await replay_sessions(scene, assistant, run.recorded[episode.user_id], period=period)
+        turns = await replay_sessions(simulated, assistant, run.recorded[episode.user_id], period=period)
     snapshot = base64.b64encode(assistant.snapshot()).decode()
     return DialogueStep(turns=tuple(turns), snapshot=snapshot, usage=step.usage_of(assistant, "dialogue"))
 
 
-async def run_interview(life: UserRun, *, period: int, state: bytes) -> AnswersStep:
+async def run_interview(user: UserRun, *, period: int, state: bytes) -> AnswersStep:
     """Interview a copy with this memory. Raises EvaluationError for an assistant that remembers what it is asked."""
-    step, manifest = life.step(), life.run.manifest
+    step, manifest = user.step(), user.run.manifest
     copy = step.assistant("interview", state)
-    told = await interview(copy, Interview(life.episode, period, manifest.seed, manifest.unknown_probe))
+    asked = await interview(copy, user.episode, period=period, seed=manifest.seed, unknown_probe=manifest.unknown_probe)
     if copy.snapshot() != state:
         raise EvaluationError(
             f"Assistant {manifest.assistant.name!r} remembers the questions that it was asked; its methods 'answer' "
             "and 'memories' must leave what 'snapshot' returns as it was."
         )
-    return AnswersStep(answers=tuple(told.rows), seconds=tuple(told.seconds), usage=step.usage_of(copy, "interview"))
+    return AnswersStep(answers=tuple(asked.rows), seconds=tuple(asked.seconds), usage=step.usage_of(copy, "interview"))
 
 
-async def run_baselines(life: UserRun) -> AnswersStep:
+async def run_baselines(user: UserRun) -> AnswersStep:
     """Ask the same assistant with perfect memory, and with none."""
-    step = life.step()
+    step = user.step()
     fresh = step.assistant("baselines")
-    answers = await ask_baselines(fresh, life.episode, seed=life.run.manifest.seed)
+    answers = await ask_baselines(fresh, user.episode, seed=user.run.manifest.seed)
     return AnswersStep(answers=tuple(answers), usage=step.usage_of(fresh, "baselines"))
 
 
-async def _baselines(life: UserRun) -> AnswersStep:
-    if not life.run.manifest.baselines:
+async def _baselines(user: UserRun) -> AnswersStep:
+    if not user.run.manifest.baselines:
         return AnswersStep()
-    return await checkpointed(life.run, f"{life.episode.user_id}/baselines", AnswersStep, partial(run_baselines, life))
+    return await checkpointed(user.run, f"{user.episode.user_id}/baselines", AnswersStep, partial(run_baselines, user))

@@ -28,7 +28,7 @@ def priced_fields(usage: Usage) -> dict[str, Any]:
     }
 
 
-# Calls that the reply cache answered count like others, so that a replay says what the run took.
+# Calls that the reply cache answered count like others, so that a replay shows what the run took.
 PricedUsage = Annotated[Usage, PlainSerializer(priced_fields)]
 
 
@@ -74,7 +74,6 @@ class UsageCounter:
     untimed: int = 0
 
     def add(self, usage: Usage, *, reply: ModelReply, timed: bool) -> None:
-        """Count a call."""
         self.usage += usage
         self.seconds += reply.seconds if timed else 0.0
         self.untimed += timed and reply.repeated

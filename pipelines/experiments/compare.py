@@ -27,7 +27,7 @@ class PairedRuns:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Runs, the users that all of them have, and what lies between them."""
+    """Runs, the users that all of them have, and how the runs differ."""
 
     runs: tuple[FinishedRun, ...]
     users: tuple[str, ...]
@@ -65,12 +65,12 @@ def common_users(runs: Sequence[FinishedRun]) -> tuple[str, ...]:
 
 def counts_of(run: FinishedRun, *, users: Sequence[str]) -> Tallies:
     """What the compared metrics need of these users."""
-    found = tally_users(run.answers, users=users)
-    return Tallies(found.users, {name: found.counts[name] for name in MEMORY_COUNTS})
+    tallies = tally_users(run.answers, users=users)
+    return Tallies(tallies.users, {name: tallies.counts[name] for name in MEMORY_COUNTS})
 
 
 def comparison_report(comparison: Comparison) -> str:
-    """The comparison in Markdown."""
+    """Leaderboard, paired differences and the two modes as Markdown."""
     parts = [
         f"# {len(comparison.runs)} runs on {comparison.runs[0].manifest.dataset}",
         leaderboard(comparison.runs),
@@ -85,8 +85,8 @@ def comparison_report(comparison: Comparison) -> str:
 
 def _pair_section(pair: PairedRuns) -> str:
     rows = [
-        [metric_label(one.metric), format_estimate(one.difference), format_number(one.p_value), format_number(one.detectable)]
-        for one in pair.differences
+        [metric_label(row.metric), format_estimate(row.difference), format_number(row.p_value), format_number(row.detectable)]
+        for row in pair.differences
     ]
     return f"### {pair.title}\n\n{table(['metric', 'difference', 'p', 'detectable'], rows)}"
 

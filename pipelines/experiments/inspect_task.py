@@ -1,6 +1,6 @@
 """A release as a task of Inspect: `inspect eval pipelines/experiments/inspect_task.py -T release=demo --model ...`.
 
-A sample is one question to one user after one period. The sessions before it are lived on-policy, once for all of the
+A sample is one question to one user after one period. The sessions before it are held on-policy, once for all of the
 user's samples, and each sample asks a copy. Inspect makes every call: its model plays the assistant, its roles "user"
 and "judge" (else the same model) the simulated user and the check of what that gives away.
 """
@@ -33,12 +33,11 @@ from pipelines.embedded.bank import model_name
 from pipelines.evaluation.assistant import Assistant, Tools
 from pipelines.evaluation.assistants.registry import find_spec, make_assistant
 from pipelines.evaluation.dataset import Dataset, load_dataset
-from pipelines.evaluation.dialogue import hold_sessions
+from pipelines.evaluation.dialogue import SimulatedUser, hold_sessions
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.plan import PAPER_MODELS, EvaluationOptions, RoleModels, manifest_of
 from pipelines.evaluation.prompting import QuestionSpec, ask_assistant, choice_question, shuffled_options
 from pipelines.evaluation.records import AssistantSpec, RunManifest
-from pipelines.evaluation.simulator import SimulatedUser
 from pipelines.home import home
 from pipelines.resources.llm.embeddings import EmbeddingClient, ModelEmbedder
 from pipelines.resources.llm.settings import EndpointSettings
@@ -107,12 +106,12 @@ class InspectPlan:
     def assistant(self, state: bytes = b"") -> Assistant:
         """A new assistant that remembers what the snapshot holds."""
         tools = Tools(InspectModels(), embedder(), EVALUATED, self.roles.embedding, self.manifest.seed)
-        made = make_assistant(self.manifest.assistant, tools)
+        assistant = make_assistant(self.manifest.assistant, tools)
         if state:
-            made.restore(state)
-        return made
+            assistant.restore(state)
+        return assistant
 
-    def scene(self, episode: Episode) -> SimulatedUser:
+    def simulated_user(self, episode: Episode) -> SimulatedUser:
         """The simulated user of the episode."""
         return SimulatedUser(episode, self.roles.recipe(self.manifest, budget=Budget()), self.dataset.language, InspectModels())
 
@@ -147,7 +146,7 @@ class InspectPlan:
 
 @dataclass
 class UserSessions:
-    """One user's life with the assistant, lived as far as questions need it."""
+    """One user's sessions with the assistant, held as far as questions need them."""
 
     plan: InspectPlan
     episode: Episode
@@ -160,26 +159,26 @@ class UserSessions:
             while len(self.states) <= period:
                 assistant = self.plan.assistant(self.states[-1] if self.states else b"")
                 rounds = self.plan.dataset.rounds
-                await hold_sessions(self.plan.scene(self.episode), assistant, period=len(self.states), rounds=rounds)
+                await hold_sessions(self.plan.simulated_user(self.episode), assistant, period=len(self.states), rounds=rounds)
                 self.states.append(assistant.snapshot())
         return self.plan.assistant(self.states[period])
 
 
 @solver(name="on_policy")
 def on_policy(plan: InspectPlan) -> Solver:
-    """Live up to the sample's period, then ask its question; once more if the answer cannot be read."""
+    """Hold the sessions up to the sample's period, then ask its question; once more if the answer cannot be read."""
     episodes = {episode.user_id: episode for episode in plan.dataset.episodes}
-    lives: dict[tuple[str, int], UserSessions] = {}
+    sessions: dict[tuple[str, int], UserSessions] = {}
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         user, period = str(state.metadata["user"]), int(state.metadata["period"])
         episode = episodes[user]
-        question = next(one for one in episode.questions if one.question_id == state.metadata["question"])
-        life = lives.setdefault((user, state.epoch), UserSessions(plan, episode))
-        assistant = await life.after(period)
+        question = next(item for item in episode.questions if item.question_id == state.metadata["question"])
+        held = sessions.setdefault((user, state.epoch), UserSessions(plan, episode))
+        assistant = await held.after(period)
         outcome = await ask_assistant(plan.ask(episode, question, period), assistant.answer)
-        for place, option in enumerate(plan.options(episode, question, period)):
-            state.choices.mark_choice(place, option.choice_id == outcome.value)
+        for index, option in enumerate(plan.options(episode, question, period)):
+            state.choices.mark_choice(index, option.choice_id == outcome.value)
         state.output = ModelOutput.from_content(model=str(get_model()), content=outcome.reply)
         state.messages.append(state.output.message)
         state.metadata["unread"] = outcome.reason if outcome.value is None else ""
@@ -223,9 +222,9 @@ def amemgym(
     )
 
 
-def _letter(place: int) -> str:
-    return chr(ord("A") + place)
+def _letter(index: int) -> str:
+    return chr(ord("A") + index)
 
 
 def _marked(marks: Sequence[bool]) -> str:
-    return "".join(_letter(place) for place, marked in enumerate(marks) if marked)
+    return "".join(_letter(index) for index, marked in enumerate(marks) if marked)

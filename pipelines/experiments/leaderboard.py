@@ -14,23 +14,23 @@ from pipelines.experiments.compare import Comparison
 LEADERBOARDS_FOLDER = "boards"
 
 
-def write_leaderboard(comparison: Comparison, *, place: Path) -> Path:
-    """Write the page of these runs; its name follows from theirs. `place`: where runs are kept. Raises OSError."""
+def write_leaderboard(comparison: Comparison, *, runs: Path) -> Path:
+    """Write the page of these runs; its name follows from theirs. `runs`: the folder of the runs. Raises OSError."""
     ids = sorted(run.manifest.run_id for run in comparison.runs)
-    path = place.with_name(LEADERBOARDS_FOLDER) / f"{canonical_digest(ids)[:12]}.html"
+    path = runs.with_name(LEADERBOARDS_FOLDER) / f"{canonical_digest(ids)[:12]}.html"
     path.parent.mkdir(parents=True, exist_ok=True)
-    pages = {name: f"../{place.name}/{name}/{PAGE}" for name in ids if (place / name / PAGE).is_file()}
+    pages = {name: f"../{runs.name}/{name}/{PAGE}" for name in ids if (runs / name / PAGE).is_file()}
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.write_text(leaderboard_page(comparison, pages=pages), encoding="utf-8")
     draft.replace(path)
     return path
 
 
-def runs_by_dataset(place: Path, *, dataset: str = "") -> list[list[FinishedRun]]:
+def runs_by_dataset(folder: Path, *, dataset: str = "") -> list[list[FinishedRun]]:
     """All finished runs, by dataset; `dataset`: how its name begins. Raises EvaluationError for a run that cannot be read."""
     boards: dict[str, list[FinishedRun]] = {}
-    for path in sorted(place.glob(f"*/{RESULTS}")):
-        run = read_run(str(path.parent), runs=place)
+    for path in sorted(folder.glob(f"*/{RESULTS}")):
+        run = read_run(str(path.parent), runs=folder)
         if run.manifest.dataset.startswith(dataset):
             boards.setdefault(run.manifest.dataset_digest, []).append(run)
     return list(boards.values())
@@ -55,11 +55,11 @@ def leaderboard_data(comparison: Comparison, *, pages: Mapping[str, str]) -> Jso
             {"label": names[run.manifest.run_id], "page": pages.get(run.manifest.run_id), **_board_run(run)} for run in runs
         ],
         "baselines": [
-            {"label": told, "estimate": plain(first.results.baselines[name])}
-            for name, told in baseline_labels(names[first.manifest.run_id]).items()
+            {"label": label, "estimate": plain(first.results.baselines[name])}
+            for name, label in baseline_labels(names[first.manifest.run_id]).items()
         ],
         "users": len(comparison.users),
-        "pairs": [{"title": pair.title, "differences": [plain(one) for one in pair.differences]} for pair in comparison.pairs],
+        "pairs": [{"title": pair.title, "differences": list(map(plain, pair.differences))} for pair in comparison.pairs],
         "policies": [plain(row) for row in comparison.policies],
     }
 

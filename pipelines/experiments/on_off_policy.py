@@ -48,13 +48,14 @@ def policy_rows(runs: Sequence[FinishedRun], *, tallies: Mapping[str, Tallies]) 
 
 def _by_setup(runs: Sequence[FinishedRun], *, mode: Mode) -> dict[tuple[object, ...], FinishedRun]:
     """Runs by what has to be the same on both sides; of several alike the one with most users."""
-    found: dict[tuple[object, ...], FinishedRun] = {}
+    by_setup: dict[tuple[object, ...], FinishedRun] = {}
     for run in sorted(runs, key=lambda run: (-len(run.manifest.users), run.manifest.run_id)):
-        one = run.manifest
-        if one.mode == mode:
-            assistant = canonical_digest(one.assistant.model_dump())
-            found.setdefault((assistant, one.assistant_version, one.attempt, one.seed, one.simulator), run)
-    return found
+        manifest = run.manifest
+        if manifest.mode == mode:
+            assistant = canonical_digest(manifest.assistant.model_dump())
+            setup = (assistant, manifest.assistant_version, manifest.attempt, manifest.seed, manifest.simulator)
+            by_setup.setdefault(setup, run)
+    return by_setup
 
 
 def _rows(pairs: Pairs, tallies: Mapping[str, Tallies], *, dialogues: str) -> list[PolicyRow]:
@@ -69,7 +70,7 @@ def _rows(pairs: Pairs, tallies: Mapping[str, Tallies], *, dialogues: str) -> li
     }
     best = dict(sorted(samples.items(), key=lambda item: -(item[1].estimate(metric_of_part("a", memory)).value or 0.0)))
     gained = _ranks("a", list(best.values())) - _ranks("b", list(best.values()))
-    return [_row(name, sample, gained[place]) for place, (name, sample) in enumerate(best.items())]
+    return [_row(name, sample, gained[rank]) for rank, (name, sample) in enumerate(best.items())]
 
 
 def _row(name: str, sample: Sample, gained: Array) -> PolicyRow:
@@ -87,6 +88,6 @@ def _row(name: str, sample: Sample, gained: Array) -> PolicyRow:
 def _ranks(side: str, samples: Sequence[Sample]) -> Array:
     """Ranks from 1, shape (samples, 1 + resamples): over all users first, then over each resample of them."""
     metric = metric_of_part(side, memory)
-    scores = np.array([[float(metric(one.total)), *metric(one.drawn)] for one in samples])
+    scores = np.array([[float(metric(sample.total)), *metric(sample.drawn)] for sample in samples])
     order = (-np.nan_to_num(scores)).argsort(axis=0, kind="stable")
     return 1 + order.argsort(axis=0).astype(np.float64)

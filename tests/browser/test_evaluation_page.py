@@ -12,7 +12,7 @@ from pipelines.evaluation.records import AssistantSpec
 from pipelines.experiments.compare import compare
 from pipelines.experiments.leaderboard import write_leaderboard
 from tests.browser.pages import Visit, visit
-from tests.evaluation.rehearsal import RehearsalModel, finish, run_of
+from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of
 
 pytestmark = pytest.mark.browser
 HOSTILE = "</script><img src=x onerror=\"document.title='broken'\"><b>Noted</b>"
@@ -23,13 +23,13 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with the runs of a forgetful and of a searching assistant, whose replies are hostile, and their board."""
     place = tmp_path_factory.mktemp("home")
     runs = [_run(place / "runs", "llm", context_tokens=1), _run(place / "runs", "rag", topk=3)]
-    write_leaderboard(compare(runs), place=place / "runs")
+    write_leaderboard(compare(runs), runs=place / "runs")
     return place
 
 
 def _run(place: Path, kind: str, **settings: int) -> FinishedRun:
     return finish(
-        run_of(place, RehearsalModel({"chat": HOSTILE}), spec=AssistantSpec(name=kind, kind=kind, settings={**settings}))
+        run_of(place, HonestModel({"chat": HOSTILE}), spec=AssistantSpec(name=kind, kind=kind, settings={**settings}))
     )
 
 

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from pipelines.evaluation.folder import PAGE
 from tests.browser.pages import Visit, visit
-from tests.experiments.evolution.evolving import evolution_of, evolved, learner
+from tests.experiments.evolution.scripted_evolution import evolution_of, evolved, learner
 
 pytestmark = pytest.mark.browser
 HOSTILE = "</script><img src=x onerror=\"document.title='broken'\"><b>Noted</b>"

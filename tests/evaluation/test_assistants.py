@@ -10,7 +10,7 @@ from pipelines.evaluation.assistants.chat import trim_to_context
 from pipelines.evaluation.assistants.registry import configurations, make_assistant
 from pipelines.evaluation.records import AssistantSpec
 from prompts.template import Message
-from tests.evaluation.rehearsal import RehearsalModel, tools
+from tests.evaluation.scripted_evaluation import HonestModel, tools
 from tests.support.coroutines import run
 
 AT = datetime(2020, 10, 1, 9, 30)
@@ -18,27 +18,26 @@ QUESTION = QuestionPrompt(text="What about tea?", about="tea", schema_name="chat
 KINDS = ("llm", "rag", "awe", "awi")
 
 
-def made(kind: str, model: RehearsalModel, **settings: int) -> Assistant:
+def made(kind: str, model: HonestModel, **settings: int) -> Assistant:
     """A new assistant of the kind."""
     return make_assistant(AssistantSpec(name=kind, kind=kind, settings=dict(settings)), tools(model))
 
 
-async def live(assistant: Assistant, *messages: str) -> None:
-    """Say these one after another."""
+async def talk(assistant: Assistant, *messages: str) -> None:
     for message in messages:
         await assistant.respond(message, at=AT)
 
 
-def sent(model: RehearsalModel) -> list[str]:
+def sent(model: HonestModel) -> list[str]:
     """The messages of the last call, the instructions first."""
     return [message.content for message in model.requests[-1].messages]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_restored_assistant_remembers_and_answers_the_same(kind: str) -> None:
-    model = RehearsalModel()
+    model = HonestModel()
     assistant, copy = made(kind, model), made(kind, model)
-    run(live(assistant, '{"tea": "green"}', "Hm.", '{"tea": "black"}', "Well.", "So."))
+    run(talk(assistant, '{"tea": "green"}', "Hm.", '{"tea": "black"}', "Well.", "So."))
     copy.restore(assistant.snapshot())
     run(assistant.answer(QUESTION))
     first = sent(model)
@@ -51,8 +50,8 @@ def test_a_restored_assistant_remembers_and_answers_the_same(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_answering_and_recalling_change_no_memory(kind: str) -> None:
-    assistant = made(kind, RehearsalModel())
-    run(live(assistant, '{"tea": "green"}', "Hm.", "Well.", "So."))
+    assistant = made(kind, HonestModel())
+    run(talk(assistant, '{"tea": "green"}', "Hm.", "Well.", "So."))
     before = assistant.snapshot()
     run(assistant.answer(QUESTION))
     run(assistant.memories("tea"))
@@ -62,22 +61,22 @@ def test_answering_and_recalling_change_no_memory(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_being_told_a_dialogue_leaves_the_memory_of_having_led_it(kind: str) -> None:
-    model = RehearsalModel()
-    led, told = made(kind, model), made(kind, model)
-    run(live(led, '{"tea": "green"}', "Hm.", "Well."))
-    assert isinstance(told, Observer)
+    model = HonestModel()
+    leading, observing = made(kind, model), made(kind, model)
+    run(talk(leading, '{"tea": "green"}', "Hm.", "Well."))
+    assert isinstance(observing, Observer)
     for message in ('{"tea": "green"}', "Hm.", "Well."):
-        run(told.observe(message, "Noted.", at=AT))
+        run(observing.observe(message, "Noted.", at=AT))
 
-    assert told.snapshot() == led.snapshot()
+    assert observing.snapshot() == leading.snapshot()
 
 
 def test_native_sees_the_whole_conversation_until_it_has_no_room() -> None:
-    model = RehearsalModel()
-    run(live(made("llm", model), "one", "two", "three"))
+    model = HonestModel()
+    run(talk(made("llm", model), "one", "two", "three"))
     assert sent(model) == ["one", "Noted.", "two", "Noted.", "three"]
 
-    run(live(made("llm", model, context_tokens=4), "one", "two", "three"))
+    run(talk(made("llm", model, context_tokens=4), "one", "two", "three"))
     assert sent(model) == ["two", "Noted.", "three"]
 
 
@@ -93,21 +92,21 @@ def test_instructions_and_the_last_message_always_have_room() -> None:
 
 
 def test_freq_messages_are_written_as_soon_as_ns_others_are_newer() -> None:
-    model = RehearsalModel()
+    model = HonestModel()
     assistant = made("rag", model, freq=2, ns=4)
-    run(live(assistant, "first", "second"))
+    run(talk(assistant, "first", "second"))
     assert run(assistant.memories("first")) == []
 
-    run(live(assistant, "third"))
+    run(talk(assistant, "third"))
     assert run(assistant.memories("first")) == ["[2020-10-01 09:30:00] user: first", "[2020-10-01 09:30:00] assistant: Noted."]
     run(assistant.answer(QUESTION))
     assert sent(model)[1:] == ["second", "Noted.", "third", "Noted.", "What about tea?"]
 
 
 def test_topk_memories_stand_before_the_conversation_the_oldest_first() -> None:
-    model = RehearsalModel()
+    model = HonestModel()
     assistant = made("rag", model, freq=2, ns=0, topk=2)
-    run(live(assistant, "zzz", "tea tea", "tea"))
+    run(talk(assistant, "zzz", "tea tea", "tea"))
     found = run(assistant.memories("tea"))
 
     assert [line.partition("] ")[2] for line in found] == ["user: tea tea", "user: tea"]
@@ -119,33 +118,33 @@ def test_awe_keeps_facts_and_changes_what_they_replace() -> None:
     def reconcile(request: ModelRequest) -> object:
         return {"memory": [{"id": "0", "text": "likes black tea", "event": "UPDATE"}]}
 
-    model = RehearsalModel({"evaluation/reconcile_memories": reconcile})
+    model = HonestModel({"evaluation/reconcile_memories": reconcile})
     assistant = made("awe", model, freq=2, ns=0)
-    run(live(assistant, "likes green tea", "likes black tea"))
+    run(talk(assistant, "likes green tea", "likes black tea"))
 
     assert run(assistant.memories("tea")) == ["[2020-10-01 09:30:00] likes black tea"]
 
 
 def test_awe_forgets_what_it_is_told_to_delete() -> None:
-    model = RehearsalModel({"evaluation/reconcile_memories": {"memory": [{"id": "0", "text": "", "event": "DELETE"}]}})
+    model = HonestModel({"evaluation/reconcile_memories": {"memory": [{"id": "0", "text": "", "event": "DELETE"}]}})
     assistant = made("awe", model, freq=2, ns=0)
-    run(live(assistant, "likes green tea", "no tea any more"))
+    run(talk(assistant, "likes green tea", "no tea any more"))
 
     assert run(assistant.memories("tea")) == []
 
 
 def test_awi_lays_new_notes_over_the_old() -> None:
-    model = RehearsalModel()
+    model = HonestModel()
     assistant = made("awi", model, freq=2, ns=0)
-    run(live(assistant, '{"tea": "green", "time": "noon"}', '{"tea": "black"}'))
+    run(talk(assistant, '{"tea": "green", "time": "noon"}', '{"tea": "black"}'))
 
     assert run(assistant.memories("anything")) == ["tea: black", "time: noon"]
 
 
 @pytest.mark.parametrize(("kind", "prompt"), [("awe", "evaluation/extract_facts"), ("awi", "evaluation/update_notes")])
 def test_a_memory_that_cannot_be_put_into_words_is_lost_and_nothing_breaks(kind: str, prompt: str) -> None:
-    assistant = made(kind, RehearsalModel({prompt: "no JSON"}), freq=2, ns=0)
-    run(live(assistant, "likes green tea"))
+    assistant = made(kind, HonestModel({prompt: "no JSON"}), freq=2, ns=0)
+    run(talk(assistant, "likes green tea"))
 
     assert run(assistant.memories("tea")) == []
 

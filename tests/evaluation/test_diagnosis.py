@@ -9,7 +9,7 @@ import pytest
 from pipelines.evaluation.interview import last_update_period
 from pipelines.evaluation.metrics.diagnosis import diagnose, shares_of
 from pipelines.evaluation.records import AnswerRow, AskKind, Failure, Status
-from tests.evaluation.rehearsal import episode
+from tests.evaluation.scripted_evaluation import episode
 from tests.support.scenario import DIET, EVENINGS, GOAL
 
 EPISODE = episode()

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from dataset_card.reference.data_json import data_json
 from pipelines.cli.errors import Problem
 from pipelines.cli.main import app
-from tests.evaluation.rehearsal import episode
+from tests.evaluation.scripted_evaluation import episode
 
 
 @pytest.fixture
@@ -25,18 +25,18 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def said(*arguments: object) -> str:
-    """What the command printed."""
+def output_of(*arguments: object) -> str:
+    """The output of the command, which must succeed."""
     found = CliRunner().invoke(app, [*map(str, arguments)], catch_exceptions=False)
     assert found.exit_code == 0
     return found.output
 
 
 def test_a_data_json_is_evaluated_reported_and_compared(data: Path) -> None:
-    report = said("evaluate", data, "--assistant", "llm", "--users", 2)
-    board = said("evaluate", data, "--assistant", "llm", "--assistant", "awi")
+    report = output_of("evaluate", data, "--assistant", "llm", "--users", 2)
+    board = output_of("evaluate", data, "--assistant", "llm", "--assistant", "awi")
     runs = sorted(path.name for path in (data.parent / "home" / "runs").iterdir())
-    compared = said("compare", *runs)
+    compared = output_of("compare", *runs)
 
     assert "## By period" in report
     assert "| awi | on-policy |" in board
@@ -54,10 +54,10 @@ def test_the_size_of_the_run_is_told_before_its_first_call(data: Path) -> None:
 
 
 def test_dialogues_of_one_run_are_replayed_into_another_assistant(data: Path) -> None:
-    said("evaluate", data, "--assistant", "llm")
+    output_of("evaluate", data, "--assistant", "llm")
     led = next((data.parent / "home" / "runs").iterdir()).name
 
-    assert "off-policy" in said("evaluate", data, "--assistant", "rag-2-4-30", "--replay", led)
+    assert "off-policy" in output_of("evaluate", data, "--assistant", "rag-2-4-30", "--replay", led)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_a_board_that_cannot_be_written_is_one_sentence(data: Path) -> None:
     (data.parent / "home" / "boards").write_text("no folder", encoding="utf-8")
 
     with pytest.raises(Problem, match="boards"):
-        said("evaluate", data, "--assistant", "llm", "--assistant", "awi")
+        output_of("evaluate", data, "--assistant", "llm", "--assistant", "awi")
 
 
 def test_a_damaged_data_json_is_named_with_its_place(data: Path) -> None:
@@ -102,12 +102,12 @@ def test_the_runner_knows_nothing_of_dagster() -> None:
 
 
 def test_a_leaderboard_ranks_all_runs_and_an_off_policy_run_shows_what_it_changes(data: Path) -> None:
-    said("evaluate", data, "--assistant", "llm", "--assistant", "awi")
+    output_of("evaluate", data, "--assistant", "llm", "--assistant", "awi")
     led = next((data.parent / "home" / "runs").glob("data.json-llm-*")).name
-    said("evaluate", data, "--assistant", "llm", "--assistant", "awi", "--replay", led)
+    output_of("evaluate", data, "--assistant", "llm", "--assistant", "awi", "--replay", led)
     runs = sorted(path.name for path in (data.parent / "home" / "runs").iterdir())
-    compared = said("compare", *runs)
-    board = said("leaderboard", "--dataset", "data.json")
+    compared = output_of("compare", *runs)
+    board = output_of("leaderboard", "--dataset", "data.json")
 
     assert "| assistant | on-policy | off-policy | off minus on | ranks gained off-policy |" in compared
     assert board.count("| off-policy |") == board.count("| on-policy |") == 2
@@ -130,4 +130,4 @@ def test_a_budget_pauses_a_run_with_a_sentence_that_names_the_options(data: Path
 
 def test_a_leaderboard_of_nothing_says_so(data: Path) -> None:
     with pytest.raises(Problem, match="no finished run"):
-        said("leaderboard")
+        output_of("leaderboard")

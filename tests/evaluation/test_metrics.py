@@ -54,7 +54,6 @@ TABLE = [
 
 
 def value(name: str, rows: list[AnswerRow]) -> float:
-    """One metric of these rows."""
     return float({**METRICS, **BASELINES}[name](tally(rows, users=USERS, periods=2).total()))
 
 

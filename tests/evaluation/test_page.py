@@ -11,7 +11,7 @@ from pipelines.evaluation.records import AssistantSpec
 from pipelines.evaluation.report.page import embedded, run_page
 from pipelines.experiments.compare import compare
 from pipelines.experiments.leaderboard import runs_by_dataset, write_leaderboard
-from tests.evaluation.rehearsal import RehearsalModel, dataset, finish, run_of
+from tests.evaluation.scripted_evaluation import HonestModel, dataset, finish, run_of
 
 HOSTILE = "</script><script>alert(1)</script><!-- <b>&amp; \u2028 ]]>"
 BLOCK = re.compile(r'<script type="application/json" id="([^"]+)">(.*?)</script>', re.DOTALL)
@@ -24,16 +24,16 @@ def blocks(page: str) -> dict[str, Any]:
 
 @pytest.fixture
 def page(tmp_path: Path) -> str:
-    work = run_of(tmp_path, RehearsalModel({"chat": HOSTILE}), spec=AssistantSpec(name="rag", kind="rag"))
+    work = run_of(tmp_path, HonestModel({"chat": HOSTILE}), spec=AssistantSpec(name="rag", kind="rag"))
     return run_page(finish(work), work.dataset)
 
 
 def test_every_answer_memory_and_message_is_on_the_page(page: str) -> None:
-    told = blocks(page)
-    user = told["user-0"]
+    embedded = blocks(page)
+    user = embedded["user-0"]
     turns = [turn for period in user["periods"] for session in period["sessions"] for turn in session["turns"]]
 
-    assert [one["id"] for one in told["data"]["users"]] == ["ada", "ben"]
+    assert [one["id"] for one in embedded["data"]["users"]] == ["ada", "ben"]
     assert len(turns) == 6
     assert {turn["reply"] for turn in turns} == {HOSTILE}
     assert any(HOSTILE.partition("\u2028")[0] in text for text in user["texts"])  # a memory, with its blanks made one
@@ -63,8 +63,8 @@ def test_the_page_allows_its_own_script_and_style_and_no_address(page: str) -> N
 
 
 def test_a_board_links_to_the_pages_of_its_runs(tmp_path: Path) -> None:
-    runs = [finish(run_of(tmp_path, RehearsalModel(), spec=AssistantSpec(name=kind, kind=kind))) for kind in ("llm", "awi")]
-    path = write_leaderboard(compare(runs), place=tmp_path)
+    runs = [finish(run_of(tmp_path, HonestModel(), spec=AssistantSpec(name=kind, kind=kind))) for kind in ("llm", "awi")]
+    path = write_leaderboard(compare(runs), runs=tmp_path)
     data = blocks(path.read_text(encoding="utf-8"))["data"]
 
     assert all((path.parent / run["page"]).is_file() for run in data["runs"])
@@ -74,8 +74,8 @@ def test_a_board_links_to_the_pages_of_its_runs(tmp_path: Path) -> None:
 
 def test_a_leaderboard_takes_in_all_finished_runs_of_a_dataset(tmp_path: Path) -> None:
     for kind in ("llm", "awi"):
-        finish(run_of(tmp_path, RehearsalModel(), spec=AssistantSpec(name=kind, kind=kind)))
-    run_of(tmp_path, RehearsalModel(), data=dataset("ada"), attempt=3).folder.path.mkdir()
+        finish(run_of(tmp_path, HonestModel(), spec=AssistantSpec(name=kind, kind=kind)))
+    run_of(tmp_path, HonestModel(), data=dataset("ada"), attempt=3).folder.path.mkdir()
 
     assert [[run.manifest.assistant.name for run in runs] for runs in runs_by_dataset(tmp_path)] == [["awi", "llm"]]
     assert runs_by_dataset(tmp_path, dataset="other") == []

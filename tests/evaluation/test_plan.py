@@ -6,7 +6,7 @@ import pytest
 
 from pipelines.evaluation.plan import EvaluationOptions, manifest_of
 from pipelines.evaluation.records import AssistantSpec
-from tests.evaluation.rehearsal import ROLES, dataset
+from tests.evaluation.scripted_evaluation import ROLES, dataset
 
 
 @pytest.mark.parametrize("kind", ["llm", "rag"])

@@ -12,7 +12,7 @@ import pytest
 from pipelines.evaluation.assistants.registry import configurations, find_spec, kind_version, make_assistant
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.records import AssistantSpec
-from tests.evaluation.rehearsal import RehearsalModel, finish, run_of, tools
+from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of, tools
 from tests.support.coroutines import run
 
 AGENT = {
@@ -50,7 +50,7 @@ def test_an_agent_file_of_the_papers_code_is_read_without_its_key(tmp_path: Path
             "embedding_model": "e",
         },
     }
-    make_assistant(spec, tools(RehearsalModel()))
+    make_assistant(spec, tools(HonestModel()))
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_every_type_of_the_papers_code_has_its_kind(tmp_path: Path, changes: dic
     spec = find_spec(str(path))
 
     assert spec.kind == kind
-    make_assistant(spec, tools(RehearsalModel()))
+    make_assistant(spec, tools(HonestModel()))
 
 
 @pytest.mark.parametrize(
@@ -91,15 +91,15 @@ def test_unknown_names_kinds_and_settings_are_told_with_what_there_is() -> None:
     with pytest.raises(EvaluationError, match=r"no assistant 'awe'; there are llm"):
         find_spec("awe")
     with pytest.raises(EvaluationError, match="no assistant of kind 'brain'"):
-        make_assistant(AssistantSpec(name="x", kind="brain"), tools(RehearsalModel()))
+        make_assistant(AssistantSpec(name="x", kind="brain"), tools(HonestModel()))
     with pytest.raises(EvaluationError, match="'topk' cannot be used"):
-        make_assistant(AssistantSpec(name="x", kind="llm", settings={"topk": 3}), tools(RehearsalModel()))
+        make_assistant(AssistantSpec(name="x", kind="llm", settings={"topk": 3}), tools(HonestModel()))
 
 
 @pytest.mark.parametrize("kind", ["mem0", "mem0-graph"])
 def test_mem0_without_its_library_is_one_sentence_that_says_how_to_install_it(kind: str) -> None:
     with pytest.raises(EvaluationError, match=r"needs the package mem0ai; install it with: .*pip install -e '\.\[mem0\]'"):
-        make_assistant(find_spec(kind), tools(RehearsalModel()))
+        make_assistant(find_spec(kind), tools(HonestModel()))
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def diary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.mark.usefixtures("diary")
 def test_the_readmes_example_plugs_in_by_its_entry_point() -> None:
-    model = RehearsalModel()
+    model = HonestModel()
     assistant = make_assistant(find_spec("diary"), tools(model))
     run(assistant.respond("I drink tea.", at=datetime(2020, 10, 1)))
     copy = make_assistant(find_spec("diary"), tools(model))
@@ -132,18 +132,19 @@ def test_the_readmes_example_plugs_in_by_its_entry_point() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "told"), [("import no_such_package", "No module named 'no_such_package'"), ("", "'Diary'"), ("class:", "syntax")]
+    ("code", "problem"),
+    [("import no_such_package", "No module named 'no_such_package'"), ("", "'Diary'"), ("class:", "syntax")],
 )
-def test_a_package_that_cannot_be_imported_is_told_in_one_sentence(diary: Path, code: str, told: str) -> None:
+def test_a_package_that_cannot_be_imported_is_reported_in_one_sentence(diary: Path, code: str, problem: str) -> None:
     diary.write_text(code, encoding="utf-8")
 
-    with pytest.raises(EvaluationError, match=f"kind 'diary' cannot be imported from 'diary:Diary': .*{told}"):
-        make_assistant(find_spec("diary"), tools(RehearsalModel()))
+    with pytest.raises(EvaluationError, match=f"kind 'diary' cannot be imported from 'diary:Diary': .*{problem}"):
+        make_assistant(find_spec("diary"), tools(HonestModel()))
 
 
 @pytest.mark.usefixtures("diary")
 def test_the_readmes_example_is_evaluated_from_end_to_end(tmp_path: Path) -> None:
-    finished = finish(run_of(tmp_path, RehearsalModel(), spec=find_spec("diary")))
+    finished = finish(run_of(tmp_path, HonestModel(), spec=find_spec("diary")))
 
     assert finished.manifest.assistant_version == "diary 1.2.3"
     assert finished.results.metrics["overall"].value == 1.0

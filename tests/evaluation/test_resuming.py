@@ -11,7 +11,7 @@ from pipelines.evaluation.folder import LATENCY, read_run
 from pipelines.evaluation.records import AssistantSpec
 from pipelines.evaluation.run import Run
 from pipelines.resources.cache.reply_cache import CachedModel, open_replies
-from tests.evaluation.rehearsal import RehearsalModel, finish, run_of
+from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of
 
 AWE = AssistantSpec(name="awe", kind="awe")
 
@@ -23,10 +23,10 @@ def files(work: Run) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("calls", [1, 15, 30, 45])
 def test_a_run_that_broke_off_goes_on_without_asking_anything_twice(tmp_path: Path, calls: int) -> None:
-    whole = run_of(tmp_path / "whole", RehearsalModel(), spec=AWE)
+    whole = run_of(tmp_path / "whole", HonestModel(), spec=AWE)
     finish(whole)
     store = open_replies(tmp_path / "calls.sqlite")
-    model = RehearsalModel(calls_left=calls)
+    model = HonestModel(calls_left=calls)
     broken = run_of(tmp_path / "broken", CachedModel(model, store=store, mode="use"), spec=AWE)
     with pytest.raises(EndpointError):
         finish(broken)
@@ -42,8 +42,8 @@ def test_a_run_that_broke_off_goes_on_without_asking_anything_twice(tmp_path: Pa
 def test_a_replay_without_a_model_gives_the_same_bytes(tmp_path: Path) -> None:
     store = open_replies(tmp_path / "calls.sqlite")
 
-    first = run_of(tmp_path / "first", CachedModel(RehearsalModel(), store=store, mode="use"))
-    again = run_of(tmp_path / "again", CachedModel(RehearsalModel(calls_left=0), store=store, mode="replay"))
+    first = run_of(tmp_path / "first", CachedModel(HonestModel(), store=store, mode="use"))
+    again = run_of(tmp_path / "again", CachedModel(HonestModel(calls_left=0), store=store, mode="replay"))
     finish(first)
     finish(again)
     store.close()
@@ -52,23 +52,23 @@ def test_a_replay_without_a_model_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_attempts_are_runs_of_their_own(tmp_path: Path) -> None:
-    first, second = run_of(tmp_path, RehearsalModel()), run_of(tmp_path, RehearsalModel(), attempt=1)
+    first, second = run_of(tmp_path, HonestModel()), run_of(tmp_path, HonestModel(), attempt=1)
 
     assert first.manifest.run_id != second.manifest.run_id
 
 
 def test_a_finished_run_is_read_as_it_was_written(tmp_path: Path) -> None:
-    work = run_of(tmp_path, RehearsalModel())
+    work = run_of(tmp_path, HonestModel())
     finished = finish(work)
-    kept = read_run(work.manifest.run_id[:30], runs=tmp_path)
+    reread = read_run(work.manifest.run_id[:30], runs=tmp_path)
 
-    assert kept == replace(finished, answers=kept.answers, turns=kept.turns)
-    assert list(kept.answers) == list(finished.answers)
-    assert list(kept.turns) == list(finished.turns)
+    assert reread == replace(finished, answers=reread.answers, turns=reread.turns)
+    assert list(reread.answers) == list(finished.answers)
+    assert list(reread.turns) == list(finished.turns)
 
 
 def test_an_unfinished_run_is_no_result(tmp_path: Path) -> None:
-    work = run_of(tmp_path, RehearsalModel(calls_left=1))
+    work = run_of(tmp_path, HonestModel(calls_left=1))
     with pytest.raises(EndpointError):
         finish(work)
     work.folder.close()
@@ -79,7 +79,7 @@ def test_an_unfinished_run_is_no_result(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["answers.parquet", "turns.parquet"])
 def test_a_damaged_table_is_one_sentence(tmp_path: Path, name: str) -> None:
-    work = run_of(tmp_path, RehearsalModel())
+    work = run_of(tmp_path, HonestModel())
     finish(work)
     (work.folder.path / name).write_bytes(b"PAR1 was a table PAR1")
 

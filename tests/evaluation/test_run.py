@@ -15,7 +15,7 @@ from pipelines.evaluation.forecast import forecast
 from pipelines.evaluation.plan import EvaluationOptions
 from pipelines.evaluation.records import AssistantSpec
 from pipelines.evaluation.run import evaluate
-from tests.evaluation.rehearsal import PRICES, ROLES, RehearsalModel, dataset, finish, run_of
+from tests.evaluation.scripted_evaluation import PRICES, ROLES, HonestModel, dataset, finish, run_of
 from tests.support.coroutines import run
 
 KINDS = ("llm", "rag", "awe", "awi")
@@ -27,7 +27,7 @@ def spec(kind: str) -> AssistantSpec:
 
 
 def test_a_perfect_memory_scores_one_and_none_scores_below(tmp_path: Path) -> None:
-    results = finish(run_of(tmp_path, RehearsalModel())).results
+    results = finish(run_of(tmp_path, HonestModel())).results
 
     assert results.metrics["overall"].value == 1
     assert results.metrics["memory"].value == 1
@@ -39,7 +39,7 @@ def test_a_perfect_memory_scores_one_and_none_scores_below(tmp_path: Path) -> No
 
 def test_without_room_for_the_past_everything_wrong_is_a_write_failure(tmp_path: Path) -> None:
     short = AssistantSpec(name="short", kind="llm", settings={"context_tokens": 1})
-    results = finish(run_of(tmp_path, RehearsalModel(), spec=short)).results
+    results = finish(run_of(tmp_path, HonestModel(), spec=short)).results
     overall, write = results.metrics["overall"].value, results.metrics["write_failure_if_unsure"].value
 
     assert results.cut_calls > 0
@@ -52,11 +52,11 @@ def test_without_room_for_the_past_everything_wrong_is_a_write_failure(tmp_path:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_forecast_is_what_the_run_asks(tmp_path: Path, kind: str) -> None:
-    model = RehearsalModel()
+    model = HonestModel()
     work = run_of(tmp_path, model, spec=spec(kind))
     finish(work)
-    told = forecast(work.dataset, work.manifest.assistant, EvaluationOptions(), roles=ROLES, prices=PRICES)
-    sizes = told.sizes
+    size = forecast(work.dataset, work.manifest.assistant, EvaluationOptions(), roles=ROLES, prices=PRICES)
+    sizes = size.sizes
     memory = [
         r for r in model.requests if "facts" in r.labels.prompt or "memories" in r.labels.prompt or "notes" in r.labels.prompt
     ]
@@ -64,13 +64,13 @@ def test_the_forecast_is_what_the_run_asks(tmp_path: Path, kind: str) -> None:
     assert len(model.asked("chat")) == sizes["replies"].calls
     assert len(model.asked("evaluation/follow_up")) == sizes["simulated_user"].calls
     assert len(model.asked("evaluation/check_turn")) == sizes["checks"].calls
-    assert len(model.requests) - len(memory) == told.calls - sizes["memory_writes"].calls
+    assert len(model.requests) - len(memory) == size.calls - sizes["memory_writes"].calls
     assert len(memory) <= sizes["memory_writes"].calls
 
 
 def test_neither_how_many_users_live_at_once_nor_their_order_changes_an_answer(tmp_path: Path) -> None:
-    one_by_one = replace(run_of(tmp_path / "a", RehearsalModel(), data=dataset("ada", "ben")), users_at_once=1)
-    together = run_of(tmp_path / "b", RehearsalModel(), data=dataset("ben", "ada"))
+    one_by_one = replace(run_of(tmp_path / "a", HonestModel(), data=dataset("ada", "ben")), users_at_once=1)
+    together = run_of(tmp_path / "b", HonestModel(), data=dataset("ben", "ada"))
 
     first, second = finish(one_by_one), finish(together)
 
@@ -80,20 +80,20 @@ def test_neither_how_many_users_live_at_once_nor_their_order_changes_an_answer(t
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_replaying_its_own_dialogues_gives_an_assistant_its_own_answers(tmp_path: Path, kind: str) -> None:
-    led = finish(run_of(tmp_path, RehearsalModel(), spec=spec(kind)))
-    model = RehearsalModel()
+    led = finish(run_of(tmp_path, HonestModel(), spec=spec(kind)))
+    model = HonestModel()
     replayed = run_of(tmp_path, model, spec=spec(kind), replayed_run=led.manifest.run_id)
     turns = {user: [turn for turn in led.turns if turn.user_id == user] for user in led.manifest.users}
-    told = finish(replace(replayed, recorded=turns))
+    observed = finish(replace(replayed, recorded=turns))
 
-    assert told.answers == led.answers
+    assert observed.answers == led.answers
     assert model.asked("chat") == []
-    assert told.manifest.mode == "off-policy"
-    assert told.manifest.run_id != led.manifest.run_id
+    assert observed.manifest.mode == "off-policy"
+    assert observed.manifest.run_id != led.manifest.run_id
 
 
 def test_unreadable_answers_are_unscored_and_counted(tmp_path: Path) -> None:
-    results = finish(run_of(tmp_path, RehearsalModel({"evaluation_choose_answer": "I would rather not."}))).results
+    results = finish(run_of(tmp_path, HonestModel({"evaluation_choose_answer": "I would rather not."}))).results
 
     assert results.metrics["overall"].value is None
     assert results.metrics["overall_unscored_as_wrong"].value == 0
@@ -112,15 +112,14 @@ def test_an_assistant_that_remembers_its_examination_is_found_out(tmp_path: Path
     monkeypatch.setitem(registry.BUILT_IN, "gossip", Gossip)  # pyright: ignore[reportArgumentType]
 
     with pytest.raises(EvaluationError, match="remembers the questions"):
-        finish(run_of(tmp_path, RehearsalModel(), spec=spec("gossip")))
+        finish(run_of(tmp_path, HonestModel(), spec=spec("gossip")))
 
 
-def gone(_: ModelRequest) -> object:
-    """No reply at all."""
+def fail(_: ModelRequest) -> object:
     raise EndpointError("The endpoint is gone.")
 
 
-class SlowTalker(RehearsalModel):
+class SlowTalker(HonestModel):
     """Dialogues take time, as they do."""
 
     async def complete(self, request: ModelRequest) -> ModelReply:
@@ -130,7 +129,7 @@ class SlowTalker(RehearsalModel):
 
 @pytest.mark.parametrize("prompt", ["evaluation_tell_states", "evaluation_choose_with_state"], ids=["interview", "baseline"])
 def test_no_later_period_is_lived_after_a_question_beside_it_has_failed(tmp_path: Path, prompt: str) -> None:
-    model = SlowTalker({prompt: gone})
+    model = SlowTalker({prompt: fail})
     work = run_of(tmp_path, model, data=dataset("ada"))
     work.folder.begin(work.manifest)
 
@@ -141,7 +140,7 @@ def test_no_later_period_is_lived_after_a_question_beside_it_has_failed(tmp_path
 
 
 def test_the_time_told_is_the_episodes_and_each_session_opens_with_its_query(tmp_path: Path) -> None:
-    model = RehearsalModel()
+    model = HonestModel()
     work = run_of(tmp_path, model, data=dataset("ada"))
     finished = finish(work)
     sessions = [session for period in work.dataset.episodes[0].periods for session in period.sessions]
@@ -155,7 +154,7 @@ def test_the_time_told_is_the_episodes_and_each_session_opens_with_its_query(tmp
 
 
 def test_spending_tells_what_dialogues_questions_and_the_simulated_user_took(tmp_path: Path) -> None:
-    model = RehearsalModel()
+    model = HonestModel()
     spending = finish(run_of(tmp_path, model)).results.spending
 
     assert sum(used.calls for used in spending.values()) == len(model.requests)
@@ -166,7 +165,7 @@ def test_spending_tells_what_dialogues_questions_and_the_simulated_user_took(tmp
 
 
 def test_the_manifest_names_all_prompts_and_no_key(tmp_path: Path) -> None:
-    work = run_of(tmp_path, RehearsalModel())
+    work = run_of(tmp_path, HonestModel())
     finish(work)
     manifest = json.loads((work.folder.path / "manifest.json").read_text(encoding="utf-8"))
 
@@ -178,7 +177,7 @@ def test_a_reply_that_is_asked_for_again_carries_the_problem(tmp_path: Path) -> 
     def first_wrong(request: ModelRequest) -> object:
         return '{"answer": 1}' if "could not be read" in request.messages[-1].content else "first"
 
-    finished = finish(run_of(tmp_path, RehearsalModel({"evaluation_choose_answer": first_wrong})))
+    finished = finish(run_of(tmp_path, HonestModel({"evaluation_choose_answer": first_wrong})))
 
     assert {answer.tries for answer in finished.answers if answer.kind == "question"} == {2}
     assert finished.results.counts.get("question.unscored", 0) == 0

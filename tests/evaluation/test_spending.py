@@ -1,4 +1,4 @@
-"""What a run took: tokens and money by purpose and by answer, latency apart, failed writes counted, budgets kept."""
+"""What a run took: tokens and money by purpose and by answer, latency apart, failed writes counted, budgets respected."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -19,11 +19,11 @@ from pipelines.resources.ledger.ledger import Ledger
 from pipelines.resources.ledger.queries import summary
 from pipelines.resources.llm.settings import EndpointSettings
 from pipelines.resources.open import ModelPorts, ModelStack
-from tests.evaluation.rehearsal import PRICES, ROLES, LetterVectors, RehearsalModel, dataset, finish, run_of
+from tests.evaluation.scripted_evaluation import PRICES, ROLES, HonestModel, LetterVectors, dataset, finish, run_of
 from tests.support.coroutines import run
 
 
-class Timed(RehearsalModel):
+class Timed(HonestModel):
     """A model whose every call takes half a second."""
 
     async def complete(self, request: ModelRequest) -> ModelReply:
@@ -51,7 +51,7 @@ def test_an_answer_that_was_asked_for_again_took_both_calls(tmp_path: Path) -> N
 
 def test_an_unknown_price_is_never_nothing(tmp_path: Path) -> None:
     spec = AssistantSpec(name="llm", kind="llm", settings={"model": "nobody-knows"})
-    results = finish(run_of(tmp_path, RehearsalModel(), spec=spec)).results
+    results = finish(run_of(tmp_path, HonestModel(), spec=spec)).results
 
     assert results.costs["usd_per_1000_answers"].value is None
     assert results.spending["interview"].usd is None
@@ -66,7 +66,7 @@ def test_an_assistant_with_a_client_of_its_own_is_taken_at_its_word() -> None:
 
 
 def test_writes_that_fail_twice_are_counted(tmp_path: Path) -> None:
-    model = RehearsalModel({"evaluation/update_notes": "no JSON"})
+    model = HonestModel({"evaluation/update_notes": "no JSON"})
     results = finish(run_of(tmp_path, model, spec=AssistantSpec(name="awi", kind="awi", settings={"ns": 0}))).results
 
     assert results.failed_writes == len(model.asked("evaluation/update_notes")) / 2 > 0
@@ -79,7 +79,7 @@ def test_latency_tells_how_many_answers_were_measured() -> None:
     assert latency_of([[None], [None]], seed=1).mean.value is None
 
 
-def accounted(folder: Path, model: RehearsalModel, budget: Budget) -> FinishedRun:
+def accounted(folder: Path, model: HonestModel, budget: Budget) -> FinishedRun:
     """A run whose calls go through cache, budget and ledger."""
     calls, ledger = open_replies(folder / "calls.sqlite"), Ledger(folder / "ledger.sqlite")
     work = run_of(folder, model)
@@ -100,7 +100,7 @@ def accounted(folder: Path, model: RehearsalModel, budget: Budget) -> FinishedRu
 
 
 def test_a_run_pauses_at_its_budget_and_goes_on_with_a_higher_one(tmp_path: Path) -> None:
-    model = RehearsalModel()
+    model = HonestModel()
     with pytest.raises(BudgetReached, match="max_tokens"):
         accounted(tmp_path, model, Budget(max_tokens=120))
     assert len(model.requests) == 10  # of 12 tokens each
@@ -111,7 +111,7 @@ def test_a_run_pauses_at_its_budget_and_goes_on_with_a_higher_one(tmp_path: Path
 
 
 def test_calls_are_in_the_ledger_under_the_run_by_purpose(tmp_path: Path) -> None:
-    finished = accounted(tmp_path, RehearsalModel(), Budget())
+    finished = accounted(tmp_path, HonestModel(), Budget())
     ledger = Ledger(tmp_path / "ledger.sqlite")
     lines = {line.name: line for line in run(summary(ledger, by="stage", variant=finished.manifest.run_id))}
     ledger.close()

@@ -8,38 +8,36 @@ from pipelines.evaluation.assistants.vector_index import VectorIndex, shared_dat
 EAST, NORTH, NORTHEAST = (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)
 
 
-def filled() -> VectorIndex:
-    """Three memories."""
+def three_memories() -> VectorIndex:
     index = VectorIndex(shared_database())
     index.add([("2020-10-01", "east"), ("2020-10-02", "north"), ("2020-10-03", "between")], [EAST, NORTH, NORTHEAST])
     return index
 
 
-def found(index: VectorIndex, vector: tuple[float, ...], limit: int = 3) -> list[str]:
-    """The texts found."""
+def search(index: VectorIndex, vector: tuple[float, ...], limit: int = 3) -> list[str]:
     return [memory.text for memory in index.search(vector, limit=limit)]
 
 
 def test_the_most_alike_come_first_and_of_equals_the_older() -> None:
-    assert found(filled(), (0.9, 0.1)) == ["east", "between", "north"]
-    assert found(filled(), NORTHEAST) == ["between", "east", "north"]
+    assert search(three_memories(), (0.9, 0.1)) == ["east", "between", "north"]
+    assert search(three_memories(), NORTHEAST) == ["between", "east", "north"]
 
 
 def test_an_empty_index_finds_nothing() -> None:
-    assert found(VectorIndex(shared_database()), EAST) == []
+    assert search(VectorIndex(shared_database()), EAST) == []
 
 
 def test_a_changed_memory_keeps_its_number_and_a_dropped_one_is_gone() -> None:
-    index = filled()
+    index = three_memories()
     index.change(0, at="2021-01-01", text="west", vector=(-1.0, 0.0))
     index.drop(1)
 
-    assert found(index, EAST) == ["between", "west"]
+    assert search(index, EAST) == ["between", "west"]
     assert index.search((-1.0, 0.0), limit=1)[0].number == 0
 
 
 def test_numbers_are_never_given_twice() -> None:
-    index = filled()
+    index = three_memories()
     index.drop(2)
     index.add([("2021-01-01", "new")], [EAST])
 
@@ -47,11 +45,11 @@ def test_numbers_are_never_given_twice() -> None:
 
 
 def test_indexes_do_not_see_each_other() -> None:
-    first, second = filled(), VectorIndex(shared_database())
+    first, second = three_memories(), VectorIndex(shared_database())
     second.add([("2020-10-01", "other")], [EAST])
 
-    assert found(first, EAST, 1) == ["east"]
-    assert found(second, EAST) == ["other"]
+    assert search(first, EAST, 1) == ["east"]
+    assert search(second, EAST) == ["other"]
 
 
 @settings(max_examples=20, deadline=None)

@@ -15,20 +15,20 @@ from pipelines.evaluation.report.formatting import run_labels
 from pipelines.evaluation.report.markdown import leaderboard, period_table
 from pipelines.experiments.compare import compare
 from pipelines.experiments.on_off_policy import PolicyRow, policy_rows
-from tests.evaluation.rehearsal import RehearsalModel, finish, run_of
+from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of
 
 USERS = ("ada", "ben")
 
 
 @pytest.fixture(scope="module")
 def good(tmp_path_factory: pytest.TempPathFactory) -> FinishedRun:
-    return finish(run_of(tmp_path_factory.mktemp("good"), RehearsalModel()))
+    return finish(run_of(tmp_path_factory.mktemp("good"), HonestModel()))
 
 
 @pytest.fixture(scope="module")
 def bad(tmp_path_factory: pytest.TempPathFactory) -> FinishedRun:
     spec = AssistantSpec(name="llm", kind="llm", settings={"context_tokens": 1})
-    return finish(run_of(tmp_path_factory.mktemp("bad"), RehearsalModel(), spec=spec))
+    return finish(run_of(tmp_path_factory.mktemp("bad"), HonestModel(), spec=spec))
 
 
 def named(run: FinishedRun, name: str, *, off: bool = False, **changes: Any) -> FinishedRun:

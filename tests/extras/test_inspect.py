@@ -31,13 +31,12 @@ def inspect(folder: Path, endpoint: str, **options: str) -> subprocess.Completed
 
 
 def log_in(folder: Path) -> EvalLog:
-    """The only log there."""
+    """The log in the folder, which holds no other."""
     [path] = folder.glob("*.eval")
     return read_eval_log(str(path))
 
 
 def metrics(log: EvalLog) -> dict[str, Any]:
-    """The metrics by name."""
     assert log.results is not None
     return {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
 

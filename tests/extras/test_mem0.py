@@ -16,7 +16,7 @@ from pipelines.evaluation.assistant import Assistant, Observer, QuestionPrompt
 from pipelines.evaluation.assistants.registry import find_spec, kind_version, make_assistant
 from pipelines.evaluation.folder import read_run
 from pipelines.evaluation.records import AssistantSpec
-from tests.evaluation.rehearsal import RehearsalModel, tools
+from tests.evaluation.scripted_evaluation import HonestModel, tools
 from tests.support.coroutines import run
 
 KINDS = ("mem0", "mem0-graph")
@@ -32,9 +32,9 @@ def sentences(request: ModelRequest) -> object:
     return {"memory": [{"id": str(place), "text": text, "attributed_to": "user"} for place, text in enumerate(said)]}
 
 
-def made(kind: str, *, extract: Any = sentences, calls_left: int = 1_000) -> tuple[Assistant, RehearsalModel]:
+def made(kind: str, *, extract: Any = sentences, calls_left: int = 1_000) -> tuple[Assistant, HonestModel]:
     """A new assistant without short-term memory, and its model."""
-    model = RehearsalModel({"mem0/extract": extract}, calls_left=calls_left)
+    model = HonestModel({"mem0/extract": extract}, calls_left=calls_left)
     return make_assistant(AssistantSpec(name=kind, kind=kind, settings={"freq": 2, "ns": 0}), tools(model)), model
 
 

@@ -56,7 +56,7 @@ class BufferedAssistant(ChatAssistant):
 
     @abstractmethod
     def dump_memory(self) -> Any:
-        """The long-term memory as JSON."""
+        """The long-term memory as values that JSON can hold; `load_memory` takes them back."""
 
     @abstractmethod
     def load_memory(self, content: Any) -> None:
@@ -79,8 +79,8 @@ class BufferedAssistant(ChatAssistant):
         self.load_memory(content["kept"])
 
     async def messages(self, text: str, *, about: str) -> list[Message]:
-        found = await self.memories(about)
-        prompt = load_prompt("evaluation/remember").render(memories="\n".join(found) or NO_MEMORIES, message=text)
+        memories = await self.memories(about)
+        prompt = load_prompt("evaluation/remember").render(memories="\n".join(memories) or NO_MEMORIES, message=text)
         head, last = prompt.messages
         # Rendering strips a message; the user's own words go out as they came.
         recent = [restore_message(line.role, line.content) for line in self._recent]

@@ -1,4 +1,4 @@
-"""What the built-in assistants share: settings, a metered model, a context that never overflows; and the plain LLM."""
+"""What the built-in assistants share: settings, a metered model, messages cut to the context; and the plain LLM."""
 
 import json
 from abc import ABC, abstractmethod
@@ -63,12 +63,11 @@ class AssistantModel:
 
     @property
     def usage(self) -> Usage:
-        """Calls and tokens so far."""
         return self.meter.usage
 
     @property
     def recipe(self) -> Recipe:
-        """The voice as the writer of a recipe, for asking with `assets.llm.structured_output.ask`."""
+        """A recipe whose writer is this model, for asking with `assets.llm.structured_output.ask`."""
         writer = {
             "model": self._name,
             "temperature": self._settings.temperature,
@@ -98,7 +97,7 @@ class AssistantModel:
 
 
 class ChatAssistant(ABC):
-    """Says what its voice makes of the messages that it lays before it, and observes what was said."""
+    """Replies with what its model makes of the messages shown to it, and remembers the exchange."""
 
     def __init__(self, model: AssistantModel) -> None:
         self._model = model
@@ -109,7 +108,7 @@ class ChatAssistant(ABC):
 
     @abstractmethod
     async def observe(self, message: str, reply: str, *, at: datetime) -> None:
-        """Remember both."""
+        """Remember a message of the user and the reply to it."""
 
     @property
     def usage(self) -> Usage:
@@ -129,7 +128,7 @@ class ChatAssistant(ABC):
         return await self._model.reply(await self.messages(question.text, about=question.about), question=question)
 
 
-# A conversation is laid before the model again and again.
+# The same messages are sent to the model in many calls.
 cached_token_count = lru_cache(maxsize=50_000)(count_tokens)
 
 
@@ -138,16 +137,16 @@ def trim_to_context(messages: Sequence[Message], *, context_tokens: int) -> tupl
     head = [message for message in messages[:1] if message.role == "system"]
     tail, last = messages[len(head) : -1], messages[-1]
     left = context_tokens - sum(cached_token_count(message.content) for message in (*head, last))
-    kept = len(tail)
+    start = len(tail)
     for message in reversed(tail):
         left -= cached_token_count(message.content)
         if left < 0:
             break
-        kept -= 1
+        start -= 1
     # A conversation that begins with the assistant's half of an exchange would mislead.
-    while kept < len(tail) and tail[kept].role == "assistant":
-        kept += 1
-    return (*head, *tail[kept:], last)
+    while start < len(tail) and tail[start].role == "assistant":
+        start += 1
+    return (*head, *tail[start:], last)
 
 
 def restore_message(role: str, content: str) -> Message:

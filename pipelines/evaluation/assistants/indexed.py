@@ -15,7 +15,7 @@ from pipelines.evaluation.assistants.chat import AssistantModel, validate_settin
 from pipelines.evaluation.assistants.vector_index import Memory, VectorIndex, shared_database
 from prompts.catalogue import load_prompt
 
-RELATED = 5  # kept memories that are laid beside each new fact
+RELATED = 5  # stored memories that are shown with each new fact
 
 
 class IndexSettings(BufferSettings):
@@ -31,6 +31,7 @@ class FactsReply(BaseModel):
     facts: list[Text]
 
 
+# The class name stands in the reply schema, and so in the key of every cached reply.
 class Change(BaseModel):
     """What becomes of the memory; an id that does not exist is taken for a new memory."""
 
@@ -40,13 +41,13 @@ class Change(BaseModel):
 
 
 class ChangesReply(BaseModel):
-    """One change for each fact."""
+    """The changes to the memory, in the order of the facts."""
 
     memory: list[Change]
 
 
 class RagAssistant(BufferedAssistant):
-    """RAG-(freq, ns, topk): every message is kept as it was said."""
+    """RAG-(freq, ns, topk): every message is stored word for word."""
 
     def __init__(self, settings: Settings, tools: Tools) -> None:
         self._index_settings = validate_settings(settings, IndexSettings)
@@ -64,8 +65,8 @@ class RagAssistant(BufferedAssistant):
     async def memories(self, question: str) -> list[str]:
         if question not in self._found:
             [vector] = await self._vectors([question])
-            found = self._index.search(vector, limit=self._index_settings.topk)
-            self._found[question] = [memory.line for memory in sorted(found, key=lambda memory: (memory.at, memory.number))]
+            nearest = self._index.search(vector, limit=self._index_settings.topk)
+            self._found[question] = [memory.line for memory in sorted(nearest, key=lambda memory: (memory.at, memory.number))]
         return self._found[question]
 
     def dump_memory(self) -> Any:
@@ -80,7 +81,7 @@ class RagAssistant(BufferedAssistant):
 
 
 class AweAssistant(RagAssistant):
-    """AWE-(freq, ns, topk): a model decides which facts are kept, and what they do to those kept before."""
+    """AWE-(freq, ns, topk): a model decides which facts are stored, and what becomes of those stored before."""
 
     async def write(self, lines: list[BufferedMessage]) -> None:
         try:
@@ -93,8 +94,8 @@ class AweAssistant(RagAssistant):
             self.failed_writes += 1
 
     async def _facts(self, lines: list[BufferedMessage]) -> list[str]:
-        spoken = "\n".join(line.text for line in lines)
-        prompt = load_prompt("evaluation/extract_facts").render(conversation=spoken)
+        conversation = "\n".join(line.text for line in lines)
+        prompt = load_prompt("evaluation/extract_facts").render(conversation=conversation)
         return await ask_structured(
             self._model.model,
             prompt=prompt,

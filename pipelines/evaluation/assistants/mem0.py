@@ -1,4 +1,4 @@
-"""Mem0 by its own library, mem0ai: it decides what is kept and what is found (the paper's Mem0-G and its plain form)."""
+"""Mem0 by its own library, mem0ai: it decides what is stored and what is found (the paper's Mem0-G and its plain form)."""
 
 import json
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ EVERYTHING = 1_000_000
 class Mem0Assistant(BufferedAssistant):
     """Messages that leave the short-term memory go to Mem0, which finds `topk` memories for each answer.
 
-    What Mem0 keeps lies in main memory, with the episode's times. Raises EvaluationError when mem0ai is not installed.
+    Mem0's store is in main memory and has the episode's times. Raises EvaluationError when mem0ai is not installed.
     """
 
     linked = False
@@ -32,7 +32,7 @@ class Mem0Assistant(BufferedAssistant):
         self._topk = own.topk
         model = own.embedding_model or tools.default_embedding_model
         self._models = Mem0ModelAdapter(self._model, tools.embedder, embedding_model=model)
-        self._memory: Any = None  # made with the first memory, which tells how long vectors are
+        self._memory: Any = None  # made with the first memory, which shows how long vectors are
         self._numbers: dict[str, int] = {}  # Mem0's random id to the place in order of writing
         self._found: dict[str, list[str]] = {}  # since the last write
 
@@ -45,12 +45,12 @@ class Mem0Assistant(BufferedAssistant):
             self._memory = open_memory(self._models, dimensions=len(vector), linked=self.linked)
         work = partial(self._memory.add, messages, user_id=USER, metadata={"created_at": lines[-1].at})
         try:
-            kept = await self._models.run(work)
+            added = await self._models.run(work)
         except ItemFailed:
             # As with AWE: what cannot be put into words twice in a row is not remembered.
             self.failed_writes += 1
             return
-        for memory in kept["results"]:
+        for memory in added["results"]:
             self._numbers[memory["id"]] = len(self._numbers)
 
     async def memories(self, question: str) -> list[str]:
@@ -60,7 +60,7 @@ class Mem0Assistant(BufferedAssistant):
             work = partial(self._memory.search, question, top_k=self._topk, filters={"user_id": USER})
             found = (await self._models.run(work))["results"]
             ordered = sorted(found, key=lambda memory: (memory["created_at"], self._numbers[memory["id"]]))
-            self._found[question] = [f"[{one['created_at']}] {' '.join(one['memory'].split())}" for one in ordered]
+            self._found[question] = [f"[{row['created_at']}] {' '.join(row['memory'].split())}" for row in ordered]
         return self._found[question]
 
     def dump_memory(self) -> Any:
@@ -81,7 +81,7 @@ class Mem0Assistant(BufferedAssistant):
             return
         self._memory = open_memory(self._models, dimensions=content["dimensions"], linked=self.linked)
         self._memory.db.messages = content["last"]
-        self._numbers = {_id(place): place for place in range(len(content["memories"]))}
+        self._numbers = {_id(index): index for index in range(len(content["memories"]))}
         self._insert(self._memory.vector_store, content["memories"])
         linked = [{**row, "linked_memory_ids": list(map(_id, row["linked"]))} for row in content["entities"]]
         self._insert(self._memory.entity_store, linked)
@@ -93,7 +93,7 @@ class Mem0Assistant(BufferedAssistant):
         payloads = [{key: value for key, value in row.items() if key not in ("vector", "linked")} for row in rows]
         self._models.vectors.update((row["data"], vector) for row, vector in zip(rows, vectors, strict=True))
         store.insert(
-            vectors=[list(vector) for vector in vectors], ids=[_id(place) for place in range(len(rows))], payloads=payloads
+            vectors=[list(vector) for vector in vectors], ids=[_id(index) for index in range(len(rows))], payloads=payloads
         )
 
     def _with_vector(self, payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -107,15 +107,15 @@ class Mem0Assistant(BufferedAssistant):
 
 
 class Mem0GraphAssistant(Mem0Assistant):
-    """Mem0 with its graph: entities linked to the memories that speak of them, which lift those memories in a search."""
+    """Mem0 with its graph: entities are linked to the memories that mention them, and raise those memories in a search."""
 
     linked = True
 
 
 def _rows(store: Any) -> list[Any]:
-    found = store.list(filters=None, top_k=EVERYTHING)
-    return found[0] if found else []
+    pages = store.list(filters=None, top_k=EVERYTHING)
+    return pages[0] if pages else []
 
 
-def _id(place: int) -> str:
-    return str(UUID(int=place))
+def _id(index: int) -> str:
+    return str(UUID(int=index))

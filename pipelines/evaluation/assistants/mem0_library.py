@@ -1,4 +1,4 @@
-"""The library mem0ai, opened so that it reports to nobody, writes no file and asks no model of its own."""
+"""The library mem0ai, opened so that it sends no telemetry, writes no file and asks no model of its own."""
 
 import asyncio
 import hashlib
@@ -40,7 +40,7 @@ NO_MODEL = (
     ".venv/bin/python -m spacy download en_core_web_sm"
 )
 T = TypeVar("T")
-# Mem0's open edition tells the model the machine's date, and takes no other.
+# Mem0's open edition puts the machine's date into its prompts, and takes no other.
 DATES = re.compile(r"(?<=## Observation Date\n)\S+|(?<=## Current Date\n)\S+")
 THREADS = 64
 # What went wrong in one piece of Mem0's work; a context is handed to its thread.
@@ -94,7 +94,7 @@ class LastMessages:
         return self.messages[-limit:]
 
     def save_messages(self, messages: Sequence[Mapping[str, str]], session_scope: str) -> None:
-        """Keep these, and forget those that are never shown again."""
+        """Store these, and drop those that are never shown again."""
         self.messages = [*self.messages, *map(dict, messages)][-LAST_MESSAGES:]
 
     def batch_add_history(self, records: Sequence[Mapping[str, Any]]) -> None:
@@ -111,7 +111,7 @@ class DisabledEntityStore:
         return []
 
     def insert(self, *, vectors: object, ids: object, payloads: object) -> None:
-        """Keep nothing."""
+        """Store nothing: links between entities and memories are switched off."""
 
     # The last, because it hides the type from whatever follows.
     def list(self, *, filters: object, top_k: int) -> list[Any]:
@@ -123,7 +123,7 @@ def _library() -> Any:
     # It reads these when it is imported, and writes an identity for its telemetry into the folder.
     os.environ["MEM0_TELEMETRY"] = "False"
     for optional in ("mem0.utils.spacy_models", "mem0.vector_stores.qdrant"):
-        logging.getLogger(optional).setLevel(logging.ERROR)  # else it tells of parts that are not installed, again and again
+        logging.getLogger(optional).setLevel(logging.ERROR)  # else it warns again and again of parts that are not installed
     with tempfile.TemporaryDirectory(prefix="mem0-") as folder:
         os.environ["MEM0_DIR"] = folder
         try:
@@ -164,11 +164,11 @@ class ExtractedReply(BaseModel):
 class Mem0ModelAdapter:
     """Mem0's language model and embedder in one. Mem0 calls it from threads, the calls are made on the loop of `run`.
 
-    `vectors`: what was embedded to be kept, by text. `today`: the episode's date, ISO.
+    `vectors`: those of stored texts, by text. `today`: the episode's date, ISO.
     """
 
     def __init__(self, model: AssistantModel, embedder: Embedder, *, embedding_model: str) -> None:
-        self._voice, self._embedder, self._embedding_model = model, embedder, embedding_model
+        self._model, self._embedder, self._embedding_model = model, embedder, embedding_model
         self._loop: asyncio.AbstractEventLoop | None = None
         self.vectors: dict[str, Vector] = {}
         self.today = ""
@@ -189,29 +189,29 @@ class Mem0ModelAdapter:
         return await self._embedder.embed([text.replace("\n", " ") for text in texts], model=self._embedding_model)
 
     def generate_response(self, messages: Sequence[Mapping[str, str]], **_: object) -> str:
-        """Called by Mem0: the reply to its prompt, as JSON."""
-        told = [restore_message(message["role"], DATES.sub(self.today, message["content"])) for message in messages]
-        fingerprint = hashlib.sha256(told[0].content.encode()).hexdigest()[:12]
-        prompt = RenderedPrompt("mem0/extract", "writer", "steady", fingerprint, tuple(told))
+        """The reply to a prompt of Mem0, as JSON."""
+        restored = [restore_message(message["role"], DATES.sub(self.today, message["content"])) for message in messages]
+        fingerprint = hashlib.sha256(restored[0].content.encode()).hexdigest()[:12]
+        prompt = RenderedPrompt("mem0/extract", "writer", "steady", fingerprint, tuple(restored))
         reply = ask_structured(
-            self._voice.model,
+            self._model.model,
             prompt=prompt,
             reply=ExtractedReply,
             convert=lambda reply: reply.model_dump_json(),
-            recipe=self._voice.recipe,
+            recipe=self._model.recipe,
         )
         return self._wait(reply)
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
-        """Called by Mem0: one vector."""
+        """The vector of one text, for Mem0."""
         return self.embed_batch([text], memory_action or "search")[0]
 
     def embed_batch(self, texts: Sequence[str], memory_action: str = "add") -> list[list[float]]:
-        """Called by Mem0: the vectors of several texts."""
-        found = self._wait(self.embed_texts(texts))
+        """The vectors of several texts, for Mem0."""
+        vectors = self._wait(self.embed_texts(texts))
         if memory_action == "add":
-            self.vectors.update(zip(texts, found, strict=True))
-        return [list(vector) for vector in found]
+            self.vectors.update(zip(texts, vectors, strict=True))
+        return [list(vector) for vector in vectors]
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         if self._loop is None or self._loop.is_closed():
@@ -226,5 +226,5 @@ class Mem0ModelAdapter:
 
 @cache
 def _threads() -> ThreadPoolExecutor:
-    """Threads of their own: they mostly wait for models, and the loop's few would hold everything else up."""
+    """Threads of their own: Mem0's calls mostly wait for models, and would block the few threads of the loop."""
     return ThreadPoolExecutor(THREADS, thread_name_prefix="mem0")

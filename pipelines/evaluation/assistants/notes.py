@@ -1,4 +1,4 @@
-"""AWI: a model keeps notes about the user, and all of them stand in the context (section 4.1, App. C.4)."""
+"""AWI: a model keeps notes about the user, and every call sees all of them (section 4.1, App. C.4)."""
 
 import re
 from typing import Any
@@ -22,7 +22,7 @@ class NotesSettings(BufferSettings):
 
 
 class NotesReply(RootModel[dict[str, str]]):
-    """Entries to lay over the notes."""
+    """Entries that are added to the notes, or replace those of the same kind."""
 
 
 class AwiAssistant(BufferedAssistant):
@@ -46,18 +46,18 @@ class AwiAssistant(BufferedAssistant):
         return copy
 
     async def write(self, lines: list[BufferedMessage]) -> None:
-        spoken = "\n".join(f"[{line.at}] {line.text}" for line in lines)
+        conversation = "\n".join(f"[{line.at}] {line.text}" for line in lines)
         prompt = load_prompt("evaluation/update_notes").render(
-            kinds=self._own.policy, current_memories=self._notes, conversation=spoken
+            kinds=self._own.policy, current_memories=self._notes, conversation=conversation
         )
         try:
-            found = await ask_structured(
+            entries = await ask_structured(
                 self._model.model, prompt=prompt, reply=NotesReply, convert=lambda reply: reply.root, recipe=self._model.recipe
             )
         except ItemFailed:
             self.failed_writes += 1
             return
-        self._notes |= found
+        self._notes |= entries
 
     async def memories(self, question: str) -> list[str]:
         return [f"{kind}: {' '.join(known.split())}" for kind, known in self._notes.items()]

@@ -45,8 +45,8 @@ REFERENCE_SETTINGS = {
 def configurations() -> dict[str, AssistantSpec]:
     """The named assistants, and one for each installed kind under the kind's name."""
     content: dict[str, Any] = yaml.safe_load(CONFIGURATIONS.read_text(encoding="utf-8"))
-    found = {name: AssistantSpec(name=name, **fields) for name, fields in content.items()}
-    return {**{name: AssistantSpec(name=name, kind=name) for name in _plugged_in()}, **found}
+    named = {name: AssistantSpec(name=name, **fields) for name, fields in content.items()}
+    return {**{name: AssistantSpec(name=name, kind=name) for name in _plugged_in()}, **named}
 
 
 def find_spec(name_or_file: str) -> AssistantSpec:
@@ -117,25 +117,25 @@ def _own(fields: Mapping[str, Any], *, path: Path) -> AssistantSpec:
         return AssistantSpec.model_validate({"name": path.stem, **fields})
     except ValidationError as error:
         problem = error.errors()[0]
-        place = ".".join(map(str, problem["loc"]))
-        raise EvaluationError(f"The assistant's file {path} is wrong at {place!r}: {problem['msg'].lower()}.") from error
+        key = ".".join(map(str, problem["loc"]))
+        raise EvaluationError(f"The assistant's file {path} is wrong at {key!r}: {problem['msg'].lower()}.") from error
 
 
 def from_reference(content: Mapping[str, Any]) -> AssistantSpec:
-    """The assistant of an agent file of the paper's code; address and key in it are left aside, never kept."""
+    """The assistant of an agent file of the paper's code; its address and its key are never read."""
     kind = REFERENCE_KINDS.get(str(content["type"]))
     if kind is None:
         raise EvaluationError(f"Agents of type {content['type']!r} cannot be imported; only {', '.join(REFERENCE_KINDS)}.")
     if kind == "awe" and not _at(content, ("agent_config", "enable_llm_mem_policy"), default=True):
         kind = "rag"
-    found = {setting: _at(content, keys) for keys, setting in REFERENCE_SETTINGS.items()}
+    values = {setting: _at(content, keys) for keys, setting in REFERENCE_SETTINGS.items()}
     unused = {"llm": {"freq", "ns", "topk", "embedding_model"}, "awi": {"topk", "embedding_model"}}.get(kind, set[str]())
-    settings = {name: value for name, value in found.items() if value is not None and name not in unused}
+    settings = {name: value for name, value in values.items() if value is not None and name not in unused}
     return AssistantSpec(name=str(content.get("name") or kind), kind=kind, settings=settings)
 
 
 def _at(content: Mapping[str, Any], keys: tuple[str, ...], *, default: object = None) -> Any:
-    found: Any = content
+    value: Any = content
     for key in keys:
-        found = cast(dict[str, Any], found).get(key) if isinstance(found, dict) else None
-    return default if found is None else found
+        value = cast(dict[str, Any], value).get(key) if isinstance(value, dict) else None
+    return default if value is None else value

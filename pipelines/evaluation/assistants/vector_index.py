@@ -38,12 +38,12 @@ class VectorIndex:
         self._made = False
 
     def add(self, items: Sequence[tuple[str, str]], vectors: Sequence[Vector]) -> None:
-        """Keep (time, text) pairs with their vectors."""
-        rows = [(self._next + place, at, text) for place, (at, text) in enumerate(items)]
-        self._insert([Memory(*row) for row in rows], vectors)
+        """Store (time, text) pairs with their vectors."""
+        memories = [Memory(number, at, text) for number, (at, text) in enumerate(items, start=self._next)]
+        self._insert(memories, vectors)
 
     def change(self, number: int, *, at: str, text: str, vector: Vector) -> None:
-        """Put another text in a memory's place; it keeps its number."""
+        """Replace a memory's text; the memory keeps its number."""
         self.drop(number)
         self._insert([Memory(number, at, text)], [vector])
 
@@ -57,14 +57,16 @@ class VectorIndex:
         if not self._made or not limit:
             return []
         likeness = f"array_cosine_similarity(vector, ?::FLOAT[{len(vector)}])"
-        query = f"SELECT number, told, text FROM memories ORDER BY round({likeness}, 6) DESC, number LIMIT ?"
+        query = f"SELECT number, written_at, text FROM memories ORDER BY round({likeness}, 6) DESC, number LIMIT ?"
         return [Memory(*row) for row in self._db.execute(query, [np.array(vector, np.float32), limit]).fetchall()]
 
     def dump(self) -> dict[str, object]:
         """Everything, in order of numbers, and the next number."""
-        query = "SELECT number, told, text, vector FROM memories ORDER BY number"
-        found = self._db.execute(query).fetchall() if self._made else []
-        rows = [{"number": number, "at": at, "text": text, "vector": pack_vector(vector)} for number, at, text, vector in found]
+        query = "SELECT number, written_at, text, vector FROM memories ORDER BY number"
+        stored = self._db.execute(query).fetchall() if self._made else []
+        rows = [
+            {"number": number, "at": at, "text": text, "vector": pack_vector(vector)} for number, at, text, vector in stored
+        ]
         return {"next": self._next, "memories": rows}
 
     def load(self, content: Mapping[str, Any]) -> None:
@@ -78,13 +80,13 @@ class VectorIndex:
         if not memories:
             return
         if not self._made:
-            columns = f"number BIGINT, told VARCHAR, text VARCHAR, vector FLOAT[{len(vectors[0])}]"
+            columns = f"number BIGINT, written_at VARCHAR, text VARCHAR, vector FLOAT[{len(vectors[0])}]"
             self._db.execute(f"CREATE TEMP TABLE memories ({columns})")
             self._made = True
         table = pa.table(
             {
                 "number": [memory.number for memory in memories],
-                "told": [memory.at for memory in memories],
+                "written_at": [memory.at for memory in memories],
                 "text": [memory.text for memory in memories],
                 "vector": pa.array(vectors, type=pa.list_(pa.float32(), len(vectors[0]))),
             }

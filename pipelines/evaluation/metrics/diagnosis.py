@@ -29,9 +29,9 @@ def diagnose(episode: Episode, answers: Sequence[AnswerRow]) -> list[AnswerRow]:
         names = needed[answer.item]
         failure = failure_of(episode, names, forced, period=answer.period)
         unsure: Failure = failure_of(episode, names, free, period=answer.period) if free else ""
-        # Where a probe of now is unscored only failures are told, and no lucky guesses to weigh them against: no shares then.
-        whole = failure != "undiagnosed" and all(forced[answer.period, name].status != "unscored" for name in names)
-        shares = shares_of(episode, names, forced, period=answer.period) if whole else {}
+        # Where a probe of this period is unscored, guesses cannot be corrected for, and there are no shares.
+        probed = failure != "undiagnosed" and all(forced[answer.period, name].status != "unscored" for name in names)
+        shares = shares_of(episode, names, forced, period=answer.period) if probed else {}
         return answer.model_copy(update={"failure": failure, "failure_if_unsure": unsure, **shares})
 
     return [with_failure(answer) for answer in answers]
@@ -41,7 +41,7 @@ def failure_of(episode: Episode, names: Sequence[str], probes: Probes, *, period
     """The stage that lost a wrong answer which needs these variables.
 
     utilization: every needed value is known now. Otherwise the values not known now decide by their probes at the
-    period in which they were last told: write, if one was not known even then, else read. undiagnosed: a probe is
+    period in which they were last updated: write, if one was not known even then, else read. undiagnosed: a probe is
     unscored without which nothing is decided, as one write failure decides alone.
     """
     now = {name: probes[period, name].status for name in names}
@@ -61,13 +61,13 @@ def shares_of(episode: Episode, names: Sequence[str], probes: Probes, *, period:
     """
     known, written = list[float](), list[float]()
     for name in names:
-        told = last_update_period(episode, name, period=period)
-        now, then = _known(probes[period, name]), _known(probes[told, name])
+        update = last_update_period(episode, name, period=period)
+        now, then = _known(probes[period, name]), _known(probes[update, name])
         known.append(now)
         # Not written: neither known now nor then. In the period of the writing itself both are one probe.
-        written.append(now if told == period else 1 - (1 - now) * (1 - then))
-    utilization, kept = prod(known), prod(written)
-    return {"write_share": 1 - kept, "read_share": kept - utilization, "utilization_share": utilization}
+        written.append(now if update == period else 1 - (1 - now) * (1 - then))
+    utilization, stored = prod(known), prod(written)
+    return {"write_share": 1 - stored, "read_share": stored - utilization, "utilization_share": utilization}
 
 
 def _known(probe: AnswerRow) -> float:

@@ -88,7 +88,7 @@ NAMES = _names()
 
 
 def each_period(above: str, below: str) -> Metric:
-    """The same period by period."""
+    """The quotient of two counts in each period."""
     return lambda sums: divided(sums[above], sums[below])
 
 

@@ -14,7 +14,7 @@ from pipelines.evaluation.spending import PricedUsage, StepUsage
 
 
 class Fidelity(Record):
-    """How well the simulated user kept to its part: messages after the opening ones, and those that still give away.
+    """How often the simulated user gave tracked values away, in its messages after the opening ones.
 
     `score` is the share of messages without a breach; `asked_again` counts further tries.
     """
@@ -70,7 +70,9 @@ def score(manifest: RunManifest, answers: Sequence[AnswerRow], turns: Sequence[D
 def tally_users(answers: Sequence[AnswerRow], *, users: Sequence[str]) -> Tallies:
     """The tallies of these users over as many periods as they have."""
     own = set(users)
-    return tally(answers, users=users, periods=1 + max((one.period for one in answers if one.user_id in own), default=0))
+    return tally(
+        answers, users=users, periods=1 + max((answer.period for answer in answers if answer.user_id in own), default=0)
+    )
 
 
 def sample_of(answers: Sequence[AnswerRow], manifest: RunManifest) -> Sample:
@@ -95,14 +97,14 @@ def _counts(answers: Iterable[AnswerRow]) -> dict[str, int]:
 def fidelity_of(turns: Sequence[DialogueTurn]) -> Fidelity:
     """Over the simulated user's own messages; the opening queries are the dataset's."""
     own = [turn for turn in turns if turn.round > 0]
-    kept = sum(bool(turn.breaches) for turn in own)
+    breached = sum(bool(turn.breaches) for turn in own)
     kinds = Counter(breach.partition(" ")[0] for turn in own for breach in turn.breaches)
     return Fidelity(
         messages=len(own),
         asked_again=sum(turn.tries - 1 for turn in own),
-        kept_with_breach=kept,
+        kept_with_breach=breached,
         breaches=dict(sorted(kinds.items())),
-        score=round(1 - kept / len(own), 6) if own else None,
+        score=round(1 - breached / len(own), 6) if own else None,
     )
 
 

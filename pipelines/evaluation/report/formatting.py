@@ -34,7 +34,7 @@ MEANINGS = {
     "stale": "always the option that was right at the start",
 }
 LEADERBOARD_METRICS = ("overall", "memory", "write_failure", "read_failure", "utilization_failure", "state_recall")
-LONGEST = 80  # characters of a setting that is told
+LONGEST = 80  # characters of a setting that is shown
 OWN_BASELINES = ("upper_bound", "options_only", "no_memory")  # these ask the assistant
 Facts = Callable[[RunManifest], Mapping[str, str]]
 
@@ -46,7 +46,7 @@ def baseline_labels(assistant: str) -> dict[str, str]:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table."""
+    """A Markdown table; bars in its cells are escaped."""
     lines = [head, ["---"] * len(head), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
@@ -63,7 +63,7 @@ def format_estimate(estimate: Estimate, *, digits: int = 3, missing: str = "-") 
 
 
 def format_number(value: float | None, *, digits: int = 3) -> str:
-    """A number as short as it can be told; large ones whole."""
+    """A number in few characters; large ones without decimals."""
     if value is None:
         return "-"
     if abs(value) >= 100:
@@ -99,12 +99,12 @@ def mode_label(manifest: RunManifest) -> str:
 def run_labels(runs: Sequence[FinishedRun]) -> dict[str, str]:
     """A name for each run by its id, no two alike.
 
-    It tells the facts in which the runs differ; where those leave runs alike, also the details in which these differ, and
+    It names the facts in which the runs differ; where those leave runs alike, also the details in which these differ, and
     at last the end of the id.
     """
     every = list({run.manifest.run_id: run.manifest for run in runs}.values())
-    told = _distinguishing(every, _facts)
-    names = {one.run_id: ", ".join([one.assistant.name, *told[one.run_id]]) for one in every}
+    differing = _distinguishing(every, _facts)
+    names = {one.run_id: ", ".join([one.assistant.name, *differing[one.run_id]]) for one in every}
     for facts in (_details, _number):
         for alike in _alike(every, names):
             for run_id, words in _distinguishing(alike, facts).items():
@@ -140,13 +140,13 @@ def _facts(manifest: RunManifest) -> Mapping[str, str]:
 
 
 def _details(manifest: RunManifest) -> Mapping[str, str]:
-    told = {
+    details = {
         "version": manifest.assistant_version,
         "embedding": f"embeddings by {manifest.embedding}",
         "judge": f"user checked by {manifest.judge}",
         "replayed": f"dialogues of {manifest.replayed_run}",
     }
-    return {**setting_labels(manifest.assistant), **told}
+    return {**setting_labels(manifest.assistant), **details}
 
 
 def _number(manifest: RunManifest) -> Mapping[str, str]:

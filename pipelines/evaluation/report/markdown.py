@@ -1,4 +1,4 @@
-"""A run, or several, told in Markdown: what was reached, where memories were lost, what it took, and how sure that is."""
+"""Reports of runs in Markdown: scores with intervals, where memories were lost, and the usage."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,7 +20,7 @@ from pipelines.evaluation.report.formatting import (
 
 
 def best_first(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
-    """The best memory first."""
+    """The runs by their memory score, the highest first."""
     return sorted(runs, key=lambda run: -(run.results.metrics["memory"].value or 0.0))
 
 
@@ -39,8 +39,8 @@ def leaderboard(runs: Sequence[FinishedRun]) -> str:
         "unscored",
     ]
     baselines = [
-        [told, "baseline", format_estimate(best.results.baselines[name]), *[""] * (len(head) - 3)]
-        for name, told in baseline_labels(names[best.manifest.run_id]).items()
+        [label, "baseline", format_estimate(best.results.baselines[name]), *[""] * (len(head) - 3)]
+        for name, label in baseline_labels(names[best.manifest.run_id]).items()
     ]
     return table(head, [*(_line(run, names[run.manifest.run_id]) for run in board), *baselines])
 
@@ -112,13 +112,13 @@ def _groups(name: str, groups: Mapping[str, Estimate]) -> str:
 
 
 def _fidelity(results: Results) -> str:
-    found = results.fidelity
-    if found.score is None:
+    fidelity = results.fidelity
+    if fidelity.score is None:
         return "Every session consists of its opening query alone, so the simulated user said nothing of its own."
-    kinds = ", ".join(f"{count} {kind}" for kind, count in found.breaches.items()) or "none"
+    kinds = ", ".join(f"{count} {kind}" for kind, count in fidelity.breaches.items()) or "none"
     return (
-        f"Fidelity {format_number(found.score)}: of {found.messages:,} messages after the opening ones, "
-        f"{found.kept_with_breach:,} still tell a tracked value ({kinds}); {found.asked_again:,} were asked for again."
+        f"Fidelity {format_number(fidelity.score)}: of {fidelity.messages:,} messages after the opening ones, "
+        f"{fidelity.kept_with_breach:,} still tell a tracked value ({kinds}); {fidelity.asked_again:,} were asked for again."
     )
 
 

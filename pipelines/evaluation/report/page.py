@@ -30,7 +30,7 @@ Json = dict[str, Any]
 
 def run_page(run: FinishedRun, dataset: Dataset) -> str:
     """One run with every dialogue, memory and answer. Each user's texts are a block, parsed when it is first looked at."""
-    blocks = {f"user-{place}": user_data(run, episode) for place, episode in enumerate(dataset.episodes)}
+    blocks = {f"user-{index}": user_data(run, episode) for index, episode in enumerate(dataset.episodes)}
     return render_page(f"{run.manifest.assistant.name} on {run.manifest.dataset}", {"data": run_data(run, dataset), **blocks})
 
 
@@ -73,7 +73,7 @@ def _templates() -> Environment:
 
 
 class Texts:
-    """Texts by number."""
+    """Numbers for texts: equal texts get the same number."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}

@@ -9,7 +9,7 @@ from typing import Any
 from assets.amemgym.records.answer import AnswerChoice
 from assets.amemgym.records.episode import Episode
 from assets.engine.seeded_random import SeededRandom
-from pipelines.evaluation.interview import shown_options
+from pipelines.evaluation.interview import interview_options
 from pipelines.evaluation.records import AnswerRow
 from pipelines.experiments.evolution.records import Feedback
 
@@ -69,7 +69,7 @@ def _asked(lesson: UserFeedback) -> list[dict[str, str]]:
 
 def _answered(episode: Episode, answer: AnswerRow, *, seed: int) -> dict[str, Any]:
     question = next(question for question in episode.questions if question.question_id == answer.item)
-    options = shown_options(episode, question, period=answer.period, seed=seed)
+    options = interview_options(episode, question, period=answer.period, seed=seed)
     lines = [f"({letter(place)}) {' '.join(option.answer.split())}" for place, option in enumerate(options)]
     return {
         "question": "\n".join([question.query, *lines]),

@@ -12,7 +12,7 @@ from pipelines.embedded.bank import load_bank
 from pipelines.experiments.annotation.dry_run import answer_with_model
 from pipelines.experiments.annotation.records import AnswerSheet
 from pipelines.experiments.annotation.units import NONE
-from tests.evaluation.rehearsal import fenced
+from tests.evaluation.scripted_evaluation import fenced
 from tests.experiments.annotation.making import begun, study
 from tests.pipelines.embedded.embedded_requests import ask
 from tests.support.coroutines import run

@@ -21,7 +21,7 @@ from pipelines.experiments.annotation.results import (
 )
 from pipelines.experiments.annotation.study import Target
 from pipelines.experiments.annotation.units import NONE, VALUE, dialogues, integrity_units
-from tests.evaluation.rehearsal import RehearsalModel, dataset, finish, run_of
+from tests.evaluation.scripted_evaluation import HonestModel, dataset, finish, run_of
 from tests.experiments.annotation.making import answered, begun, source, study
 from tests.support import scenario
 
@@ -149,7 +149,7 @@ def test_a_question_goes_only_if_people_alone_would_have_it_go(tmp_path: Path) -
 
 @pytest.fixture
 def lived(tmp_path: Path) -> FinishedRun:
-    return finish(run_of(tmp_path / "runs", RehearsalModel()))
+    return finish(run_of(tmp_path / "runs", HonestModel()))
 
 
 def test_each_session_of_a_run_is_judged_for_every_variable_of_its_user(tmp_path: Path, lived: FinishedRun) -> None:

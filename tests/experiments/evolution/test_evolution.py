@@ -12,8 +12,8 @@ from pipelines.experiments.evolution.records import PolicyStep
 from pipelines.experiments.evolution.results import FinishedEvolution
 from pipelines.experiments.evolution.scores import ALL_CYCLES
 from pipelines.resources.cache.reply_cache import CachedModel, open_replies
-from tests.evaluation.rehearsal import episode, fenced
-from tests.experiments.evolution.evolving import FIRST, evolution_of, evolved, files, learner, plain
+from tests.evaluation.scripted_evaluation import episode, fenced
+from tests.experiments.evolution.scripted_evolution import FIRST, evolution_of, evolved, files, learner, plain
 
 QUERIES = {question.question_id: question.query for question in episode().questions}
 OPTIONS = {option.choice_id: option.answer for question in episode().questions for option in question.answer_choices}

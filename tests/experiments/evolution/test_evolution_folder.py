@@ -6,7 +6,7 @@ import pytest
 
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.experiments.evolution.results import read_evolution
-from tests.experiments.evolution.evolving import evolution_of, evolved, learner
+from tests.experiments.evolution.scripted_evolution import evolution_of, evolved, learner
 
 
 def test_a_finished_evolution_is_read_as_it_was_written(tmp_path: Path) -> None:

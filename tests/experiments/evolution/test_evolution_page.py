@@ -13,7 +13,7 @@ from pipelines.cli.errors import Problem
 from pipelines.cli.main import app
 from pipelines.experiments.evolution.report import evolution_page, evolution_report
 from tests.evaluation.test_page import HOSTILE, blocks
-from tests.experiments.evolution.evolving import evolution_of, evolved, learner
+from tests.experiments.evolution.scripted_evolution import evolution_of, evolved, learner
 
 
 @pytest.fixture(scope="module")

@@ -14,16 +14,16 @@ from pipelines.evaluation.records import AssistantSpec
 from pipelines.experiments.evolution.improvement import changed_lines, usable
 from pipelines.experiments.evolution.plan import evolvable
 from pipelines.experiments.evolution.report import mention
-from tests.evaluation.rehearsal import RehearsalModel, fenced, tools
-from tests.evaluation.test_assistants import live
-from tests.experiments.evolution.evolving import FIRST, evolution_of, evolved, learner
+from tests.evaluation.scripted_evaluation import HonestModel, fenced, tools
+from tests.evaluation.test_assistants import talk
+from tests.experiments.evolution.scripted_evolution import FIRST, evolution_of, evolved, learner
 from tests.support.coroutines import run
 
 QUOTED = '- the user\'s "own" words, as in {"food": "pizza \\ pasta"}\n- 日本語, prices below $5 & 10 % off; 3 < 4'
 HUGE = '{"braces": "and \'quotes\'"} ' * 800  # 20 kB and more
 
 
-def sections(model: RehearsalModel) -> list[str]:
+def sections(model: HonestModel) -> list[str]:
     """The policies that were in force when notes were updated, as the model saw them."""
     return list(
         dict.fromkeys(fenced(request.messages[0].content, "kinds") for request in model.asked("evaluation/update_notes"))
@@ -69,7 +69,7 @@ def test_an_awi_assistant_goes_on_under_another_policy_with_its_memory() -> None
     assert isinstance(first, Evolvable)
     assert first.policy == default_policy()
     named = first.with_policy("- tea")
-    run(live(named, '{"tea": "green"}'))
+    run(talk(named, '{"tea": "green"}'))
     assert isinstance(named, Evolvable)
     again = named.with_policy(QUOTED)
 
@@ -82,7 +82,7 @@ def test_a_policy_is_put_into_the_prompt_as_it_is_and_never_evaluated() -> None:
     hostile = f"{HUGE}\n{{{{ 7 * 7 }}}} {{% include 'x' %}} {{current_memories}} \\n \"' </kinds> <user>"
     model = learner()
     policy = AssistantSpec(name="awi", kind="awi", settings={"freq": 2, "ns": 0, "policy": hostile})
-    run(live(make_assistant(policy, tools(model)), '{"tea": "green"}', "Well."))
+    run(talk(make_assistant(policy, tools(model)), '{"tea": "green"}', "Well."))
 
     assert sections(model) == [hostile.replace("</", "&lt;/").replace("<user", "&lt;user")]
 

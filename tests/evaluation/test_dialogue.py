@@ -6,25 +6,25 @@ import pytest
 
 from assets.llm.ports import ModelRequest
 from assets.recipe.recipe import Recipe
+from pipelines.evaluation.dialogue import SimulatedMessage, SimulatedUser, breach, next_message
 from pipelines.evaluation.metrics.results import fidelity_of
-from pipelines.evaluation.simulator import SimulatedMessage, SimulatedUser, breach, next_message
 from prompts.template import Message
-from tests.evaluation.rehearsal import RehearsalModel, episode
+from tests.evaluation.scripted_evaluation import HonestModel, episode
 from tests.support.coroutines import run
 from tests.support.scenario import CHOICES, DIET, EVENINGS, GOAL
 
 EPISODE = episode()
 SESSION = EPISODE.periods[2].sessions[0]
-SAID = [Message("user", SESSION.query), Message("assistant", "Which evenings?")]
+HISTORY = [Message("user", SESSION.query), Message("assistant", "Which evenings?")]
 
 
-def spoken(model: RehearsalModel) -> SimulatedMessage:
+def message_of(model: HonestModel) -> SimulatedMessage:
     """The next message in the session of period 2."""
     recipe = Recipe(variant="evaluation", gates={"max_reasks": 0})  # pyright: ignore[reportArgumentType]
-    return run(next_message(SimulatedUser(EPISODE, recipe, "English", model), SESSION, SAID, period=2))
+    return run(next_message(SimulatedUser(EPISODE, recipe, "English", model), SESSION, HISTORY, period=2))
 
 
-def telling(*values: str) -> Callable[[ModelRequest], object]:
+def revealing(*values: str) -> Callable[[ModelRequest], object]:
     """A check that finds these diets in turn, then nothing."""
     left = list(values)
 
@@ -49,28 +49,28 @@ def test_what_a_message_may_not_tell_has_a_name(name: str, value: str, expected:
 
 
 def test_a_clean_message_is_sent_as_it_is() -> None:
-    assert spoken(RehearsalModel()) == SimulatedMessage("And what else could I try?", 1, ())
+    assert message_of(HonestModel()) == SimulatedMessage("And what else could I try?", 1, ())
 
 
 def test_a_telling_message_is_asked_for_again_with_what_is_wrong_with_it() -> None:
-    model = RehearsalModel({"evaluation/check_turn": telling("vegetarian")})
+    model = HonestModel({"evaluation/check_turn": revealing("vegetarian")})
 
-    assert spoken(model) == SimulatedMessage("And what else could I try?", 2, ())
+    assert message_of(model) == SimulatedMessage("And what else could I try?", 2, ())
     assert f"reveals {DIET}" in model.asked("evaluation/follow_up")[1].messages[-1].content
 
 
 def test_what_still_tells_after_three_tries_is_sent_and_counted() -> None:
-    found = spoken(RehearsalModel({"evaluation/check_turn": telling(*["vegetarian"] * 3)}))
+    found = message_of(HonestModel({"evaluation/check_turn": revealing(*["vegetarian"] * 3)}))
 
     assert (found.tries, found.breaches) == (3, (f"reveals {DIET}",))
 
 
 def test_a_check_that_cannot_be_read_does_not_pass_for_a_clean_one() -> None:
-    assert spoken(RehearsalModel({"evaluation/check_turn": "hm"})).breaches == ("unchecked",)
+    assert message_of(HonestModel({"evaluation/check_turn": "hm"})).breaches == ("unchecked",)
 
 
 def test_an_empty_message_is_never_sent() -> None:
-    assert spoken(RehearsalModel({"evaluation/follow_up": ""})).message == "Please go on."
+    assert message_of(HonestModel({"evaluation/follow_up": ""})).message == "Please go on."
 
 
 def test_fidelity_does_not_exist_without_a_message_of_the_simulated_user() -> None:

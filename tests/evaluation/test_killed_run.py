@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from dataset_card.reference.data_json import data_json
 from pipelines.cli.main import app
 from pipelines.evaluation.folder import LATENCY
-from tests.evaluation.rehearsal import episode
+from tests.evaluation.scripted_evaluation import episode
 from tests.support.commands import amemgym, own_surroundings
 
 ASSISTANT, IN_FLIGHT = "awe-2-0-30", 4
@@ -21,7 +21,7 @@ USERS = ("ada", "ben", "cleo", "dan", "eve", "fay")
 
 
 def finished(home: Path, data: Path, *words: str) -> dict[str, bytes]:
-    """Run it to its end, in this process; the run's files, without the one that tells how long things took."""
+    """Run it to its end, in this process; the run's files, without that of the latency."""
     with own_surroundings(home, **LIMITED):
         CliRunner().invoke(app, ["evaluate", str(data), "--assistant", ASSISTANT, *words], catch_exceptions=False)
     [folder] = (home / "runs").iterdir()
@@ -55,5 +55,5 @@ def test_a_killed_evaluation_goes_on_and_a_replay_needs_no_model(tmp_path: Path)
     assert twice <= IN_FLIGHT
 
     for folder in (home / "runs").iterdir():
-        folder.rename(tmp_path / "kept")
+        folder.rename(tmp_path / "moved")
     assert finished(home, data, "--offline") == whole

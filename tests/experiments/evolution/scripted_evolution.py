@@ -14,7 +14,7 @@ from pipelines.experiments.evolution.command import carry_on
 from pipelines.experiments.evolution.loop import Evolution
 from pipelines.experiments.evolution.plan import EvolutionPlan, evolution_manifest
 from pipelines.experiments.evolution.results import FinishedEvolution
-from tests.evaluation.rehearsal import ROLES, RehearsalModel, believed, dataset, fenced, run_of
+from tests.evaluation.scripted_evaluation import ROLES, HonestModel, believed, dataset, fenced, run_of
 from tests.support.coroutines import run
 
 FIRST = "- the weather where the user lives"
@@ -56,9 +56,9 @@ LEARNING: dict[str, Any] = {
 }
 
 
-def learner(script: Mapping[str, Any] | None = None, **fields: Any) -> RehearsalModel:
+def learner(script: Mapping[str, Any] | None = None, **fields: Any) -> HonestModel:
     """A model that learns, but for the prompts that the script names."""
-    return RehearsalModel({**LEARNING, **(script or {})}, **fields)
+    return HonestModel({**LEARNING, **(script or {})}, **fields)
 
 
 def evolution_of(folder: Path, model: LanguageModel, *, users: tuple[str, ...] = ("ada", "ben"), **plan: Any) -> Evolution:

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from dataset_card.reference.data_json import data_json
 from pipelines.cli.main import app
-from tests.evaluation.rehearsal import episode
-from tests.evaluation.test_killing import IN_FLIGHT, LIMITED, asked
+from tests.evaluation.scripted_evaluation import episode
+from tests.evaluation.test_killed_run import IN_FLIGHT, LIMITED, asked
 from tests.support.commands import amemgym, own_surroundings
 
 USERS = ("ada", "ben", "cleo")

@@ -1,4 +1,4 @@
-"""A small evaluation to rehearse: users who say their state in JSON, and a model that believes what it can read.
+"""A small evaluation for tests: users who state their values in JSON, and a model that believes what it can read.
 
 The episodes are the scenario's, but queries and answers spell states out, so that memory alone decides what is known.
 """
@@ -56,7 +56,6 @@ def episode(user_id: str = "ada") -> Episode:
 
 
 def dataset(*user_ids: str) -> Dataset:
-    """These users as a dataset."""
     return Dataset("rehearsal", "d" * 64, tuple(map(episode, user_ids or ("ada", "ben"))), ROUNDS, "English")
 
 
@@ -71,7 +70,7 @@ def believed(request: ModelRequest) -> dict[str, str]:
 
 
 def fenced(text: str, tag: str) -> str:
-    """What stands between the tags."""
+    """The text between the first pair of these tags, or ""."""
     match = re.search(rf"<{tag}>\n(.*?)\n</{tag}>", text, re.DOTALL)
     return match[1] if match else ""
 
@@ -100,13 +99,13 @@ def facts(request: ModelRequest) -> object:
 
 
 def add_all(request: ModelRequest) -> object:
-    """Every fact is new."""
+    """A change that adds a memory, for each fact."""
     found: list[str] = json.loads(fenced(request.messages[-1].content, "facts"))
     return {"memory": [{"id": "", "text": fact, "event": "ADD"} for fact in found]}
 
 
 def notes(request: ModelRequest) -> object:
-    """The stated variables."""
+    """Notes with the values that the conversation states."""
     return believed(replace(request, messages=(request.messages[-1], request.messages[-1])))
 
 
@@ -124,7 +123,7 @@ HONEST: dict[str, Any] = {
 
 
 @dataclass
-class RehearsalModel:
+class HonestModel:
     """The LanguageModel port, honest but for the prompts that the script names; fails after so many calls."""
 
     script: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -143,12 +142,11 @@ class RehearsalModel:
         return ModelReply(text=text, finish="stop", input_tokens=10, output_tokens=2)
 
     def asked(self, prompt: str) -> list[ModelRequest]:
-        """The requests for this prompt."""
         return [request for request in self.requests if request.labels.prompt == prompt]
 
 
 class LetterEmbedder:
-    """Embeds texts by their letters."""
+    """An Embedder that counts letters, so that texts with like spelling are near."""
 
     async def embed(self, texts: Sequence[str], *, model: str) -> list[Vector]:
         """1, and the counts of the letters a to z."""
@@ -159,13 +157,12 @@ class LetterVectors:
     """The same as a LanguageModel that carries embeddings."""
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        """A vector for each message."""
+        """One packed vector for each message, a line each."""
         found = await LetterEmbedder().embed([message.content for message in request.messages], model=request.model)
         return ModelReply(text="\n".join(map(pack_vector, found)), finish="stop", input_tokens=5, output_tokens=0)
 
 
 def tools(model: LanguageModel) -> Tools:
-    """What an assistant gets."""
     return Tools(model, LetterEmbedder(), "test-model", "test-embedding", 7)
 
 
@@ -186,7 +183,7 @@ def run_of(
 
 
 def finish(work: Run) -> FinishedRun:
-    """Carry it out and write it."""
+    """The finished run, with its files written."""
     work.folder.begin(work.manifest)
     finished = run(evaluate(work))
     work.folder.finish(finished, report=run_report(finished), page=run_page(finished, work.dataset))

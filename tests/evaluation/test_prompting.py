@@ -4,7 +4,7 @@ import pytest
 
 from pipelines.evaluation.assistant import QuestionPrompt
 from pipelines.evaluation.prompting import ask_assistant, choice_question, shuffled_options, states_question
-from tests.evaluation.rehearsal import episode
+from tests.evaluation.scripted_evaluation import episode
 from tests.support.coroutines import run
 
 QUESTION = episode().questions[0]
