@@ -12,7 +12,7 @@ from assets.engine.stage import Stage
 from assets.recipe.partitions import UNIT_PARTITIONS, by_variant, variant_of
 from assets.recipe.recipe import Recipe
 from assets.records.base import UserRecord
-from assets.reporting.markdown import Row, markdown_table
+from assets.reporting.asset_description import Row, markdown_table
 from validation.benchmark import Validation
 from validation.finished_items import ITEMS_AT_ONCE, records_of
 from validation.report.checks import report_checks

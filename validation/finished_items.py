@@ -9,8 +9,7 @@ from assets.engine.ports import SnapshotRef, portions, rows_of
 from assets.engine.run_context import RunContext
 from assets.engine.stage import Stage
 from assets.recipe.recipe import Recipe
-from assets.records.base import UserRecord
-from assets.records.failure import Failure
+from assets.records.base import Failure, UserRecord
 from validation.rules import RecordsByStage
 
 ITEMS_AT_ONCE = 200

@@ -8,8 +8,7 @@ from typing import Any, Protocol
 from pydantic import ValidationError
 
 from assets.recipe.recipe import Recipe
-from assets.records.base import Record, UserRecord
-from assets.records.gate import GateRecord
+from assets.records.base import GateRecord, Record, UserRecord
 
 # By stage and user.
 RecordsByStage = Mapping[str, Mapping[str, UserRecord]]

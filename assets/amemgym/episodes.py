@@ -5,13 +5,11 @@ from pydantic import ValidationError
 from assets.amemgym import stage_summaries
 from assets.amemgym.answers.stage import ANSWERS
 from assets.amemgym.audits.stage import AUDITS
-from assets.amemgym.records.answer import AnswerSet
 from assets.amemgym.records.audit import UserAudit
 from assets.amemgym.records.episode import Episode, join_periods, join_questions
 from assets.amemgym.records.persona import UserProfile
-from assets.amemgym.records.schema import StateSchema
-from assets.amemgym.records.session import SessionSet
-from assets.amemgym.records.trajectory import StateTrajectory
+from assets.amemgym.records.question import AnswerSet
+from assets.amemgym.records.state import SessionSet, StateSchema, StateTrajectory
 from assets.amemgym.session_queries.stage import SESSION_QUERIES
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
@@ -19,9 +17,8 @@ from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
 from assets.recipe.recipe import Recipe
-from assets.records.failure import ItemFailed
-from assets.reporting.asset_description import AssetDescription
-from assets.reporting.markdown import Row
+from assets.records.base import ItemFailed
+from assets.reporting.asset_description import AssetDescription, Row
 
 
 async def join_episode(

@@ -4,20 +4,17 @@ from typing import Any
 
 from assets.amemgym import stage_summaries
 from assets.amemgym.records.persona import UserProfile
-from assets.amemgym.records.schema import StateSchema
-from assets.amemgym.records.trajectory import Event, EventSet, PeriodEvents, StateTrajectory, TrajectoryPeriod
+from assets.amemgym.records.state import Event, EventSet, PeriodEvents, StateSchema, StateTrajectory, TrajectoryPeriod
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.async_calls import gather_all
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
-from assets.llm.reply_schema import TEXT, ReplySchema, enum_of, list_of, object_of
-from assets.llm.structured_output import ask_structured
+from assets.llm.structured_output import TEXT, ReplySchema, ask_structured, enum_of, list_of, object_of
 from assets.recipe.recipe import Recipe
 from assets.records.base import duplicates
-from assets.reporting.asset_description import AssetDescription
-from assets.reporting.markdown import Row
+from assets.reporting.asset_description import AssetDescription, Row
 from prompts.catalogue import load_prompt
 
 

@@ -9,11 +9,9 @@ from assets.amemgym.records.question import Question, QuestionSet, RequiredInfo
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
-from assets.llm.reply_schema import NAME, TEXT, ReplySchema, list_of, object_of
-from assets.llm.structured_output import ask_structured
+from assets.llm.structured_output import NAME, TEXT, ReplySchema, ask_structured, list_of, object_of
 from assets.recipe.recipe import Recipe
-from assets.reporting.asset_description import AssetDescription
-from assets.reporting.markdown import Row
+from assets.reporting.asset_description import AssetDescription, Row
 from prompts.catalogue import load_prompt
 
 

@@ -6,20 +6,16 @@ from collections.abc import Iterable, Sequence
 import dagster as dg
 
 from assets.amemgym.audits.rates import gate_error_rates, recovery_rates
-from assets.amemgym.records.answer import AnswerSet
 from assets.amemgym.records.audit import UserAudit
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.persona import Persona, UserProfile
-from assets.amemgym.records.question import QuestionSet
-from assets.amemgym.records.schema import StateSchema
-from assets.amemgym.records.session import SessionSet
-from assets.amemgym.records.trajectory import EventSet, StateTrajectory
+from assets.amemgym.records.question import AnswerSet, QuestionSet
+from assets.amemgym.records.state import EventSet, SessionSet, StateSchema, StateTrajectory
 from assets.amemgym.state_trajectory.quality import balance, change_counts, golden_change_share, ping_pongs
 from assets.amemgym.trajectory_svg import trajectory_markdown
-from assets.llm.tokens import count_tokens
+from assets.llm.text import count_tokens
 from assets.records.estimate import shown
-from assets.reporting.asset_description import Metadata
-from assets.reporting.markdown import Row, markdown_table
+from assets.reporting.asset_description import Metadata, Row, markdown_table
 
 BARS = "▁▂▃▄▅▆▇█"
 BINS = 12

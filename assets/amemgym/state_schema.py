@@ -8,17 +8,15 @@ from assets.amemgym import stage_summaries
 from assets.amemgym.questions import QUESTIONS
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import QuestionSet, RequiredInfo
-from assets.amemgym.records.schema import SchemaQuestion, StateSchema, StateVariable
+from assets.amemgym.records.state import SchemaQuestion, StateSchema, StateVariable
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
-from assets.llm.reply_schema import NAME, ReplySchema, list_of, object_of
-from assets.llm.structured_output import ask_structured
-from assets.llm.text_matching import folded
+from assets.llm.structured_output import NAME, ReplySchema, ask_structured, list_of, object_of
+from assets.llm.text import folded
 from assets.recipe.recipe import Recipe
 from assets.records.base import duplicates
-from assets.reporting.asset_description import AssetDescription
-from assets.reporting.markdown import Row
+from assets.reporting.asset_description import AssetDescription, Row
 from prompts.catalogue import load_prompt
 
 

@@ -14,8 +14,7 @@ from assets.amemgym.records.rows import (
     UserRow,
 )
 from assets.recipe.public_names import shared_model
-from assets.records.base import Record
-from assets.records.gate import GateRecord
+from assets.records.base import GateRecord, Record
 
 
 def table_rows(episode: Episode) -> dict[str, Sequence[Record]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple
 
-from assets.amemgym.records.trajectory import StateTrajectory
+from assets.amemgym.records.state import StateTrajectory
 
 # From light to dark in blue, caption apart in grey too; a variable's first value is the lightest.
 SHADES = ("#dbe7f3", "#9cc3e4", "#f2c879", "#5b93c7", "#d98c3f", "#2f6ba5", "#a85f1d", "#123f6b")

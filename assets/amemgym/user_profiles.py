@@ -12,8 +12,7 @@ from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import ask_structured
 from assets.recipe.recipe import Recipe
 from assets.records.base import Text
-from assets.reporting.asset_description import AssetDescription
-from assets.reporting.markdown import Row
+from assets.reporting.asset_description import AssetDescription, Row
 from prompts.catalogue import load_prompt
 
 PROFILE_WORD_LIMIT = 500

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assets.engine.serialized_record import SerializedRecord
-from assets.llm.usage_meter import Meter
+from assets.llm.usage import Meter
 from assets.records.base import UserRecord
 
 Made = SerializedRecord[UserRecord]

@@ -12,11 +12,9 @@ from assets.engine.run_context import RunContext
 from assets.engine.serialized_record import SerializedRecord, serialized
 from assets.engine.stage import Stage
 from assets.llm.ports import CallLabels
-from assets.llm.usage_meter import Meter, MeteredModel
+from assets.llm.usage import Meter, MeteredModel, Usage
 from assets.recipe.recipe import Recipe
-from assets.records.base import UserRecord
-from assets.records.failure import Failure, ItemFailed
-from assets.records.usage import Usage
+from assets.records.base import Failure, ItemFailed, UserRecord
 
 
 class RecordedFailure(Exception):

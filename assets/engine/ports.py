@@ -7,9 +7,8 @@ from typing import Protocol, TypeVar
 from pydantic import Field
 
 from assets.engine.serialized_record import SerializedRecord
-from assets.records.base import Record, UserRecord
-from assets.records.failure import Failure
-from assets.records.usage import Usage
+from assets.llm.usage import Usage
+from assets.records.base import Failure, Record, UserRecord
 
 R = TypeVar("R", bound=UserRecord)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from assets.engine.ports import StageProgress
-from assets.llm.usage_meter import Meter
+from assets.llm.usage import Meter
 
 # Lines reach the page within a second, so that a new one is seen every five.
 LOG_SECONDS = 4.0

@@ -17,7 +17,7 @@ from assets.engine.serialized_record import serialized_rows
 from assets.engine.stage import Stage
 from assets.engine.stage_runner import StageResult, StageRunner
 from assets.llm.ports import BudgetReached, EndpointError
-from assets.llm.usage_meter import Meter
+from assets.llm.usage import Meter
 from assets.recipe.loading import RecipeError, units
 from assets.recipe.partitions import MODEL_POOL, UNIT_PARTITIONS, by_variant, unit_of
 from assets.recipe.recipe import Recipe

@@ -19,11 +19,10 @@ from assets.engine.prefetch import Prefetcher, stages_up_to
 from assets.engine.run_context import RunContext
 from assets.engine.stage import Stage
 from assets.llm.ports import EndpointError
-from assets.llm.usage_meter import Meter
+from assets.llm.usage import Meter
 from assets.recipe.loading import Unit
 from assets.recipe.recipe import Recipe
-from assets.records.base import UserRecord
-from assets.records.failure import Failure
+from assets.records.base import Failure, UserRecord
 
 REPORT_SECONDS = 0.5
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from assets.engine.async_calls import gather_all
 from assets.recipe.policies import GatePolicy
 from assets.recipe.recipe import Recipe
-from assets.records.failure import ItemFailed
-from assets.records.gate import GateRecord
+from assets.records.base import GateRecord, ItemFailed
 
 
 @dataclass(frozen=True)

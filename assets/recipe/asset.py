@@ -13,9 +13,8 @@ from assets.recipe.model_policy import JudgeSpec, Models
 from assets.recipe.partitions import UNITS, VARIANT_PARTITIONS
 from assets.recipe.recipe import EVERYONE, Recipe
 from assets.records.base import Record
-from assets.reporting.asset_description import group
+from assets.reporting.asset_description import group, markdown_table
 from assets.reporting.definition_metadata import OWNERS, definition
-from assets.reporting.markdown import markdown_table
 
 
 def resolve(recipe: Recipe, *, embedded_model: str | None) -> Recipe:

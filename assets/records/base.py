@@ -1,7 +1,7 @@
-"""The base of all records: frozen, no unknown fields, canonical bytes."""
+"""The base of all records, frozen and with canonical bytes; the votes and the failures that any stage may leave behind."""
 
 import hashlib
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
@@ -35,3 +35,63 @@ def duplicates(items: tuple[str, ...] | list[str]) -> list[str]:
     if len(set(items)) == len(items):  # nearly always, and asked whenever a record is read
         return []
     return list(dict.fromkeys(item for index, item in enumerate(items) if item in items[:index]))
+
+
+class GateRecord(Record):
+    """One vote on one draft. `target` is what should be read, `reading` what the judge read ("cannot tell" as "").
+
+    exposure: the values of variables, from the query; a variable that it must not tell has the target "".
+    recovery: the variant, from question and answer. choice: the variant whose answer the judge chose, knowing the state.
+    `judge` is the model that read.
+    """
+
+    gate: Name = Field(description="exposure, recovery or choice")
+    item_id: Name = Field(description="which query or answer of the user")
+    draft: int = Field(description="how often it had been drafted anew")
+    refinement: int = Field(description="how often this draft had been refined")
+    vote: int = Field(description="which vote on this text, from 0")
+    judge: Name = Field(description="the model that read")
+    text: str = Field(description="what was read")
+    target: dict[str, str] = Field(description="what should be read")
+    reading: dict[str, str] = Field(description="what was read out of it; empty for: cannot tell")
+    accepted: bool = Field(description="whether this vote accepts the text")
+
+
+FailureReason = Literal["unparsable", "cut_off", "refused", "rule_violated", "gate_exhausted", "ambiguous"]
+
+
+class Failure(Record):
+    """A user given up at a stage, with the sentence that says why and the model's last reply."""
+
+    user_id: Name
+    position: int
+    stage: str
+    reason: FailureReason
+    message: str
+    last_reply: str
+    gate_records: tuple[GateRecord, ...] = ()
+
+
+class ItemFailed(Exception):
+    """Raised inside a stage when this user cannot be finished; the stage's wrapper makes it a Failure."""
+
+    def __init__(
+        self, reason: FailureReason, message: str, *, last_reply: str = "", gate_records: list[GateRecord] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.reason: FailureReason = reason
+        self.message = message
+        self.last_reply = last_reply
+        self.gate_records = tuple(gate_records or ())
+
+    def at(self, stage: str, *, user_id: str, position: int) -> Failure:
+        """Make the record of this failure."""
+        return Failure(
+            user_id=user_id,
+            position=position,
+            stage=stage,
+            reason=self.reason,
+            message=self.message,
+            last_reply=self.last_reply,
+            gate_records=self.gate_records,
+        )

@@ -5,10 +5,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 
 from assets.recipe.public_names import shared_model
-from assets.records.base import Record
+from assets.records.base import Failure, FailureReason, GateRecord, Record
 from assets.records.columnar import Columns, columns_of
-from assets.records.failure import Failure, FailureReason
-from assets.records.gate import GateRecord
 
 
 class GateVoteRow(Record):

@@ -4,11 +4,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from assets.records.base import UserRecord
-from assets.records.failure import Failure
-from assets.records.gate import GateRecord
+from assets.records.base import Failure, GateRecord, UserRecord
 from assets.records.report import GateLine
-from assets.reporting.markdown import Row
+from assets.reporting.asset_description import Row
 
 
 @dataclass(frozen=True)

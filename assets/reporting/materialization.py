@@ -8,11 +8,10 @@ import dagster as dg
 
 from assets.engine.ports import SnapshotRef, SnapshotStore
 from assets.engine.stage_runner import StageResult
+from assets.llm.usage import Usage
 from assets.records.base import UserRecord
-from assets.records.usage import Usage
-from assets.reporting.asset_description import AssetDescription, Metadata
+from assets.reporting.asset_description import AssetDescription, Metadata, Row, example, markdown_table
 from assets.reporting.gate_summary import Rewriting, gate_rows, rewritings
-from assets.reporting.markdown import Row, example, markdown_table
 
 PREVIEW_ROWS = 12
 USERS_SHOWN = 5

@@ -13,7 +13,7 @@ from typing import Any
 
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.report import QualityReport
-from assets.llm.tokens import count_tokens
+from assets.llm.text import count_tokens
 from dataset_card.release.digests import canonical_digest
 from validation.amemgym.report import figures as report_figures
 from validation.amemgym.report.figures import BRIGHT, DARK

@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from assets.amemgym.records.episode import Episode, EpisodePeriod, EpisodeQuestion
-from assets.amemgym.records.schema import StateSchema
-from assets.amemgym.records.session import Session
+from assets.amemgym.records.state import Session, StateSchema
 from assets.records.erratum import Erratum, SettledErratum
 
 V = TypeVar("V")

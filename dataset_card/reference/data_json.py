@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from assets.amemgym.records.episode import Episode, EpisodePeriod, EpisodeQuestion
-from assets.amemgym.records.session import Session
+from assets.amemgym.records.state import Session
 from assets.records.base import duplicates
 from dataset_card.reference.read import episode_of
 from dataset_card.reference.schema import ItemSchema, SchemaError, errors_at, join

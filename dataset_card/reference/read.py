@@ -3,12 +3,10 @@
 from datetime import date, datetime
 from typing import cast
 
-from assets.amemgym.records.answer import AnswerChoice
 from assets.amemgym.records.episode import Episode, EpisodePeriod, EpisodeQuestion
 from assets.amemgym.records.persona import UserProfile
-from assets.amemgym.records.schema import SchemaQuestion, StateSchema, StateVariable
-from assets.amemgym.records.session import ChatMessage, Session
-from assets.amemgym.records.trajectory import StateUpdate
+from assets.amemgym.records.question import AnswerChoice
+from assets.amemgym.records.state import ChatMessage, SchemaQuestion, Session, StateSchema, StateUpdate, StateVariable
 from dataset_card.reference.schema import ItemSchema, PeriodSchema, QuestionSchema, SchemaError, SessionSchema, errors_at
 
 

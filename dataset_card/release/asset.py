@@ -11,12 +11,12 @@ import dagster as dg
 from assets.engine.benchmark import Benchmark
 from assets.engine.progress import Steps, heartbeat
 from assets.engine.stage_asset import disk_error_message
+from assets.llm.usage import Usage
 from assets.recipe.partitions import VARIANT_PARTITIONS, by_unit
 from assets.recipe.recipe import Recipe
 from assets.records.report import BenchmarkReport
-from assets.records.usage import Usage
+from assets.reporting.asset_description import Row, markdown_table
 from assets.reporting.definition_metadata import OWNERS, definition
-from assets.reporting.markdown import Row, markdown_table
 from dataset_card.release.content import ReleaseContent, ReleaseFormat, write_contents
 from dataset_card.release.folder import AUTO, Release, write_release
 from dataset_card.release.manifest import CARD, REPORT_PAGE, ManifestUsage, ReleaseError

@@ -13,7 +13,7 @@ import dagster as dg
 from assets.engine.benchmark import Benchmark
 from assets.engine.progress import Steps, heartbeat
 from assets.recipe.partitions import VARIANT_PARTITIONS, which_partition
-from assets.reporting.markdown import markdown_table
+from assets.reporting.asset_description import markdown_table
 from dataset_card.card.header import CardError, configurations_of, header_problems, split_card
 from dataset_card.hub.port import HubError
 from dataset_card.hub.publish import Publisher

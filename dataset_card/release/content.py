@@ -15,10 +15,8 @@ import yaml
 from assets.engine.benchmark import Benchmark
 from assets.engine.gc_control import collector_at_rest
 from assets.recipe.recipe import Recipe
-from assets.records.base import UserRecord
+from assets.records.base import Failure, GateRecord, UserRecord
 from assets.records.common_tables import failure_row, gate_record_columns
-from assets.records.failure import Failure
-from assets.records.gate import GateRecord
 from assets.records.report import BenchmarkReport
 from dataset_card.card.basic import basic_card
 from dataset_card.card.header import LICENSE_ID, LICENSE_TEXT, nested_path, table_path

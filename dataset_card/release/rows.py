@@ -7,9 +7,7 @@ from pydantic import ConfigDict
 
 from assets.engine.benchmark import Benchmark
 from assets.engine.ports import SnapshotRef, SnapshotStore, portions, rows_of
-from assets.records.base import UserRecord
-from assets.records.failure import Failure
-from assets.records.gate import GateRecord
+from assets.records.base import Failure, GateRecord, UserRecord
 
 
 class GateVotes(UserRecord):

@@ -13,8 +13,8 @@ from rich.markup import escape
 from rich.table import Table
 from scipy.stats import binomtest  # pyright: ignore[reportUnknownVariableType]
 
+from assets.llm.usage import Usage
 from assets.recipe.recipe import Recipe
-from assets.records.usage import Usage
 from pipelines.cli.errors import Problem
 from pipelines.cli.recipe import checked_recipe
 from pipelines.experiments.prompt_trials.judging import Verdict, judge_cases, load_cases

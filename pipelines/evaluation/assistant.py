@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Protocol, runtime_checkable
 
 from assets.llm.ports import CallLabels, Embedder, LanguageModel, ModelReply, ModelRequest
-from assets.records.usage import Usage
+from assets.llm.usage import Usage
 from prompts.catalogue import load_prompt
 from prompts.template import Message
 

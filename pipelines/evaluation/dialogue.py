@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from assets.amemgym.records.episode import Episode
-from assets.amemgym.records.session import Session
+from assets.amemgym.records.state import Session
 from assets.llm.ports import CallLabels, LanguageModel, ModelRequest
 from assets.llm.structured_output import ask_structured
 from assets.recipe.recipe import Recipe
-from assets.records.failure import ItemFailed
+from assets.records.base import ItemFailed
 from pipelines.evaluation.assistant import Assistant, Observer
 from pipelines.evaluation.dataset import Rounds
 from pipelines.evaluation.errors import EvaluationError

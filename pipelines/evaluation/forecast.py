@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from assets.amemgym.records.episode import Episode
-from assets.llm.tokens import count_tokens
+from assets.llm.text import count_tokens
+from assets.llm.usage import Usage
 from assets.recipe.recipe import Budget
-from assets.records.usage import Usage
 from pipelines.evaluation.assistants.registry import EMBEDDING_KINDS
 from pipelines.evaluation.dataset import Dataset
 from pipelines.evaluation.plan import EvaluationOptions, RoleModels

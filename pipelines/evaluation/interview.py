@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from assets.amemgym.records.answer import AnswerChoice
 from assets.amemgym.records.episode import Episode, EpisodeQuestion
+from assets.amemgym.records.question import AnswerChoice
 from assets.engine.seeded_random import SeededRandom
 from pipelines.evaluation.assistant import Assistant
 from pipelines.evaluation.dataset import UNKNOWN

@@ -6,12 +6,11 @@ from typing import Annotated, Generic, Literal, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from assets.amemgym.records.answer import AnswerChoice
 from assets.amemgym.records.episode import EpisodeQuestion
+from assets.amemgym.records.question import AnswerChoice
 from assets.engine.seeded_random import SeededRandom
-from assets.llm.reply_schema import ReplySchema, object_of_enums
-from assets.llm.structured_output import extract_json
-from assets.records.usage import Usage
+from assets.llm.structured_output import ReplySchema, extract_json, object_of_enums
+from assets.llm.usage import Usage
 from pipelines.evaluation.assistant import QuestionPrompt
 from pipelines.evaluation.dataset import UNKNOWN
 from pipelines.evaluation.spending import count_usage

@@ -9,9 +9,9 @@ from typing import TypeVar
 
 from assets.amemgym.records.episode import Episode
 from assets.llm.ports import LanguageModel, ModelReply, ModelRequest
+from assets.llm.usage import Usage
 from assets.recipe.recipe import Recipe
 from assets.records.base import Record
-from assets.records.usage import Usage
 from pipelines.evaluation.assistant import Assistant, Evolvable, Tools
 from pipelines.evaluation.assistants.registry import make_assistant
 from pipelines.evaluation.dataset import Dataset

@@ -9,9 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AliasChoices, ConfigDict, Field, PlainSerializer
 
 from assets.llm.ports import LanguageModel, ModelReply, ModelRequest
-from assets.llm.usage_meter import usage_of
+from assets.llm.usage import NANO, Usage, usage_of
 from assets.records.base import Record
-from assets.records.usage import NANO, Usage
 from pipelines.resources.ledger.prices import Prices
 
 Purpose = Literal["dialogue", "simulator", "interview", "baselines", "embeddings", "recall", "improvement"]

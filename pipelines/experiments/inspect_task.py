@@ -25,8 +25,8 @@ from inspect_ai.model import (
 from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, accuracy, grouped, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from assets.amemgym.records.answer import AnswerChoice
 from assets.amemgym.records.episode import Episode, EpisodeQuestion
+from assets.amemgym.records.question import AnswerChoice
 from assets.llm.ports import Embedder, FinishReason, ModelReply, ModelRequest
 from assets.recipe.recipe import Budget
 from pipelines.embedded.bank import model_name

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assets.llm.ports import BATCH_SHARE
+from assets.llm.usage import Usage
 from assets.recipe.recipe import Recipe
-from assets.records.usage import Usage
 from pipelines.planning.defaults import CallTime, ErrorMargin
 from pipelines.planning.prompt_calls import PROMPT_CALLS, STAGES, PromptUsage, UserUsage, stage_of
 from pipelines.resources.ledger.prices import Prices

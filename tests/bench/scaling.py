@@ -29,7 +29,7 @@ from assets.engine.item_tasks import ItemTasks
 from assets.engine.ports import SnapshotRef
 from assets.engine.serialized_record import serialized_rows
 from assets.engine.stage import Stage
-from assets.llm.usage_meter import Meter
+from assets.llm.usage import Meter
 from assets.recipe.asset import resolve
 from assets.recipe.loading import load_recipe, units
 from assets.records.base import UserRecord

@@ -11,8 +11,8 @@ import pytest
 import uvicorn
 from playwright.sync_api import Browser, Page, expect
 
-from assets.amemgym.records.answer import AnswerChoice
 from assets.amemgym.records.episode import Episode
+from assets.amemgym.records.question import AnswerChoice
 from pipelines.experiments.annotation.folder import StudyFolder, import_answers
 from pipelines.experiments.annotation.page import annotation_page, create_app
 from pipelines.experiments.annotation.results import collect_answers, result_of

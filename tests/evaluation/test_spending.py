@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from assets.llm.ports import BudgetReached, ModelReply, ModelRequest
+from assets.llm.usage import Usage
 from assets.recipe.recipe import Budget
-from assets.records.usage import Usage
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.forecast import forecast
 from pipelines.evaluation.metrics.results import latency_of

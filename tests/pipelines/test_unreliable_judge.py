@@ -9,16 +9,14 @@ from typing import cast
 import pytest
 
 from assets.amemgym.answers.stage import ANSWERS
-from assets.amemgym.audits.rates import GateErrorRate, gate_error_rates, recovery_rates
+from assets.amemgym.audits.rates import gate_error_rates, recovery_rates
 from assets.amemgym.audits.stage import AUDITS, audit_user
 from assets.amemgym.events import EVENTS
 from assets.amemgym.questions import QUESTIONS
-from assets.amemgym.records.answer import AnswerSet
-from assets.amemgym.records.audit import Decoy, UserAudit
+from assets.amemgym.records.audit import Decoy, GateErrorRate, UserAudit
 from assets.amemgym.records.persona import UserProfile
-from assets.amemgym.records.schema import StateSchema
-from assets.amemgym.records.session import SessionSet
-from assets.amemgym.records.trajectory import StateTrajectory
+from assets.amemgym.records.question import AnswerSet
+from assets.amemgym.records.state import SessionSet, StateSchema, StateTrajectory
 from assets.amemgym.session_queries.stage import SESSION_QUERIES
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY

@@ -4,9 +4,8 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from assets.amemgym.records.rows import GateRecordRow
+from assets.records.base import Failure, GateRecord
 from assets.records.common_tables import gate_record_columns
-from assets.records.failure import Failure
-from assets.records.gate import GateRecord
 from tests.support.scenario import CHOICES, DIET, GOAL
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import duckdb
 
-from assets.amemgym.audits.rates import GateErrorRate
+from assets.amemgym.records.audit import GateErrorRate
 from assets.amemgym.records.report import (
     CoverageLine,
     OptionPosition,

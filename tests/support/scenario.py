@@ -8,12 +8,18 @@ braces, pipes, line breaks and letters from several alphabets, and one option no
 from datetime import date, datetime
 from typing import Any, TypeVar
 
-from assets.amemgym.records.answer import AnswerChoice, QuestionAnswers
 from assets.amemgym.records.episode import Episode, join_periods, join_questions
 from assets.amemgym.records.persona import UserProfile
-from assets.amemgym.records.schema import SchemaQuestion, StateSchema, StateVariable
-from assets.amemgym.records.session import Session
-from assets.amemgym.records.trajectory import StateTrajectory, StateUpdate, TrajectoryPeriod
+from assets.amemgym.records.question import AnswerChoice, QuestionAnswers
+from assets.amemgym.records.state import (
+    SchemaQuestion,
+    Session,
+    StateSchema,
+    StateTrajectory,
+    StateUpdate,
+    StateVariable,
+    TrajectoryPeriod,
+)
 from assets.recipe.recipe import PoolSpec, Recipe
 from assets.records.base import Record
 

@@ -6,8 +6,14 @@ from itertools import pairwise
 from typing import Any
 
 from assets.amemgym.records.persona import Persona
-from assets.amemgym.records.schema import SchemaQuestion, StateSchema, StateVariable
-from assets.amemgym.records.trajectory import StateTrajectory, StateUpdate, TrajectoryPeriod
+from assets.amemgym.records.state import (
+    SchemaQuestion,
+    StateSchema,
+    StateTrajectory,
+    StateUpdate,
+    StateVariable,
+    TrajectoryPeriod,
+)
 from assets.recipe.recipe import Recipe
 
 START = date(2020, 10, 1)

@@ -16,8 +16,7 @@ from assets.engine.serialized_record import serialized_rows
 from assets.llm.ports import ModelReply, ModelRequest
 from assets.recipe.loading import load_recipe, units
 from assets.recipe.recipe import Recipe
-from assets.records.base import Record, UserRecord
-from assets.records.failure import Failure
+from assets.records.base import Failure, Record, UserRecord
 from pipelines.embedded.app import answer
 from pipelines.embedded.task import recognise
 from pipelines.resources.storage.snapshots import ParquetSnapshots

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from assets.amemgym.records.schema import StateVariable
+from assets.amemgym.records.state import StateVariable
 from tests.validation.defects import Defect, at, changed, doubled, edited, lacking, of_another, swapped, twice
 
 EVEN = ("tea", "Tea", "coffee")

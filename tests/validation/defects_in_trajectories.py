@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-from assets.amemgym.records.trajectory import Event
+from assets.amemgym.records.state import Event
 from tests.validation import defects
 from tests.validation.clean_set import clean_set
 from tests.validation.defects import Defect, Spoil, at, changed, doubled, edited, lacking, later, swapped

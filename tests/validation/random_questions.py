@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from assets.amemgym.records.answer import AnswerChoice
 from assets.amemgym.records.audit import Judgement, Probe, UserAudit
 from assets.amemgym.records.episode import Episode, EpisodeQuestion
+from assets.amemgym.records.question import AnswerChoice
 from assets.engine.seeded_random import SeededRandom
 from tests.support import scenario
 from tests.support.scenario import varied

@@ -6,7 +6,7 @@ from assets.amemgym.records.audit import UserAudit
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.report import QualityReport, ShortcutLine
 from assets.recipe.recipe import Recipe
-from assets.records.failure import Failure
+from assets.records.base import Failure
 from validation.amemgym.report.builder import FinishedUser, QualityReportBuilder
 from validation.amemgym.shortcuts import ShortcutBaselines
 from validation.report.builder import SharedLines

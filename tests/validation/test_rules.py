@@ -3,7 +3,7 @@
 import pytest
 
 from assets.amemgym.records.persona import Persona
-from assets.llm.text_matching import alike, spells
+from assets.llm.text import alike, spells
 from assets.recipe.recipe import Recipe
 from assets.records.base import UserRecord
 from tests.support import scenario

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assets.amemgym.answers.variants import lived_variants
-from assets.amemgym.records.answer import AnswerSet, QuestionAnswers
-from assets.amemgym.records.schema import SchemaQuestion, StateSchema
-from assets.amemgym.records.trajectory import StateTrajectory
-from assets.llm.text_matching import spells
+from assets.amemgym.records.question import AnswerSet, QuestionAnswers
+from assets.amemgym.records.state import SchemaQuestion, StateSchema, StateTrajectory
+from assets.llm.text import spells
 from assets.recipe.recipe import Recipe
 from validation.rules import Rule, SetRule, Violation, accepting_votes, expect, invariants
 

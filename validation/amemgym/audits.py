@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from assets.amemgym.audits.judgements import GUESSES
-from assets.amemgym.records.answer import AnswerSet
 from assets.amemgym.records.audit import Probe, UserAudit
+from assets.amemgym.records.question import AnswerSet
 from assets.recipe.recipe import Recipe
 from validation.rules import Rule, expect
 

@@ -4,8 +4,8 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator
 
-from assets.amemgym.records.trajectory import EventSet, StateTrajectory
-from assets.llm.text_matching import alike
+from assets.amemgym.records.state import EventSet, StateTrajectory
+from assets.llm.text import alike
 from assets.recipe.recipe import Recipe
 from validation.rules import Rule, expect
 

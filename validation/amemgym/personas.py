@@ -8,7 +8,7 @@ import dagster as dg
 from assets.amemgym.personas.sampling import pool_digest, pool_files
 from assets.amemgym.records.persona import Persona
 from assets.amemgym.user_profiles import complementary_info
-from assets.llm.text_matching import folded
+from assets.llm.text import folded
 from assets.recipe.loading import RecipeError
 from assets.recipe.partitions import VARIANT_PARTITIONS
 from assets.recipe.recipe import Recipe

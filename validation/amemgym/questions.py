@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from assets.amemgym.records.question import QuestionSet
-from assets.llm.text_matching import spells
+from assets.llm.text import spells
 from assets.recipe.recipe import Recipe
 from validation.rules import Rule, expect, invariants
 

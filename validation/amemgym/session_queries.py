@@ -3,12 +3,10 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
-from assets.amemgym.records.schema import StateSchema
-from assets.amemgym.records.session import Session, SessionSet
-from assets.amemgym.records.trajectory import EventSet, StateTrajectory
+from assets.amemgym.records.state import EventSet, Session, SessionSet, StateSchema, StateTrajectory
 from assets.amemgym.session_queries.stage import WEEKS_BEFORE_START
 from assets.amemgym.state_trajectory.stage import period_dates
-from assets.llm.text_matching import alike, spells
+from assets.llm.text import alike, spells
 from assets.recipe.recipe import Recipe
 from validation.rules import Rule, accepting_votes, expect, invariants
 

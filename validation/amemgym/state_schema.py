@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from assets.amemgym.records.question import QuestionSet
-from assets.amemgym.records.schema import StateSchema
+from assets.amemgym.records.state import StateSchema
 from assets.amemgym.state_schema import originals_of
-from assets.llm.text_matching import alike, spells
+from assets.llm.text import alike, spells
 from assets.recipe.recipe import Recipe
 from validation.rules import Rule, expect, invariants
 

@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from statistics import fmean
 
-from assets.amemgym.records.schema import StateSchema
-from assets.amemgym.records.trajectory import StateTrajectory
+from assets.amemgym.records.state import StateSchema, StateTrajectory
 from assets.amemgym.state_trajectory.quality import all_can_move, balance, golden_change_share, ping_pongs, unmoved
 from assets.amemgym.state_trajectory.stage import period_dates
 from assets.recipe.recipe import Recipe

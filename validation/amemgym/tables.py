@@ -10,13 +10,13 @@ from datetime import date, datetime
 from typing import Any
 
 from assets.amemgym.episodes import EPISODES
-from assets.amemgym.records.answer import AnswerSet
-from assets.amemgym.records.session import SessionSet
+from assets.amemgym.records.question import AnswerSet
+from assets.amemgym.records.state import SessionSet
 from assets.amemgym.tables import gate_record_rows, table_rows
 from assets.amemgym.user_profiles import PROFILE_WORD_LIMIT
 from assets.recipe.recipe import Recipe
+from assets.records.base import Failure
 from assets.records.common_tables import failure_row
-from assets.records.failure import Failure
 from validation.expectations.expectation import (
     ColumnExpectation,
     among,

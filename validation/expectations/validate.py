@@ -15,8 +15,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 from assets.engine.benchmark import Benchmark, Table
 from assets.engine.gc_control import all_there_spared
 from assets.recipe.recipe import Recipe
-from assets.records.base import Record
-from assets.records.failure import Failure
+from assets.records.base import Failure, Record
 from assets.records.report import ColumnLine
 from validation.expectations.expectation import (
     ColumnExpectation,

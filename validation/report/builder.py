@@ -8,8 +8,7 @@ from typing import Any, Protocol
 from assets.engine.benchmark import Benchmark
 from assets.engine.run_context import RunContext
 from assets.recipe.recipe import Recipe
-from assets.records.base import Record
-from assets.records.failure import Failure
+from assets.records.base import Failure, Record
 from assets.records.report import BenchmarkReport, ColumnLine, MinimalReport, RuleLine
 from assets.reporting.gate_summary import Gates, votes_of
 from validation.report.page import render_minimal_page

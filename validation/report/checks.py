@@ -7,7 +7,7 @@ import dagster as dg
 
 from assets.recipe.partitions import VARIANT_PARTITIONS
 from assets.records.report import ColumnLine
-from assets.reporting.markdown import Row, markdown_table
+from assets.reporting.asset_description import Row, markdown_table
 from validation.benchmark import Validation
 
 

@@ -6,8 +6,7 @@ from pydantic import BaseModel
 
 from assets.amemgym.answers.variants import QuestionVariants, Variant
 from assets.llm.gate import Gate, VoteContext
-from assets.llm.reply_schema import TEXT, ReplySchema, integer_between, object_of
-from assets.llm.structured_output import ask_structured
+from assets.llm.structured_output import TEXT, ReplySchema, ask_structured, integer_between, object_of
 from assets.records.base import Text, duplicates
 from prompts.catalogue import load_prompt
 from prompts.template import RenderedPrompt

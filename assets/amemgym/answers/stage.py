@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from assets.amemgym import stage_summaries
 from assets.amemgym.answers.gates import choice_gate, draft_answers, recovery_gate, repeated_answers
 from assets.amemgym.answers.variants import QuestionVariants, Variant, lived_variants, variants_of
-from assets.amemgym.records.answer import AnswerChoice, AnswerSet, QuestionAnswers
-from assets.amemgym.records.schema import StateSchema
-from assets.amemgym.records.trajectory import StateTrajectory
+from assets.amemgym.records.question import AnswerChoice, AnswerSet, QuestionAnswers
+from assets.amemgym.records.state import StateSchema, StateTrajectory
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
 from assets.engine.async_calls import gather_all
@@ -16,10 +15,8 @@ from assets.engine.stage import Stage
 from assets.llm.gate import Gate, GateAttempt, RefinementBudget, is_accepted, pass_gate, rewrite
 from assets.llm.ports import LanguageModel
 from assets.recipe.recipe import Recipe
-from assets.records.failure import ItemFailed
-from assets.records.gate import GateRecord
-from assets.reporting.asset_description import AssetDescription
-from assets.reporting.markdown import Row
+from assets.records.base import GateRecord, ItemFailed
+from assets.reporting.asset_description import AssetDescription, Row
 
 
 async def write_answers(schema: StateSchema, trajectory: StateTrajectory, *, recipe: Recipe, model: LanguageModel) -> AnswerSet:

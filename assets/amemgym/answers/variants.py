@@ -3,9 +3,8 @@
 import itertools
 from dataclasses import dataclass
 
-from assets.amemgym.records.answer import ChoiceType
-from assets.amemgym.records.schema import SchemaQuestion, StateSchema
-from assets.amemgym.records.trajectory import StateTrajectory
+from assets.amemgym.records.question import ChoiceType
+from assets.amemgym.records.state import SchemaQuestion, StateSchema, StateTrajectory
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.gate import VoteContext
 from assets.llm.ports import LanguageModel

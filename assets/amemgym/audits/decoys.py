@@ -11,8 +11,8 @@ from typing import TypeVar
 from assets.amemgym.answers.gates import choice_gate, recovery_gate
 from assets.amemgym.answers.variants import Variant
 from assets.amemgym.audits.user_parts import DECOY_DRAFT, AuditedQuestion, AuditedSession, AuditedUser
-from assets.amemgym.records.answer import AnswerChoice
 from assets.amemgym.records.audit import Decoy
+from assets.amemgym.records.question import AnswerChoice
 from assets.amemgym.session_queries.drafts import QueryDraft
 from assets.amemgym.session_queries.exposure_gate import exposure_gate
 from assets.engine.async_calls import gather_all

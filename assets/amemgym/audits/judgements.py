@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from assets.amemgym.answers.gates import choice_schema, choose_answer, recover_variant
 from assets.amemgym.audits.rates import DIRECTIONS
 from assets.amemgym.audits.user_parts import AuditedQuestion, AuditedUser
-from assets.amemgym.records.answer import AnswerChoice
 from assets.amemgym.records.audit import Guess, Judgement, Recovery
+from assets.amemgym.records.question import AnswerChoice
 from assets.engine.async_calls import gather_all
 from assets.llm.structured_output import ask_structured
-from assets.records.failure import ItemFailed
+from assets.records.base import ItemFailed
 from prompts.catalogue import load_prompt
 from prompts.template import RenderedPrompt
 

@@ -3,47 +3,13 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
-from assets.amemgym.records.audit import Decoy, Judgement, Recovery, UserAudit
-from assets.records.base import Record
-from assets.records.estimate import Estimate
-from assets.records.gate import GateRecord
+from assets.amemgym.records.audit import Decoy, GateErrorRate, Judgement, Recovery, RecoveryRate, UserAudit
+from assets.records.base import GateRecord
 from assets.reporting.user_share import Outcome, UserShare, share_by_user
 
 DIGITS = 6
 DIRECTIONS: tuple[Recovery, ...] = ("state_from_answer", "answer_from_state")
-
-
-class GateErrorRate(Record):
-    """How often a gate erred on decoys of one kind; an empty `kind` stands for all kinds.
-
-    `readings` counts the calls that the decoys took, `errors` the decoys that the gate got wrong.
-    """
-
-    gate: str
-    error: Literal["false_accept", "false_reject"]
-    kind: str
-    decoys: int
-    errors: int
-    readings: int
-    share: Estimate
-
-
-class RecoveryRate(Record):
-    """How often judges recovered what was meant, in one direction: all users, or one user's question.
-
-    The line over all users has neither user nor question. Only the first sample of an item counts: an item is asked
-    again only where a judge missed it, so that later samples would bias the rate.
-    """
-
-    probe: Recovery
-    user_id: str
-    question_id: str
-    items: int
-    recovered: int
-    cannot_tell: int
-    share: Estimate
 
 
 @dataclass

@@ -5,12 +5,10 @@ from assets.amemgym.answers.stage import ANSWERS
 from assets.amemgym.audits.decoys import judge_decoys
 from assets.amemgym.audits.judgements import GUESSES, guess_answers, recover_pairs
 from assets.amemgym.audits.user_parts import AuditedUser
-from assets.amemgym.records.answer import AnswerSet
 from assets.amemgym.records.audit import Decoy, Judgement, UserAudit
 from assets.amemgym.records.persona import UserProfile
-from assets.amemgym.records.schema import StateSchema
-from assets.amemgym.records.session import SessionSet
-from assets.amemgym.records.trajectory import StateTrajectory
+from assets.amemgym.records.question import AnswerSet
+from assets.amemgym.records.state import SessionSet, StateSchema, StateTrajectory
 from assets.amemgym.session_queries.stage import SESSION_QUERIES
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
@@ -19,8 +17,7 @@ from assets.engine.async_calls import gather_all
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
 from assets.recipe.recipe import Recipe
-from assets.reporting.asset_description import AssetDescription
-from assets.reporting.markdown import Row
+from assets.reporting.asset_description import AssetDescription, Row
 
 
 async def audit_user(

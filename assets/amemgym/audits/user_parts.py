@@ -4,11 +4,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from assets.amemgym.answers.variants import QuestionVariants, Variant, variants_of
-from assets.amemgym.records.answer import AnswerChoice, AnswerSet, QuestionAnswers
 from assets.amemgym.records.persona import UserProfile
-from assets.amemgym.records.schema import StateSchema
-from assets.amemgym.records.session import Session, SessionSet
-from assets.amemgym.records.trajectory import StateTrajectory
+from assets.amemgym.records.question import AnswerChoice, AnswerSet, QuestionAnswers
+from assets.amemgym.records.state import Session, SessionSet, StateSchema, StateTrajectory
 from assets.amemgym.session_queries.drafts import UserContext
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.gate import VoteContext

@@ -8,8 +8,7 @@ from assets.amemgym.records.persona import Persona
 from assets.engine.stage import Stage
 from assets.recipe.loading import Unit
 from assets.recipe.recipe import Recipe
-from assets.reporting.asset_description import AssetDescription
-from assets.reporting.markdown import Row
+from assets.reporting.asset_description import AssetDescription, Row
 
 
 def draw_unit(recipe: Recipe, unit: Unit) -> Iterator[tuple[int, Persona]]:

@@ -1,10 +1,11 @@
-"""What independent judges say of one finished user: of planted wrong labels, and of what can be guessed."""
+"""What independent judges say of finished users: of decoys, and of what can be recovered or guessed; and the rates of that."""
 
 from typing import Literal
 
 from pydantic import Field
 
 from assets.records.base import Name, Record, UserRecord
+from assets.records.estimate import Estimate
 
 Recovery = Literal["state_from_answer", "answer_from_state"]
 Guess = Literal["options_only", "question_only", "profile_only"]
@@ -47,3 +48,34 @@ class UserAudit(UserRecord):
 
     decoys: tuple[Decoy, ...] = Field(default=(), description="texts under labels of which the truth is known")
     judgements: tuple[Judgement, ...] = Field(default=(), description="recoveries and guesses, one for each call")
+
+
+class GateErrorRate(Record):
+    """How often a gate erred on decoys of one kind; an empty `kind` stands for all kinds.
+
+    `readings` counts the calls that the decoys took, `errors` the decoys that the gate got wrong.
+    """
+
+    gate: str
+    error: Literal["false_accept", "false_reject"]
+    kind: str
+    decoys: int
+    errors: int
+    readings: int
+    share: Estimate
+
+
+class RecoveryRate(Record):
+    """How often judges recovered what was meant, in one direction: all users, or one user's question.
+
+    The line over all users has neither user nor question. Only the first sample of an item counts: an item is asked
+    again only where a judge missed it, so that later samples would bias the rate.
+    """
+
+    probe: Recovery
+    user_id: str
+    question_id: str
+    items: int
+    recovered: int
+    cannot_tell: int
+    share: Estimate

@@ -5,11 +5,9 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from assets.amemgym.records.answer import AnswerChoice, QuestionAnswers
 from assets.amemgym.records.persona import UserProfile
-from assets.amemgym.records.schema import StateSchema
-from assets.amemgym.records.session import Session
-from assets.amemgym.records.trajectory import StateTrajectory, StateUpdate, TrajectoryPeriod, check_periods
+from assets.amemgym.records.question import AnswerChoice, QuestionAnswers
+from assets.amemgym.records.state import Session, StateSchema, StateTrajectory, StateUpdate, TrajectoryPeriod, check_periods
 from assets.records.base import Record, Text, UserRecord
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from assets.amemgym.audits.rates import GateErrorRate
+from assets.amemgym.records.audit import GateErrorRate
 from assets.records.base import Record
 from assets.records.estimate import Estimate, percent, percents
 from assets.records.report import ColumnLine, GateLine, RuleLine

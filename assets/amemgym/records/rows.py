@@ -5,8 +5,8 @@ Keys: user_id everywhere; then period, session, variable, or question_id and cho
 
 from typing import Literal
 
-from assets.amemgym.records.answer import ChoiceType
-from assets.amemgym.records.session import ChatMessage
+from assets.amemgym.records.question import ChoiceType
+from assets.amemgym.records.state import ChatMessage
 from assets.records.base import Record
 from assets.records.common_tables import FailureRow, GateVoteRow
 

@@ -9,13 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from assets.amemgym.records.persona import UserProfile
-from assets.amemgym.records.schema import StateSchema
-from assets.amemgym.records.trajectory import Event, TrajectoryPeriod
+from assets.amemgym.records.state import Event, StateSchema, TrajectoryPeriod
 from assets.engine.async_calls import gather_all
 from assets.llm.ports import LanguageModel
-from assets.llm.reply_schema import TEXT, ReplySchema, list_of, object_of, object_of_enums
-from assets.llm.structured_output import ask_structured
-from assets.llm.text_matching import spells
+from assets.llm.structured_output import TEXT, ReplySchema, ask_structured, list_of, object_of, object_of_enums
+from assets.llm.text import spells
 from assets.recipe.recipe import MAX_STATES_PER_QUERY, Recipe
 from prompts.catalogue import load_prompt
 

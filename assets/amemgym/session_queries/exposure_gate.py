@@ -7,8 +7,7 @@ from pydantic import BaseModel
 from assets.amemgym.session_queries.drafts import QueryDraft, UserContext
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.gate import Gate, VoteContext
-from assets.llm.reply_schema import ReplySchema, object_of_enums
-from assets.llm.structured_output import ask_structured
+from assets.llm.structured_output import ReplySchema, ask_structured, object_of_enums
 from assets.records.base import Text
 from prompts.catalogue import load_prompt
 

@@ -5,9 +5,16 @@ from datetime import datetime, time, timedelta
 from assets.amemgym import stage_summaries
 from assets.amemgym.events import EVENTS
 from assets.amemgym.records.persona import UserProfile
-from assets.amemgym.records.schema import StateSchema
-from assets.amemgym.records.session import PeriodSessions, Session, SessionSet
-from assets.amemgym.records.trajectory import EventSet, PeriodEvents, StateTrajectory, TrajectoryPeriod
+from assets.amemgym.records.state import (
+    EventSet,
+    PeriodEvents,
+    PeriodSessions,
+    Session,
+    SessionSet,
+    StateSchema,
+    StateTrajectory,
+    TrajectoryPeriod,
+)
 from assets.amemgym.session_queries.drafts import QueryDraft, UserContext, draft_initial, draft_updates, initial_queries
 from assets.amemgym.session_queries.exposure_gate import Redraft, exposure_gate
 from assets.amemgym.state_schema import STATE_SCHEMA
@@ -19,9 +26,8 @@ from assets.engine.stage import Stage
 from assets.llm.gate import GateAttempt, pass_gate
 from assets.llm.ports import LanguageModel
 from assets.recipe.recipe import Recipe
-from assets.records.gate import GateRecord
-from assets.reporting.asset_description import AssetDescription
-from assets.reporting.markdown import Row
+from assets.records.base import GateRecord
+from assets.reporting.asset_description import AssetDescription, Row
 
 WEEKS_BEFORE_START = 3
 FIRST_HOUR, LAST_HOUR = 7, 22

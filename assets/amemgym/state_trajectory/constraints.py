@@ -4,8 +4,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from assets.amemgym.records.schema import StateSchema
-from assets.amemgym.records.trajectory import TrajectoryPeriod
+from assets.amemgym.records.state import StateSchema, TrajectoryPeriod
 from assets.amemgym.state_trajectory.quality import (
     all_can_move,
     change_counts,

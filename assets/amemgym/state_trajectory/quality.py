@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from assets.amemgym.records.trajectory import StateUpdate
+from assets.amemgym.records.state import StateUpdate
 from assets.recipe.recipe import Recipe
 
 PING_PONG_PERIODS = 2

@@ -9,18 +9,15 @@ from dateutil.relativedelta import relativedelta
 
 from assets.amemgym import stage_summaries
 from assets.amemgym.records.persona import UserProfile
-from assets.amemgym.records.schema import StateSchema
-from assets.amemgym.records.trajectory import StateTrajectory, StateUpdate, TrajectoryPeriod
+from assets.amemgym.records.state import StateSchema, StateTrajectory, StateUpdate, TrajectoryPeriod
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.constraints import TrajectoryConstraints
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
-from assets.llm.reply_schema import TEXT, ReplySchema, object_of, object_of_enums
-from assets.llm.structured_output import ask_structured
+from assets.llm.structured_output import TEXT, ReplySchema, ask_structured, object_of, object_of_enums
 from assets.recipe.recipe import Recipe
-from assets.reporting.asset_description import AssetDescription
-from assets.reporting.markdown import Row
+from assets.reporting.asset_description import AssetDescription, Row
 from prompts.catalogue import load_prompt
 
 

@@ -10,10 +10,9 @@ from typing import Any, TypeVar, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from assets.llm.ports import CallLabels, ModelRequest
-from assets.llm.tokens import count_tokens
-from assets.llm.usage_meter import Meter, MeteredModel
+from assets.llm.text import count_tokens
+from assets.llm.usage import Meter, MeteredModel, Usage
 from assets.recipe.recipe import Recipe
-from assets.records.usage import Usage
 from pipelines.evaluation.assistant import QuestionPrompt, Settings, Tools
 from pipelines.evaluation.assistants.vector_index import canonical_json
 from pipelines.evaluation.errors import EvaluationError

@@ -7,8 +7,7 @@ from pydantic import BaseModel, Field
 
 from assets.llm.ports import Vector
 from assets.llm.structured_output import ask_structured
-from assets.records.base import Text
-from assets.records.failure import ItemFailed
+from assets.records.base import ItemFailed, Text
 from pipelines.evaluation.assistant import Settings, Tools
 from pipelines.evaluation.assistants.buffered import BufferedAssistant, BufferedMessage, BufferSettings
 from pipelines.evaluation.assistants.chat import AssistantModel, validate_settings

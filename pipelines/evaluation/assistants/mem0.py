@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from assets.records.failure import ItemFailed
+from assets.records.base import ItemFailed
 from pipelines.evaluation.assistant import Settings, Tools
 from pipelines.evaluation.assistants.buffered import BufferedAssistant, BufferedMessage
 from pipelines.evaluation.assistants.chat import AssistantModel, validate_settings

@@ -20,8 +20,7 @@ from pydantic import BaseModel, Field
 
 from assets.llm.ports import Embedder, EndpointError, Vector
 from assets.llm.structured_output import ask_structured
-from assets.records.base import Text
-from assets.records.failure import ItemFailed
+from assets.records.base import ItemFailed, Text
 from pipelines.evaluation.assistants.chat import AssistantModel, restore_message
 from pipelines.evaluation.errors import EvaluationError
 from prompts.template import RenderedPrompt

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import Field, RootModel
 
 from assets.llm.structured_output import ask_structured
-from assets.records.failure import ItemFailed
+from assets.records.base import ItemFailed
 from pipelines.evaluation.assistant import Settings, Tools
 from pipelines.evaluation.assistants.buffered import BufferedAssistant, BufferedMessage, BufferSettings
 from pipelines.evaluation.assistants.chat import AssistantModel, validate_settings

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from assets.records.usage import NANO
+from assets.llm.usage import NANO
 from assets.reporting.intervals import Array, Metric, Sums, Tallies, divided, share
 from pipelines.evaluation.records import AnswerRow
 

@@ -9,9 +9,9 @@ from pydantic import BaseModel
 
 from assets.llm.ports import CallLabels, LanguageModel
 from assets.llm.structured_output import ask_structured
-from assets.llm.usage_meter import Meter, MeteredModel
+from assets.llm.usage import Meter, MeteredModel
 from assets.recipe.recipe import Recipe
-from assets.records.failure import ItemFailed
+from assets.records.base import ItemFailed
 from pipelines.experiments.annotation.records import AnnotationItem, AnswerSheet, ItemAnswer, Study
 from pipelines.experiments.annotation.study import items_for
 from pipelines.experiments.annotation.units import NONE, VALUE, VARIABLE

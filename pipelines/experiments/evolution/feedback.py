@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import Any
 
-from assets.amemgym.records.answer import AnswerChoice
 from assets.amemgym.records.episode import Episode
+from assets.amemgym.records.question import AnswerChoice
 from assets.engine.seeded_random import SeededRandom
 from pipelines.evaluation.interview import interview_options
 from pipelines.evaluation.records import AnswerRow

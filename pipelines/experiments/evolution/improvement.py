@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from assets.llm.ports import LanguageModel, ModelReply, ModelRequest
 from assets.llm.structured_output import ask_structured
 from assets.recipe.recipe import Recipe
-from assets.records.failure import ItemFailed
+from assets.records.base import ItemFailed
 from pipelines.experiments.evolution.feedback import as_text
 from pipelines.experiments.evolution.records import PolicyOutcome, PolicyStep
 from prompts.catalogue import load_prompt

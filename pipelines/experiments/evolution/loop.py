@@ -8,9 +8,8 @@ from functools import cached_property, partial
 
 from assets.amemgym.records.episode import Episode
 from assets.engine.seeded_random import SeededRandom
-from assets.llm.reply_schema import ReplySchema, object_of_enums
-from assets.llm.structured_output import ask_structured
-from assets.records.failure import ItemFailed
+from assets.llm.structured_output import ReplySchema, ask_structured, object_of_enums
+from assets.records.base import ItemFailed
 from pipelines.evaluation.interview import gather_all
 from pipelines.evaluation.metrics.diagnosis import diagnose
 from pipelines.evaluation.records import AnswerRow, AnswersStep, DialogueStep, DialogueTurn

@@ -10,15 +10,14 @@ import yaml
 from assets.amemgym.answers.gates import recover_variant
 from assets.amemgym.answers.variants import QuestionVariants, Variant
 from assets.amemgym.records.persona import UserProfile
-from assets.amemgym.records.schema import SchemaQuestion, StateSchema, StateVariable
+from assets.amemgym.records.state import SchemaQuestion, StateSchema, StateVariable
 from assets.amemgym.session_queries.drafts import UserContext
 from assets.amemgym.session_queries.exposure_gate import read_exposure
 from assets.llm.gate import VoteContext
 from assets.llm.ports import CallLabels, LanguageModel
-from assets.llm.usage_meter import Meter, MeteredModel
+from assets.llm.usage import Meter, MeteredModel
 from assets.recipe.recipe import Recipe
-from assets.records.base import Record
-from assets.records.failure import ItemFailed
+from assets.records.base import ItemFailed, Record
 
 CASES = Path(__file__).with_name("cases.yaml")
 NOBODY = "nobody"

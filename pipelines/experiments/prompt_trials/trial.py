@@ -8,12 +8,10 @@ from assets.amemgym.pipeline import STAGES
 from assets.engine.ports import SnapshotRef, rows_of
 from assets.engine.stage import Stage
 from assets.llm.ports import CallLabels, LanguageModel, ModelReply, ModelRequest
-from assets.llm.usage_meter import Meter, MeteredModel
+from assets.llm.usage import Meter, MeteredModel
 from assets.recipe.partitions import UNITS
 from assets.recipe.recipe import Recipe
-from assets.records.base import UserRecord
-from assets.records.failure import ItemFailed
-from assets.records.gate import GateRecord
+from assets.records.base import GateRecord, ItemFailed, UserRecord
 from pipelines.home import Home
 from pipelines.resources.storage.io_manager import RecordIOManager
 from pipelines.resources.storage.open_stores import snapshot_files, value_files

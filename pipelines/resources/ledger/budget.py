@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from assets.llm.ports import BudgetReached, EndpointError, LanguageModel, ModelReply, ModelRequest
+from assets.llm.usage import Usage
 from assets.recipe.recipe import Budget
-from assets.records.usage import Usage
 from pipelines.resources.ledger.ledger import Ledger, Spent
 from pipelines.resources.ledger.prices import Prices
 

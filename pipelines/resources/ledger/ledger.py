@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from assets.llm.ports import EndpointError, LanguageModel, ModelReply, ModelRequest
-from assets.llm.usage_meter import usage_of
+from assets.llm.usage import usage_of
 from assets.recipe.recipe import Recipe
 from pipelines.home import Home
 from pipelines.resources.cache.reply_cache import request_key

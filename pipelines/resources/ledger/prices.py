@@ -10,7 +10,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from assets.llm.ports import EndpointError
-from assets.records.usage import Usage
+from assets.llm.usage import Usage
 from pipelines.embedded.bank import MODEL_FAMILY
 
 SHIPPED = Path(__file__).parent / "prices.yaml"

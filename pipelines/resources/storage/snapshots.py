@@ -23,9 +23,8 @@ from pydantic import ValidationError
 
 from assets.engine.ports import FailureFile, SnapshotPart, SnapshotRef
 from assets.engine.serialized_record import SerializedRecord
-from assets.records.base import UserRecord
+from assets.records.base import Failure, UserRecord
 from assets.records.columnar import to_table
-from assets.records.failure import Failure
 from dataset_card.release.writers import sync
 from pipelines.resources.storage.errors import StoreError
 from pipelines.resources.storage.file_store import FileStore, as_file_store

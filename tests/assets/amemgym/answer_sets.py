@@ -1,7 +1,7 @@
 """The example's answers, as a scripted model makes them."""
 
 from assets.amemgym.answers.stage import write_answers
-from assets.amemgym.records.answer import AnswerSet
+from assets.amemgym.records.question import AnswerSet
 from assets.llm.ports import ModelRequest
 from assets.recipe.policies import GatePolicy
 from tests.support import scenario

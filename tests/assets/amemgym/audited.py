@@ -6,9 +6,9 @@ from typing import Any
 
 from assets.amemgym.answers.stage import write_answers
 from assets.amemgym.audits.stage import audit_user
-from assets.amemgym.records.answer import AnswerSet
 from assets.amemgym.records.audit import UserAudit
-from assets.amemgym.records.session import PeriodSessions, SessionSet
+from assets.amemgym.records.question import AnswerSet
+from assets.amemgym.records.state import PeriodSessions, SessionSet
 from assets.recipe.recipe import Recipe
 from tests.support import scenario
 from tests.support.coroutines import run

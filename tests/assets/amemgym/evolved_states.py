@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from assets.amemgym.records.schema import StateSchema
-from assets.amemgym.records.trajectory import StateTrajectory
+from assets.amemgym.records.state import StateSchema, StateTrajectory
 from assets.amemgym.state_trajectory.stage import evolve_state
 from assets.recipe.recipe import Recipe
 from tests.support import scenario

@@ -3,8 +3,7 @@
 import json
 from typing import Any
 
-from assets.amemgym.records.session import SessionSet
-from assets.amemgym.records.trajectory import Event, EventSet, PeriodEvents
+from assets.amemgym.records.state import Event, EventSet, PeriodEvents, SessionSet
 from assets.amemgym.session_queries.stage import write_sessions
 from assets.llm.ports import ModelRequest
 from assets.recipe.policies import GatePolicy

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from assets.llm.ports import ModelRequest
-from assets.records.failure import ItemFailed
+from assets.records.base import ItemFailed
 from tests.assets.amemgym.answer_sets import CHECK, CHOOSE, DRAFT, REFINE, of_first, written
 from tests.support import scenario
 from tests.support.honest_replies import honest, material

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from assets.amemgym.audits.rates import GateCalls, gate_error_rates, recovery_rates
 from assets.amemgym.records.audit import Decoy, Judgement, UserAudit
-from assets.records.gate import GateRecord
+from assets.records.base import GateRecord
 from assets.reporting.user_share import Outcome, share_by_user
 
 

@@ -8,7 +8,7 @@ from assets.amemgym.answers.stage import write_answers
 from assets.amemgym.audits.stage import audit_user
 from assets.amemgym.records.audit import Judgement, UserAudit
 from assets.llm.ports import ModelRequest
-from assets.records.failure import ItemFailed
+from assets.records.base import ItemFailed
 from tests.assets.amemgym.audited import CHOOSE, answered, audited, recipe, sessions
 from tests.support import scenario
 from tests.support.coroutines import run

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from assets.amemgym.records.episode import Episode
-from assets.amemgym.records.trajectory import StateTrajectory, StateUpdate
+from assets.amemgym.records.state import StateTrajectory, StateUpdate
 from tests.assets.records.defects import Defect
 from tests.support import scenario
 from tests.support.scenario import CHOICES, DIET, EVENINGS, GOAL, varied

@@ -3,11 +3,11 @@
 import pytest
 
 from assets.amemgym.episodes import join_episode
-from assets.amemgym.records.answer import AnswerSet
 from assets.amemgym.records.audit import UserAudit
 from assets.amemgym.records.episode import Episode
-from assets.amemgym.records.session import PeriodSessions, SessionSet
-from assets.records.failure import ItemFailed
+from assets.amemgym.records.question import AnswerSet
+from assets.amemgym.records.state import PeriodSessions, SessionSet
+from assets.records.base import ItemFailed
 from tests.support import scenario
 from tests.support.coroutines import run
 from tests.support.scripted_model import ScriptedModel

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from assets.amemgym.events import elaborate_events
-from assets.amemgym.records.trajectory import Event, EventSet
+from assets.amemgym.records.state import Event, EventSet
 from assets.llm.ports import ModelRequest
-from assets.records.failure import ItemFailed
+from assets.records.base import ItemFailed
 from tests.support import scenario
 from tests.support.coroutines import run
 from tests.support.honest_replies import honest, material

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from assets.llm.ports import ModelRequest
-from assets.records.failure import ItemFailed
+from assets.records.base import ItemFailed
 from tests.assets.amemgym.session_sets import CHECK, FIRST, INITIAL, REFINE, UPDATE, of_period, part, queries, written
 from tests.support import scenario
 from tests.support.honest_replies import honest, material

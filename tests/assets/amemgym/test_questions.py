@@ -7,7 +7,7 @@ import pytest
 
 from assets.amemgym.questions import draft_questions
 from assets.amemgym.records.question import QuestionSet
-from assets.records.failure import ItemFailed
+from assets.records.base import ItemFailed
 from tests.support import scenario
 from tests.support.coroutines import run
 from tests.support.scripted_model import Reply, ScriptedModel

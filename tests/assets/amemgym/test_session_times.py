@@ -5,7 +5,7 @@ from datetime import date, time, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assets.amemgym.records.trajectory import TrajectoryPeriod
+from assets.amemgym.records.state import TrajectoryPeriod
 from assets.amemgym.session_queries.stage import session_times
 from assets.amemgym.state_trajectory.stage import period_dates
 from tests.support.small import small_recipe

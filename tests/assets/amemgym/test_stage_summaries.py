@@ -5,7 +5,7 @@ import re
 import xml.etree.ElementTree as ElementTree
 
 from assets.amemgym import stage_summaries
-from assets.amemgym.records.session import PeriodSessions, SessionSet
+from assets.amemgym.records.state import PeriodSessions, SessionSet
 from assets.amemgym.trajectory_svg import ValueSpan, trajectory_markdown, value_spans
 from tests.support import scenario
 from tests.support.scenario import DIET, EVENINGS, GOAL

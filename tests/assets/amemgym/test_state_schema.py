@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from assets.amemgym.records.question import Question, QuestionSet, RequiredInfo
-from assets.amemgym.records.schema import StateSchema
+from assets.amemgym.records.state import StateSchema
 from assets.amemgym.state_schema import refine_schema
 from assets.recipe.recipe import Recipe
-from assets.records.failure import ItemFailed
+from assets.records.base import ItemFailed
 from tests.support import scenario
 from tests.support.coroutines import run
 from tests.support.honest_replies import honest, material

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.amemgym.state_trajectory.stage import period_dates
-from assets.records.failure import ItemFailed
+from assets.records.base import ItemFailed
 from tests.assets.amemgym.evolved_states import FIRST, INITIAL, SECOND, STORY, UPDATE, evolved, moved
 from tests.support import scenario
 from tests.support.honest_replies import material

@@ -7,7 +7,7 @@ from dateutil.relativedelta import relativedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.amemgym.records.trajectory import TrajectoryPeriod
+from assets.amemgym.records.state import TrajectoryPeriod
 from assets.amemgym.state_trajectory.quality import (
     PingPong,
     all_can_move,

@@ -4,7 +4,7 @@ import pytest
 
 from assets.amemgym.records.persona import Persona, UserProfile
 from assets.amemgym.user_profiles import complete_profile
-from assets.records.failure import ItemFailed
+from assets.records.base import ItemFailed
 from tests.support.coroutines import run
 from tests.support.honest_replies import material
 from tests.support.scripted_model import Reply, ScriptedModel

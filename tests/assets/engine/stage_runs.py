@@ -8,7 +8,7 @@ from assets.engine.run_context import RunContext
 from assets.engine.stage import Stage
 from assets.engine.stage_runner import StageResult
 from assets.llm.ports import ModelRequest
-from assets.records.failure import Failure
+from assets.records.base import Failure
 from tests.support.honest_replies import Answer, honest
 from tests.support.run_contexts import materialized, run_context
 from tests.support.scripted_model import Script, ScriptedModel, reply

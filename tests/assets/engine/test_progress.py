@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from assets.engine.ports import StageProgress
 from assets.engine.progress import ProgressLog, Steps, heartbeat, progress_line
-from assets.llm.usage_meter import Meter
-from assets.records.usage import Usage
+from assets.llm.usage import Meter, Usage
 
 PROGRESS = StageProgress(
     stage="answers", unit="base", done=5, total=20, failed=1, calls=300, repeated=100, seconds=10.0, noun="user"

@@ -14,8 +14,7 @@ from assets.llm.ports import LanguageModel
 from assets.recipe.loading import Unit
 from assets.recipe.partitions import VARIANT_PARTITIONS
 from assets.recipe.recipe import Recipe
-from assets.records.base import UserRecord
-from assets.records.failure import ItemFailed
+from assets.records.base import ItemFailed, UserRecord
 from pipelines.resources.storage.io_manager import RecordIOManager
 from tests.support.run_contexts import run_context
 from tests.support.scripted_model import ScriptedModel

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from assets.llm.gate import Gate, GateAttempt, VoteContext, pass_gate
 from assets.recipe.policies import GatePolicy
-from assets.records.gate import GateRecord
+from assets.records.base import GateRecord
 from tests.support.coroutines import run
 from tests.support.small import small_recipe
 

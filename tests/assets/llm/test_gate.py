@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.recipe.policies import GatePolicy
-from assets.records.failure import ItemFailed
+from assets.records.base import ItemFailed
 from tests.assets.llm.gate_bench import RIGHT, UNSURE, WRONG, Bench, passed, through
 
 

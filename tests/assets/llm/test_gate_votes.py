@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.gate import Gate, GateAttempt, VoteContext, is_accepted
 from assets.recipe.policies import GatePolicy
-from assets.records.failure import ItemFailed
+from assets.records.base import ItemFailed
 from tests.assets.llm.gate_bench import RIGHT, WRONG, Bench, passed, through
 from tests.support.coroutines import run
 from tests.support.small import small_recipe

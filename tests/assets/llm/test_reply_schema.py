@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
-from assets.llm.reply_schema import (
+from assets.llm.structured_output import (
     NAME,
     TEXT,
     ReplySchema,

@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
 from assets.llm.ports import CallLabels, ModelReply
-from assets.llm.reply_schema import schema_of_model
-from assets.llm.structured_output import UnusableReply, extract_json
-from assets.llm.usage_meter import Meter, MeteredModel
+from assets.llm.structured_output import UnusableReply, extract_json, schema_of_model
+from assets.llm.usage import Meter, MeteredModel
 from assets.recipe.recipe import GatePolicy
-from assets.records.base import Text
-from assets.records.failure import ItemFailed
+from assets.records.base import ItemFailed, Text
 from tests.support.coroutines import run
 from tests.support.scripted_model import Reply, ScriptedModel, ask_test_prompt, reply
 from tests.support.small import small_recipe

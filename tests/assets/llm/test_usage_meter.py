@@ -1,8 +1,7 @@
 """Who took what: counts of one user's calls reach the asset that needs them, whenever it takes the work over."""
 
 from assets.llm.ports import CallLabels, ModelReply, ModelRequest
-from assets.llm.usage_meter import Meter, MeteredModel
-from assets.records.usage import Usage
+from assets.llm.usage import Meter, MeteredModel, Usage
 from prompts.template import Message
 from tests.support.coroutines import run
 from tests.support.scripted_model import ScriptedModel

@@ -16,13 +16,10 @@ from pydantic import ValidationError
 
 from assets import records
 from assets.amemgym.records.question import Question, QuestionSet, RequiredInfo
-from assets.amemgym.records.session import ChatMessage, Session
-from assets.amemgym.records.trajectory import StateTrajectory, StateUpdate, TrajectoryPeriod
+from assets.amemgym.records.state import ChatMessage, Session, StateTrajectory, StateUpdate, TrajectoryPeriod
 from assets.recipe.recipe import Recipe
-from assets.records.base import Name, Record
+from assets.records.base import Failure, GateRecord, Name, Record
 from assets.records.columnar import arrow_schema, columns_of, from_table, rows_of, to_table
-from assets.records.failure import Failure
-from assets.records.gate import GateRecord
 
 
 def all_records() -> list[type[Record]]:

@@ -5,11 +5,8 @@ from datetime import date
 import pytest
 from pydantic import ValidationError
 
-from assets.amemgym.records.answer import AnswerChoice, QuestionAnswers
-from assets.amemgym.records.question import Question, QuestionSet, RequiredInfo
-from assets.amemgym.records.schema import SchemaQuestion, StateSchema, StateVariable
-from assets.amemgym.records.session import PeriodSessions, Session
-from assets.amemgym.records.trajectory import StateUpdate
+from assets.amemgym.records.question import AnswerChoice, Question, QuestionAnswers, QuestionSet, RequiredInfo
+from assets.amemgym.records.state import PeriodSessions, SchemaQuestion, Session, StateSchema, StateUpdate, StateVariable
 from tests.assets.records.defects import Defect
 from tests.support import scenario
 from tests.support.scenario import DIET, varied

@@ -1,7 +1,7 @@
 """What it took to pass the gates, told by gate and by user."""
 
-from assets.amemgym.records.answer import AnswerSet
-from assets.records.gate import GateRecord
+from assets.amemgym.records.question import AnswerSet
+from assets.records.base import GateRecord
 from assets.reporting.gate_summary import Rewriting, gate_rows, rewritings
 from tests.support import gate_votes, scenario
 

@@ -1,6 +1,6 @@
 """Tables and examples for the UI: text of personas and models stays in its cell."""
 
-from assets.reporting.markdown import IN_PLACE, Row, example, markdown_table
+from assets.reporting.asset_description import IN_PLACE, Row, example, markdown_table
 
 
 def test_cells_cannot_break_their_table() -> None:

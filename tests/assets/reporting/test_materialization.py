@@ -11,10 +11,9 @@ from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import Stage
 from assets.engine.stage_runner import StageResult
+from assets.llm.usage import Usage
 from assets.records.base import UserRecord
-from assets.records.usage import Usage
-from assets.reporting.asset_description import AssetDescription
-from assets.reporting.markdown import IN_PLACE
+from assets.reporting.asset_description import IN_PLACE, AssetDescription
 from assets.reporting.materialization import SUMMARIZED, first_records, stage_metadata
 from tests.support.run_contexts import materialized, run_context
 from tests.support.scripted_model import ScriptedModel, reply

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assets.llm.tokens import count_tokens
+from assets.llm.text import count_tokens
 from assets.recipe.model_policy import Models, ModelSpec
 from dataset_card.card.header import size_category
 from dataset_card.card.recipe import EMBEDDED_FAMILY

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from assets.llm.ports import CallLabels, ModelReply
-from assets.llm.usage_meter import Meter, MeteredModel
+from assets.llm.usage import Meter, MeteredModel
 from pipelines.resources.ledger.ledger import COLUMNS, Ledger
 from pipelines.resources.ledger.queries import Grouping, LedgerSums, dollars, export, summary
 from pipelines.resources.llm.client import read_reply

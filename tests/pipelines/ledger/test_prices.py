@@ -7,7 +7,7 @@ import pytest
 from genai_prices import data_snapshot
 
 from assets.llm.ports import EndpointError
-from assets.records.usage import Usage
+from assets.llm.usage import Usage
 from pipelines.embedded.bank import model_name
 from pipelines.resources.ledger.prices import OwnPrice, Price, Prices, read_prices
 

@@ -7,8 +7,7 @@ from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import Question, QuestionSet, RequiredInfo
 from assets.engine.ports import SnapshotRef
 from assets.engine.serialized_record import SerializedRecord, serialized, serialized_rows
-from assets.records.base import UserRecord
-from assets.records.failure import Failure
+from assets.records.base import Failure, UserRecord
 from pipelines.resources.storage.file_store import LocalFiles
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 

@@ -10,17 +10,17 @@ from assets.amemgym.audits.stage import AUDITS
 from assets.amemgym.episodes import EPISODES
 from assets.amemgym.personas.sampling import pool_counts, pool_files
 from assets.amemgym.personas.stage import PERSONAS
-from assets.amemgym.records.answer import AnswerSet
 from assets.amemgym.records.audit import UserAudit
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.persona import Persona
+from assets.amemgym.records.question import AnswerSet
 from assets.amemgym.records.report import QualityReport
-from assets.amemgym.records.session import SessionSet
+from assets.amemgym.records.state import SessionSet
 from assets.amemgym.session_queries.stage import SESSION_QUERIES
 from assets.engine.run_context import RunContext
 from assets.recipe.loading import RecipeError
 from assets.recipe.recipe import Recipe
-from assets.records.gate import GateRecord
+from assets.records.base import GateRecord
 from assets.reporting.gate_summary import Gates
 from validation.amemgym.report.balance import GoldenChangeCounter, MovementCounter, PositionCounter
 from validation.amemgym.report.contents import FactCounter, Population, parity_lines

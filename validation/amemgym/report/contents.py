@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.report import ParityLine, Spread
-from assets.llm.tokens import count_tokens
-from assets.records.failure import Failure
+from assets.llm.text import count_tokens
+from assets.records.base import Failure
 
 # The paper's Table 4 (base, extra), then App. C.1, which gives one figure for both.
 PAPER_COUNTS: dict[str, tuple[float, float]] = {

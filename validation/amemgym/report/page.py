@@ -5,11 +5,11 @@ from typing import Any
 
 import dagster as dg
 
-from assets.amemgym.audits.rates import GateErrorRate
+from assets.amemgym.records.audit import GateErrorRate
 from assets.amemgym.records.report import QualityReport, ShortcutLine
 from assets.records.estimate import shown
 from assets.records.report import GateLine
-from assets.reporting.markdown import Row, markdown_table
+from assets.reporting.asset_description import Row, markdown_table
 from validation.report import page
 from validation.report.builder import CheckOutcome
 

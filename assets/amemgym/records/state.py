@@ -1,0 +1,185 @@
+"""A user's state: its variables, how their values evolve, the events behind that, and the sessions that expose them."""
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from functools import cached_property
+from itertools import pairwise
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from assets.records.base import GateRecord, Name, Record, Text, UserRecord, duplicates
+
+
+class StateVariable(Record):
+    """A variable, its mutually exclusive choices, and the drafted info types it stands for."""
+
+    name: Name = Field(description="unique within the user")
+    choices: tuple[Name, ...] = Field(description="values that exclude each other")
+    merged_from: tuple[Name, ...] = Field(description="the drafted information types that it stands for")
+
+    @model_validator(mode="after")
+    def choices_differ(self) -> Self:
+        if duplicates(self.choices) or len(self.choices) < 2:
+            raise ValueError(f"Variable {self.name!r} needs two or more different choices, not {list(self.choices)}.")
+        return self
+
+
+class SchemaQuestion(Record):
+    """A question in terms of state variables; their order is the order of every variant of it."""
+
+    question_id: Name = Field(description="as drafted")
+    text: Text = Field(description="the question in the user's words")
+    required_info: tuple[Name, ...] = Field(description="state variables, in the order of every variant's values")
+
+    @model_validator(mode="after")
+    def variables_differ(self) -> Self:
+        if duplicates(self.required_info):
+            raise ValueError(f"Question {self.question_id} needs different variables, not {list(self.required_info)}.")
+        return self
+
+
+class StateSchema(UserRecord):
+    """Every variable serves a question, every question's variables exist."""
+
+    variables: tuple[StateVariable, ...] = Field(description="the canonical state variables")
+    questions: tuple[SchemaQuestion, ...] = Field(description="the questions in terms of these variables")
+
+    @model_validator(mode="after")
+    def variables_and_questions_agree(self) -> Self:
+        names = [variable.name for variable in self.variables]
+        used = {name for question in self.questions for name in question.required_info}
+        if duplicates(names):
+            raise ValueError(f"The schema names {duplicates(names)} twice.")
+        if used != set(names):
+            orphans, unknown = sorted(set(names) - used), sorted(used - set(names))
+            raise ValueError(f"No question uses the variables {orphans}; the questions use unknown ones {unknown}.")
+        return self
+
+    @cached_property
+    def choices(self) -> dict[str, list[str]]:
+        """Variable name to its choices, in schema order: the reference's `state_schema`."""
+        return {variable.name: list(variable.choices) for variable in self.variables}
+
+
+class StateUpdate(Record):
+    """One variable's change within a period."""
+
+    variable: Name = Field(description="the variable that changes")
+    old: Name = Field(description="its value before")
+    new: Name = Field(description="its value from this period on")
+
+    @model_validator(mode="after")
+    def really_changes(self) -> Self:
+        if self.old == self.new:
+            raise ValueError(f"{self.variable!r} is updated from {self.old!r} to the same value.")
+        return self
+
+
+class TrajectoryPeriod(Record):
+    """Months between two states. Period 0 is the initial one: no start, no updates, it ends on the start date."""
+
+    index: int = Field(description="0 is the initial period")
+    start: date | None = Field(description="first day; none of the initial period")
+    end: date = Field(description="the day on which the state is as given")
+    summary: str | None = Field(description="what happened, in a few words; none of the initial period")
+    updates: tuple[StateUpdate, ...] = Field(description="what changed since the period before")
+    state: dict[str, str] = Field(description="every variable's value at the end")
+
+
+class StateTrajectory(UserRecord):
+    """Periods in order; each state is the one before with the updates applied, and dates chain."""
+
+    periods: tuple[TrajectoryPeriod, ...] = Field(description="the initial period, then all others in order")
+
+    @model_validator(mode="after")
+    def states_follow_from_updates(self) -> Self:
+        check_periods(self.periods)
+        return self
+
+
+def check_periods(periods: Sequence[TrajectoryPeriod]) -> None:
+    """Raise ValueError unless the periods chain and each state follows from the one before."""
+    if not periods:
+        raise ValueError("The trajectory has no period.")
+    first = periods[0]
+    if first.index != 0 or first.start is not None or first.updates:
+        raise ValueError("Period 0 has neither a start nor updates.")
+    for before, period in pairwise(periods):
+        _check_link(before, period)
+
+
+def _check_link(before: TrajectoryPeriod, period: TrajectoryPeriod) -> None:
+    if period.index != before.index + 1 or period.start != before.end or period.end <= before.end:
+        raise ValueError(f"Period {period.index} does not begin where period {before.index} ends.")
+    variables = [update.variable for update in period.updates]
+    if duplicates(variables):
+        raise ValueError(f"Period {period.index} updates {duplicates(variables)} twice.")
+    state = dict(before.state)
+    for update in period.updates:
+        if state.get(update.variable) != update.old:
+            raise ValueError(f"Period {period.index} changes {update.variable!r} from {update.old!r}, which it was not.")
+        state[update.variable] = update.new
+    if state != period.state:
+        raise ValueError(f"The state of period {period.index} does not follow from its updates.")
+
+
+class Event(Record):
+    """What happened, and the variables whose updates it caused."""
+
+    states: tuple[Name, ...] = Field(description="the variables whose updates it caused")
+    text: Text = Field(description="what happened")
+
+
+class PeriodEvents(Record):
+    """The events of one period; together they cause each of its updates once."""
+
+    index: int = Field(description="the period, from 1")
+    events: tuple[Event, ...] = Field(description="together they cause each update of the period once")
+
+
+class EventSet(UserRecord):
+    """Events of periods 1 to N_p."""
+
+    periods: tuple[PeriodEvents, ...] = Field(description="periods after the initial one, in order")
+
+
+class ChatMessage(Record):
+    """One turn of a recorded dialogue; generation leaves sessions without any."""
+
+    role: str = Field(description="user or assistant")
+    content: str = Field(description="what was said")
+
+
+class Session(Record):
+    """One session's first utterance, its time, and the state values it exposes. Initial sessions have no event."""
+
+    session_time: datetime = Field(description="when the session begins; within its period, increasing")
+    event: str | None = Field(description="what the user tells of; none of the initial period")
+    exposed_states: dict[str, str] = Field(min_length=1, description="the values that the query lets an assistant know")
+    query: Text = Field(description="the first utterance of the session")
+    messages: tuple[ChatMessage, ...] = Field(default=(), description="a recorded dialogue; generation leaves it empty")
+
+
+class PeriodSessions(Record):
+    """The sessions of one period, in order of time."""
+
+    index: int = Field(description="0 is the initial period")
+    sessions: tuple[Session, ...] = Field(description="in order of time")
+
+    @model_validator(mode="after")
+    def times_increase(self) -> Self:
+        times = [session.session_time for session in self.sessions]
+        if any(later <= earlier for earlier, later in pairwise(times)):
+            raise ValueError(f"The sessions of period {self.index} are not in strictly increasing order of time.")
+        exposed = [name for session in self.sessions for name in session.exposed_states]
+        if duplicates(exposed):
+            raise ValueError(f"Period {self.index} exposes {duplicates(exposed)} in more than one session.")
+        return self
+
+
+class SessionSet(UserRecord):
+    """Sessions of periods 0 to N_p, and what the exposure gate saw on the way."""
+
+    periods: tuple[PeriodSessions, ...] = Field(description="all periods in order, with their sessions")
+    gate_records: tuple[GateRecord, ...] = Field(description="every vote of the exposure gate")
