@@ -50,7 +50,7 @@ METRICS: dict[str, str] = {
 
 
 class AMemGymExtras(ReleaseExtras):
-    """Errata and results of studies that lie beside the variant's versions are part of its release."""
+    """Files of AMemGym's releases; errata and results of studies in the variant's folder are part of each release."""
 
     def __init__(self, content: ReleaseContent, *, folder: Path, home: Path, stack: ExitStack) -> None:
         super().__init__(content, folder=folder, home=home, stack=stack)
@@ -81,7 +81,7 @@ class AMemGymExtras(ReleaseExtras):
         return {**facts.counts, GATE_RECORDS: rows[GATE_RECORDS], FAILURES: rows[FAILURES]}
 
     def documents(self, files: Sequence[ManifestFile], *, rows: Mapping[str, int]) -> Iterator[tuple[str, bytes]]:
-        """What is not data lies at the top, where the card's links find it here and on the Hub alike."""
+        """What is not data is at the top, where the card's links lead to it in the folder and on the Hub alike."""
         content, errata = self.content, self._corrector.settled()
         report = content.report if isinstance(content.report, QualityReport) else None
         card = Card(

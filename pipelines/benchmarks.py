@@ -1,5 +1,41 @@
-"""All benchmarks that this project makes; what Dagster and the command line know of them follows from this list."""
+"""All benchmarks that this project makes. What is generated, validated, released and compared follows from this list alone."""
 
-from assets.amemgym.pipeline import AMEMGYM
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
 
-BENCHMARKS = (AMEMGYM,)
+import yaml
+
+from assets.engine.benchmark import Benchmark
+from dataset_card.amemgym import AMEMGYM_RELEASE
+from dataset_card.release.content import ReleaseFormat
+from dataset_card.release.manifest import RECIPE, ManifestError
+from validation.amemgym.benchmark import AMEMGYM_VALIDATION
+from validation.benchmark import Validation
+
+
+@dataclass(frozen=True)
+class BenchmarkEntry:
+    """What must hold of a benchmark, and what its releases are. One without rules yet is entered as Validation(benchmark)."""
+
+    validation: Validation
+    release: ReleaseFormat
+
+    @property
+    def benchmark(self) -> Benchmark:
+        return self.release.benchmark
+
+
+BENCHMARKS = (BenchmarkEntry(AMEMGYM_VALIDATION, AMEMGYM_RELEASE),)
+# Recipes of the first releases name no benchmark.
+DEFAULT = AMEMGYM_RELEASE.benchmark.name
+
+
+def format_of(folder: Path) -> ReleaseFormat:
+    """The format of a release, by its recipe. Raises ManifestError for a recipe that names no benchmark of ours, OSError."""
+    recipe: object = yaml.safe_load((folder / RECIPE).read_text(encoding="utf-8"))
+    name = str(cast(dict[str, object], recipe).get("benchmark", DEFAULT)) if isinstance(recipe, dict) else ""
+    formats = {entry.benchmark.name: entry.release for entry in BENCHMARKS}
+    if name not in formats:
+        raise ManifestError(f"{RECIPE} is that of {name!r}; this version knows {', '.join(formats)}.")
+    return formats[name]

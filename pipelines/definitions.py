@@ -4,7 +4,6 @@ import dagster as dg
 
 from assets.engine.stage_asset import stage_assets
 from assets.recipe.asset import recipe
-from dataset_card.formats import FORMATS
 from dataset_card.hub.asset import hub_release_asset
 from dataset_card.release.asset import release_asset
 from dataset_card.release.checks import release_checks
@@ -16,25 +15,21 @@ from pipelines.jobs import JOBS
 from pipelines.resources.dagster_resources import PublisherResource, ReleaseStoreResource, ReportFolder, RunContextResource
 from pipelines.resources.storage.io_manager import RecordIOManager
 from pipelines.resources.storage.open_stores import value_files
-from validation.amemgym.benchmark import AMEMGYM_VALIDATION
 from validation.amemgym.personas import pool_is_unchanged
 from validation.checks import benchmark_checks
 from validation.report.asset import report_asset
 
-# What must hold of each benchmark; one that has no rules yet is entered as Validation(benchmark).
-VALIDATIONS = (AMEMGYM_VALIDATION,)
-
 defs = dg.Definitions(
     assets=[
         recipe,
-        *(asset for benchmark in BENCHMARKS for asset in stage_assets(benchmark)),
-        *(report_asset(validation) for validation in VALIDATIONS),
-        *(asset(form) for form in FORMATS.values() for asset in (release_asset, hub_release_asset)),
+        *(asset for entry in BENCHMARKS for asset in stage_assets(entry.benchmark)),
+        *(report_asset(entry.validation) for entry in BENCHMARKS),
+        *(asset(entry.release) for entry in BENCHMARKS for asset in (release_asset, hub_release_asset)),
         evaluation,
     ],
     asset_checks=[
-        *(check for validation in VALIDATIONS for check in benchmark_checks(validation)),
-        *(check for benchmark in BENCHMARKS for check in release_checks(benchmark)),
+        *(check for entry in BENCHMARKS for check in benchmark_checks(entry.validation)),
+        *(check for entry in BENCHMARKS for check in release_checks(entry.benchmark)),
         pool_is_unchanged,
         answers_scored,
     ],

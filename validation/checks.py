@@ -57,12 +57,12 @@ def stage_checks(stage: Stage[Any], validation: Validation) -> dg.AssetChecksDef
         run_context: RunContext = context.resources.run_context
         own, snapshots, run = refs[stage.name], run_context.snapshots, RuleRun(rules, recipe=recipe, validated=True)
         with collector_at_rest():
-            for some in portions(own, snapshots=snapshots, at_once=ITEMS_AT_ONCE):
-                rows: dict[int, UserRecord] = snapshots.read(own, stage.name, record=stage.record, positions=some)
-                beside: RecordsByStage = {
-                    one.name: records_of(one, refs, run_context, some) for one in others if one.name in read_by_rules
+            for positions in portions(own, snapshots=snapshots, at_once=ITEMS_AT_ONCE):
+                rows: dict[int, UserRecord] = snapshots.read(own, stage.name, record=stage.record, positions=positions)
+                read_records: RecordsByStage = {
+                    one.name: records_of(one, refs, run_context, positions) for one in others if one.name in read_by_rules
                 }
-                run.add(list(rows.values()), others=beside)
+                run.add(list(rows.values()), others=read_records)
         for outcome in run.outcomes():
             yield check_result(outcome, asset=stage.name)
 

@@ -1,4 +1,4 @@
-"""Finished items of a variant, read back from the snapshots of its work units some at a time."""
+"""Finished items of a variant, read back from the snapshots of its work units in portions."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -52,13 +52,13 @@ class FinishedItems:
             yield from self.run_context.snapshots.failures(ref)
 
     def portions(self) -> Iterator[RecordsByStage]:
-        """Some items' records by stage and item, in the order of the stages; items by unit and place in the sample."""
+        """A portion's records by stage and item, in the order of the stages; items by unit and position in the sample."""
         final = self.benchmark.final.name
         for unit, ref in sorted(self._final_refs.items()):
             own = {name: units[unit] for name, units in self.refs.items()}
-            for some in portions(ref, snapshots=self.run_context.snapshots, at_once=self.items_at_once):
+            for positions in portions(ref, snapshots=self.run_context.snapshots, at_once=self.items_at_once):
                 records: dict[str, dict[str, UserRecord]] = {
-                    stage.name: records_of(stage, own, self.run_context, some)
+                    stage.name: records_of(stage, own, self.run_context, positions)
                     for stage in self.benchmark.stages
                     if stage.name in own
                 }

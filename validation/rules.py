@@ -95,7 +95,7 @@ class RuleOutcome:
 
 
 class RuleRun:
-    """Applies rules to a set of which only some users are in memory at a time.
+    """Applies rules to a set, portion by portion, so that the whole never has to be in memory.
 
     `validated`: the records come from a store, which checked the invariants of each while reading, so that they are not
     checked again.
@@ -157,7 +157,7 @@ def invariants(record: Record, *_: object) -> Iterator[str]:
 
 
 class OneRowPerUser:
-    """Accumulator of a rule that no user is there twice."""
+    """Accumulator of a rule that no user has two rows."""
 
     def __init__(self) -> None:
         self._seen: set[str] = set()
@@ -169,7 +169,7 @@ class OneRowPerUser:
         self._seen.add(record.user_id)
 
     def violations(self) -> Iterator[Violation]:
-        """One for each user who is there more than once."""
+        """One for each user who has more than one row."""
         yield from (Violation(user_id, f"has {more + 1} rows") for user_id, more in self._repeated.items())
 
 

@@ -1,1 +1,1 @@
-"""Card."""
+"""The card of a release: header, text, figures and Croissant metadata."""

@@ -1,7 +1,7 @@
 """Croissant metadata (`croissant.json`): the release for tools that search, check and load datasets.
 
 The flat tables are record sets, column by column. The nested file and `data.json` are listed with their digests only:
-Croissant's paths through repeated structures take the first of them, so reading lives by them would lose all but one.
+Croissant's paths through repeated structures take the first of them, so reading periods by them would lose all but the first.
 """
 
 import json
@@ -38,12 +38,12 @@ class DescribedRelease:
 
 
 def croissant_path(variant: str) -> str:
-    """Where it lies in a release: beside the data, so that its relative paths hold on the Hub too."""
+    """Its path in a release: beside the data, so that its relative paths are right on the Hub too."""
     return f"{variant}/croissant.json"
 
 
 def croissant(described: DescribedRelease) -> bytes:
-    """The file's content. It holds no date and no version, which a release's bytes do not depend on.
+    """The file's content. It has no date and no version, because a release's bytes depend on neither.
 
     Raises mlcroissant's ValidationError should the description not be valid Croissant.
     """
@@ -98,22 +98,22 @@ def _file(library: Any, file: ManifestFile, *, variant: str) -> Any:
 def _record_set(library: Any, name: str, *, variant: str) -> Any:
     file = table_path(variant, name)
     columns: list[Any] = list(arrow_schema(TABLES[name]))
-    fields = [_field(library, column, place=f"{name}/{column.name}", file=file) for column in columns]
+    fields = [_field(library, column, field_id=f"{name}/{column.name}", file=file) for column in columns]
     return library.RecordSet(id=name, name=name, description=f"One record is {statements.ROW_MEANINGS[name]}.", fields=fields)
 
 
-def _field(library: Any, column: Any, *, place: str, file: str) -> Any:
+def _field(library: Any, column: Any, *, field_id: str, file: str) -> Any:
     repeated = pa.types.is_list(column.type)
     item: Any = column.type.value_type if repeated else column.type
     source = {"file_object": file, "extract": library.Extract(column=column.name)}
-    shared = {"id": place, "name": column.name, "repeated": repeated or None}
+    shared = {"id": field_id, "name": column.name, "repeated": repeated or None}
     parts: list[Any] = list(item) if pa.types.is_struct(item) else []
     if not parts:
         wanted = getattr(library.DataType, TIMES.get(column.name) or TYPES[item])
         return library.Field(**shared, data_types=[wanted], source=library.Source(**source))
     inner = [
         library.Field(
-            id=f"{place}/{part.name}",
+            id=f"{field_id}/{part.name}",
             name=part.name,
             data_types=[getattr(library.DataType, TYPES[part.type])],
             source=library.Source(**source, transforms=[library.Transform(json_path=part.name)]),

@@ -80,18 +80,18 @@ def _files(path: str) -> list[dict[str, str]]:
     return [{"split": SPLIT, "path": path}]
 
 
-def split_card(text: str, *, place: str) -> tuple[dict[str, Any], str]:
-    """Header and body of a card; an empty header when there is none. Raises CardError naming the place."""
-    found = HEADER.match(text.replace("\r\n", "\n"))
-    if found is None:
+def split_card(text: str, *, source: str) -> tuple[dict[str, Any], str]:
+    """Header and body of a card; an empty header when there is none. Raises CardError naming the source."""
+    parts = HEADER.match(text.replace("\r\n", "\n"))
+    if parts is None:
         return {}, text
     try:
-        header = copy.deepcopy(_loaded(found[1]))
+        header = copy.deepcopy(_loaded(parts[1]))
     except yaml.YAMLError as error:
-        raise CardError(f"The YAML header of {place} cannot be read; correct it.") from error
+        raise CardError(f"The YAML header of {source} cannot be read; correct it.") from error
     if not isinstance(header, dict):
-        raise CardError(f"The YAML header of {place} is not a list of fields; correct it.")
-    return cast(dict[str, Any], header), found[2]
+        raise CardError(f"The YAML header of {source} is not a list of fields; correct it.")
+    return cast(dict[str, Any], header), parts[2]
 
 
 @lru_cache(maxsize=64)
@@ -103,7 +103,7 @@ def _loaded(text: str) -> object:
 def configuration_problems(folder: Path, *, manifest: Manifest) -> Iterator[str]:
     """A sentence for each configuration that somebody could not load, and for each table that has none."""
     try:
-        header, _ = split_card((folder / CARD).read_text(encoding="utf-8"), place=CARD)
+        header, _ = split_card((folder / CARD).read_text(encoding="utf-8"), source=CARD)
         configurations = dict(configurations_of(header))
     except CardError as error:
         yield str(error)
@@ -165,7 +165,7 @@ def _patterns(given: object) -> Iterator[str]:
 @lru_cache(maxsize=256)
 def _loading(folder: Path, name: str, digest: str) -> tuple[str, ...]:
     """Load one configuration; what was loaded once from files with this digest is not loaded again."""
-    header, _ = split_card((folder / CARD).read_text(encoding="utf-8"), place=CARD)
+    header, _ = split_card((folder / CARD).read_text(encoding="utf-8"), source=CARD)
     patterns = dict(configurations_of(header))[name]
     paths = [
         path for path in sorted(folder.rglob("*")) if any(matches(path.relative_to(folder).as_posix(), one) for one in patterns)

@@ -1,6 +1,6 @@
 """The card's figures as PNG files: functions of the numbers alone, readable on light and dark pages.
 
-They are no SVG as on the quality page, because a card is shown in many places and PNG in all of them.
+They are no SVG as on the quality page, because a card is shown by many programs, and all of them show PNG.
 """
 
 import io
@@ -30,7 +30,7 @@ GROUND = "#e4e4e4"
 PAPER_QUERIES, PAPER_ANSWERS = (13, 32), (39, 98)
 BINS = 40
 Means = tuple[float, ...]
-# How many texts there are of each length in tokens, from the shortest.
+# Pairs of a length in tokens and the number of texts that have it, from the shortest.
 Histogram = tuple[tuple[int, int], ...]
 
 
@@ -64,7 +64,7 @@ class StatisticsCounter:
             self.answers.update(count_tokens(choice.answer) for choice in question.answer_choices)
 
     def statistics(self) -> Statistics:
-        """What was counted; there has to be a user."""
+        """The means and histograms over all episodes that were added."""
         return Statistics(
             sessions=self._per_user(self.sessions),
             updates=self._per_user(self.updates),
@@ -86,12 +86,12 @@ class Plot:
 
     @property
     def path(self) -> str:
-        """Where it lies in a release: beside the card, there as on the Hub."""
+        """Its path in a release, which is the same on the Hub."""
         return f"{FIGURES}/{self.name}.png"
 
 
 @dataclass(frozen=True)
-class Figure:
+class PlotSpec:
     """A figure before it is drawn: panels side by side. Two are equal when name and numbers are."""
 
     name: str
@@ -102,7 +102,7 @@ class Figure:
 
 
 def plots(statistics: Statistics, report: QualityReport | None) -> dict[str, Plot]:
-    """All figures that there are numbers for, by name."""
+    """All figures that release and report have numbers for, by name."""
     numbers = canonical_digest([asdict(statistics), report.model_dump(mode="json") if report else None])
     figures = list(_of_statistics(statistics, report, numbers=numbers))
     if report:
@@ -110,9 +110,9 @@ def plots(statistics: Statistics, report: QualityReport | None) -> dict[str, Plo
     return {figure.name: Plot(figure.name, figure.alt, draw(figure)) for figure in figures}
 
 
-# A rerun writes the same release again, to compare it with the one that is there.
+# A rerun writes the same release again, to compare it with the existing one.
 @lru_cache(maxsize=32)
-def draw(figure: Figure) -> bytes:
+def draw(figure: PlotSpec) -> bytes:
     """Panels side by side. A user's own settings of matplotlib, its version and the clock stay out of the bytes."""
     # Takes a second, and its annotations are only partly known to type checkers.
     matplotlib: Any = import_module("matplotlib")
@@ -126,27 +126,27 @@ def draw(figure: Figure) -> bytes:
     return stream.getvalue()
 
 
-def _of_statistics(statistics: Statistics, report: QualityReport | None, *, numbers: str) -> Iterator[Figure]:
+def _of_statistics(statistics: Statistics, report: QualityReport | None, *, numbers: str) -> Iterator[PlotSpec]:
     motion = report.motion if report else None
     changes = (partial(report_figures.golden_changes, motion),) if motion else ()
     alt = "Sessions and state updates per user by period" + (
         ", and the share of right options that changed." if motion else "."
     )
-    yield Figure("course", numbers, alt, (partial(_trajectory_panel, statistics), *changes))
+    yield PlotSpec("course", numbers, alt, (partial(_trajectory_panel, statistics), *changes))
     alt = "Histograms of the lengths of session queries and of answers in tokens, beside the ranges in the paper."
     parts = partial(_queries_panel, statistics.queries), partial(_answers_panel, statistics.answers)
-    yield Figure("lengths", numbers, alt, parts)
+    yield PlotSpec("lengths", numbers, alt, parts)
 
 
-def _of_report(report: QualityReport, *, numbers: str) -> Iterator[Figure]:
+def _of_report(report: QualityReport, *, numbers: str) -> Iterator[PlotSpec]:
     if report.wall:
         alt = "Accuracy of ways to answer without memory, with 95 % intervals, beside guessing and the limit of each."
         height = 1.1 + 0.24 * len(report.wall)
-        yield Figure("wall", numbers, alt, (partial(report_figures.shortcut_accuracies, report.wall),), height)
+        yield PlotSpec("wall", numbers, alt, (partial(report_figures.shortcut_accuracies, report.wall),), height)
     if report.motion and report.places:
         alt = "Which of their choices variables hold, by period, and how often the option at each place is right."
         parts = partial(report_figures.choice_shares, report.motion), partial(report_figures.right_by_position, report.places)
-        yield Figure("balance", numbers, alt, parts)
+        yield PlotSpec("balance", numbers, alt, parts)
 
 
 def _trajectory_panel(statistics: Statistics, axes: Axes) -> None:

@@ -1,4 +1,4 @@
-"""The recipe as a release tells it: without what is nobody else's business, and as rows of a table."""
+"""The recipe as a release publishes it: without paths and other private values, and as rows of a table."""
 
 from typing import Any, cast
 

@@ -1,1 +1,1 @@
-"""Diff."""
+"""What changed between two releases: rows, measurements, settings, files."""

@@ -1,4 +1,4 @@
-"""What changed from one release to another, found in their files alone, so that the same two always differ in the same way."""
+"""What changed from one release to another, read from their files alone: the same two always give the same difference."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -208,8 +208,8 @@ def count_metrics(connection: "DuckDBPyConnection", tables: Path, metrics: Mappi
     `tables` is the folder of the tables; each of `metrics` is a query of one number, with `{name}` for a table."""
     files = {path.stem: "read_parquet('" + str(path).replace("'", "''") + "')" for path in tables.glob("*.parquet")}
     countable = {name: sql for name, sql in metrics.items() if {field for _, field, _, _ in PARTS(sql) if field} <= set(files)}
-    found = {name: connection.execute(sql.format_map(files)).fetchone() for name, sql in countable.items()}
-    return {name: _rounded(row[0]) if row else None for name, row in found.items()}
+    rows = {name: connection.execute(sql.format_map(files)).fetchone() for name, sql in countable.items()}
+    return {name: _rounded(row[0]) if row else None for name, row in rows.items()}
 
 
 def report_metrics(path: Path) -> dict[str, float | None]:

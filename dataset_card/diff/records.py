@@ -56,7 +56,7 @@ class TableChange(Record):
 
     @property
     def changed(self) -> bool:
-        """Whether there is anything to tell."""
+        """Whether any row came, went or changed."""
         return bool(self.added or self.removed or self.relabelled or self.reworded)
 
 

@@ -19,7 +19,7 @@ Mark = Literal["same", "gone", "new"]
 USERS_SHOWN = 50
 HEADING = "## Changes since "
 SECTION = re.compile(rf"^{HEADING}.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
-# It stands before these, or else at the end.
+# The section comes before these, or else at the end.
 FOLLOWING = re.compile(r"^## (Loading it|Intended use|License)", re.MULTILINE)
 TEXT_LIMIT = 120
 
@@ -32,8 +32,8 @@ def changes_section(diff: ReleaseDiff) -> str:
 def with_changes(card: str, section: str) -> str:
     """The card with the section. `without_changes` undoes it."""
     following = FOLLOWING.search(card)
-    place = following.start() if following else len(card)
-    return f"{card[:place]}{section}{card[place:]}"
+    start = following.start() if following else len(card)
+    return f"{card[:start]}{section}{card[start:]}"
 
 
 def without_changes(card: str) -> str:
@@ -107,16 +107,16 @@ def diff_page(diff: ReleaseDiff) -> str:
 def marked_words(before: str, after: str) -> list[tuple[Mark, str]]:
     """Both texts in one, word by word. The texts of "same" and "new" make up `after`, of "same" and "gone" `before`."""
     old, new = before.split(" "), after.split(" ")
-    found: list[tuple[Mark, str]] = []
+    marked: list[tuple[Mark, str]] = []
     for kind, start, end, new_start, new_end in SequenceMatcher(a=old, b=new, autojunk=False).get_opcodes():
         if kind == "equal":
-            found.append(("same", " ".join(old[start:end])))
+            marked.append(("same", " ".join(old[start:end])))
             continue
         if start < end:
-            found.append(("gone", " ".join(old[start:end])))
+            marked.append(("gone", " ".join(old[start:end])))
         if new_start < new_end:
-            found.append(("new", " ".join(new[new_start:new_end])))
-    return found
+            marked.append(("new", " ".join(new[new_start:new_end])))
+    return marked
 
 
 @cache

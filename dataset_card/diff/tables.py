@@ -87,7 +87,7 @@ class _TableJoin:
             yield VersionReason(level="patch", because=f"{_count_text(change.reworded, name)} worded otherwise")
 
     def _rows_in_old_groups(self, group: tuple[str, ...]) -> int:
-        """Rows that are new in a group that was there: another task, although no row that was there changed."""
+        """New rows of an existing group: they make another task of it, although no existing row changed."""
         new, old = (", ".join(f'{side}"{name}"' for name in group) for side in ("a.", ""))
         return self._rows(
             f"SELECT count(*) {self._join} WHERE {self._old} IS NULL AND ({new}) IN (SELECT ({old}) FROM read_parquet($before))"
@@ -96,11 +96,11 @@ class _TableJoin:
     def _examples(self, label: str, words: str) -> Iterator[RowChange]:
         keys = [f'a."{key}"' for key in self._keys]
         cells = [f'{side}."{name}"' for name in self._kinds for side in ("b", "a")]
-        found = self._rows(
+        rows = self._rows(
             f"SELECT {', '.join([*keys, *cells])} {self._join} WHERE {self._both} AND ({label} OR {words}) "
             f"ORDER BY NOT ({label}), {', '.join(keys)} LIMIT {self._pair.examples}"
         )
-        for row in found:
+        for row in rows:
             values = row[len(keys) :]
             changes = [
                 CellChange(column=name, kind=kind, before=value_text(before), after=value_text(after))
@@ -123,7 +123,7 @@ class _TableJoin:
 
 
 def value_text(value: object) -> str:
-    """A cell as text: words as they are, nothing as nothing, lists and what lies in them as JSON."""
+    """A cell as text: words as they are, nothing as nothing, lists and what they contain as JSON."""
     if value is None or isinstance(value, str):
         return value or ""
     pairs = cast(list[Mapping[str, object]], value) if isinstance(value, list) else []

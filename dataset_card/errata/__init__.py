@@ -1,1 +1,1 @@
-"""Errata."""
+"""Corrections of single questions and users, applied while a release is written."""

@@ -71,8 +71,8 @@ def text_of(episode: Episode, erratum: Erratum) -> str | None:
     return next((one.answer for one in question.answer_choices if one.choice_id == erratum.choice_id), None)
 
 
-def _at(items: Sequence[Any], place: int) -> Any:
-    return items[place] if 0 <= place < len(items) else None
+def _at(items: Sequence[Any], index: int) -> Any:
+    return items[index] if 0 <= index < len(items) else None
 
 
 def _correct(episode: Episode, erratum: Erratum) -> Episode | None:

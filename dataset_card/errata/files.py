@@ -1,4 +1,4 @@
-"""The files of errata and studies: those beside a variant's versions, and those that a release holds."""
+"""The files of errata and studies: those beside a variant's versions, and those inside a release."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -31,9 +31,9 @@ def read_errata(path: Path) -> tuple[Erratum, ...]:
         return LISTED.validate_python(content)
     except ValidationError as error:
         problem = error.errors()[0]
-        place = ".".join(str(part + 1 if isinstance(part, int) else part) for part in problem["loc"]) or "the whole"
+        location = ".".join(str(part + 1 if isinstance(part, int) else part) for part in problem["loc"]) or "the whole"
         words = problem["msg"].removeprefix("Value error, ").rstrip(".")
-        raise ErrataError(f"{path} is wrong at erratum {place}: {words}.") from error
+        raise ErrataError(f"{path} is wrong at erratum {location}: {words}.") from error
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         problem_text = " ".join(str(getattr(error, "strerror", None) or error).split())
         raise ErrataError(f"{path} cannot be read: {problem_text}.") from error

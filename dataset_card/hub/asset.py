@@ -88,22 +88,22 @@ def hub_release_asset(form: ReleaseFormat) -> dg.AssetsDefinition:
 
 def _folder(release_store: ReleaseStore, variant: str, version: str) -> Path:
     try:
-        found = find_release(release_store, variant, version="" if version == NEWEST else version)
+        folder = find_release(release_store, variant, version="" if version == NEWEST else version)
     except ReleaseError as error:
         raise HubError(str(error)) from error
-    if found is None:
+    if folder is None:
         raise HubError(
             f"There is no release of {variant} in {release_store.address} yet; materialize the asset 'release' first."
         )
-    return found
+    return folder
 
 
 def _metadata(done: Published, endpoint: str) -> dict[str, dg.MetadataValue[Any]]:
     page = f"{endpoint}/datasets/{done.repo}"
-    place = f"{page}/discussions/{done.pull_request}" if done.pull_request else f"{page}/tree/{done.tag or done.commit}"
+    url = f"{page}/discussions/{done.pull_request}" if done.pull_request else f"{page}/tree/{done.tag or done.commit}"
     facts = {"repo": done.repo, "tag": done.tag, "commit": done.commit, "digest": done.digest}
     return {
         **{name: dg.MetadataValue.text(fact) for name, fact in facts.items() if fact is not None},
-        "page": dg.MetadataValue.url(place),
+        "page": dg.MetadataValue.url(url),
         "new": dg.MetadataValue.bool(done.created),
     }

@@ -1,6 +1,6 @@
-"""Where a release's files lie in a repository that holds several variants, and what a commit has to change there.
+"""Where a release's files are in a repository that holds several variants, and what a commit has to change there.
 
-Everything of a variant lies below `<variant>/` and `tables/<variant>/`: data files keep the path they have in the release
+Everything of a variant is below `<variant>/` and `tables/<variant>/`: data files keep the path they have in the release
 folder, so that configurations and snippets stay true, and the others (card, recipe, manifest, license) move below
 `<variant>/`. At the top there are only the card of the whole repository and a license. A publisher touches nothing else.
 """
@@ -25,7 +25,7 @@ class _ListedFile(BaseModel):
 
 
 class ReleaseSummary(BaseModel):
-    """What a repository's card needs of a manifest. Other fields are ignored, so that later formats can lie beside ours."""
+    """What a repository's card needs of a manifest. Other fields are ignored: releases may have later formats."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -68,7 +68,7 @@ def folders(variant: str) -> tuple[str, str]:
 
 
 def repository_path(path: str, *, variant: str) -> str:
-    """Where a file of the release folder lies in the repository."""
+    """The path in the repository of a file of the release folder."""
     return path if path.startswith(folders(variant)) else f"{variant}/{path}"
 
 
@@ -80,7 +80,7 @@ def release_paths(release: ReleaseSummary) -> dict[str, str]:
 
 def release_files(folder: Path, *, release: ReleaseSummary) -> dict[str, LocalFile]:
     """The release's files by their path in the repository."""
-    return {there: LocalFile(there, folder / here) for here, there in release_paths(release).items()}
+    return {remote: LocalFile(remote, folder / local) for local, remote in release_paths(release).items()}
 
 
 def variants_in(paths: Iterable[str]) -> list[str]:

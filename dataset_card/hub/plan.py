@@ -2,7 +2,7 @@
 
 import re
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +12,6 @@ from pydantic import ValidationError
 from dataset_card.card.header import configuration_problems, split_card
 from dataset_card.diff.compare import compare, read_release
 from dataset_card.diff.render import too_low
-from dataset_card.formats import format_of
 from dataset_card.hub.layout import (
     RESERVED,
     ReleaseSummary,
@@ -39,12 +38,14 @@ from dataset_card.hub.port import (
 )
 from dataset_card.hub.read import ReleaseLocation, fetch_release
 from dataset_card.hub.repo_card import VariantCard, repository_card
+from dataset_card.release.content import ReleaseFormat
 from dataset_card.release.manifest import CARD, LICENSE, MANIFEST, Manifest, ManifestError, read_manifest
 from dataset_card.release.verify import verify_release
 from dataset_card.release.versions import is_version, numbers, smallest_after
 
 # What git forbids in the name of a tag, of all that a variant's name may hold.
 UNTAGGABLE = re.compile(r"\.\.|\.lock$|\.$")
+FormatOf = Callable[[Path], ReleaseFormat]
 
 
 class PublishRefused(HubError):
@@ -52,7 +53,7 @@ class PublishRefused(HubError):
 
 
 class TagConflict(HubError):
-    """The tag stands for something else; a published release never changes."""
+    """The tag names other content; a published release never changes."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class PublishRequest:
 
 @dataclass(frozen=True)
 class PublishPlan:
-    """What is there and what is missing. `state` None: no repository. `tagged`: the commit that already has the tag."""
+    """What the repository has and what it lacks. `state` None: no repository. `tagged`: the commit that already has the tag."""
 
     state: RepoState | None
     tagged: str | None
@@ -78,8 +79,8 @@ class PublishPlan:
 class Planner:
     """Compares one request with the Hub. It reads only, and raises HubError for all that forbids publishing."""
 
-    def __init__(self, hub: Hub, *, request: PublishRequest) -> None:
-        self.hub, self.request = hub, request
+    def __init__(self, hub: Hub, *, request: PublishRequest, format_of: FormatOf) -> None:
+        self.hub, self.request, self._format_of = hub, request, format_of
         self.repo = checked_repo(request.repo)
         self.release = ReleaseSummary.model_validate(checked_release(request.folder).model_dump())
         self.files = release_files(request.folder, release=self.release)
@@ -109,21 +110,21 @@ class Planner:
         """What a commit onto this one has to change. Raises PublishRefused for a tree that it may not change."""
         tree = self.hub.files(self.repo, sha=sha)
         cards = {name: self._card(name, sha=sha, tree=tree) for name in variants_in(tree)}
-        there = cards.get(self.release.variant)
-        if there is not None and there.release.numbers > self.release.numbers:
+        published = cards.get(self.release.variant)
+        if published is not None and published.release.numbers > self.release.numbers:
             raise PublishRefused(
-                f"{self.repo} already has {there.release.variant} {there.release.version}, which is newer than "
+                f"{self.repo} already has {published.release.variant} {published.release.version}, which is newer than "
                 f"{self.release.version}; publish a higher version."
             )
         current = self._read(CARD, sha=sha, tree=tree) if CARD in tree else None
-        if not cards and current is not None and split_card(current, place=f"{CARD} of {self.repo}")[1].strip():
+        if not cards and current is not None and split_card(current, source=f"{CARD} of {self.repo}")[1].strip():
             raise PublishRefused(
                 f"{self.repo} has a {CARD} that no release wrote, and it would be lost; "
                 f"choose another repository, or empty that file."
             )
         return self._change(tree, cards=cards, current=current)
 
-    def holds(self, sha: str) -> bool:
+    def has_release_at(self, sha: str) -> bool:
         """Whether the variant's own files at this commit are those of the release, and no others."""
         return not tree_change(self.files, tree=self.hub.files(self.repo, sha=sha), variant=self.release.variant)
 
@@ -139,14 +140,15 @@ class Planner:
         """Compare with the newest tag of the variant, once for all rounds."""
         tag = newest_tag(refs.tags, variant=self.release.variant)
         if tag is not None and tag != self._follows:
-            check_version(self.hub, self.release, folder=self.request.folder, repo=self.repo, tag=tag)
+            folder, format_of = self.request.folder, self._format_of
+            check_version(self.hub, self.release, folder=folder, repo=self.repo, tag=tag, format_of=format_of)
             self._follows = tag
 
     def _tagged(self) -> str:
         state = self.hub.repo_state(self.repo, revision=self.release.tag)
         if state is None:
             raise HubMissing(f"{self.repo} lists the tag {self.release.tag}, but does not show its commit; try again.")
-        if not self.holds(state.sha):
+        if not self.has_release_at(state.sha):
             raise TagConflict(
                 f"{self.repo} already has {self.release.tag} with other content; "
                 f"a published version never changes, so choose a higher one."
@@ -209,7 +211,7 @@ def newest_tag(tags: Iterable[str], *, variant: str) -> str | None:
     return max(own, key=lambda tag: numbers(version_of_tag(tag)), default=None)
 
 
-def check_version(hub: Hub, release: ReleaseSummary, *, folder: Path, repo: str, tag: str) -> None:
+def check_version(hub: Hub, release: ReleaseSummary, *, folder: Path, repo: str, tag: str, format_of: FormatOf) -> None:
     """Raise PublishRefused unless the version of the release in `folder` may follow that of the variant's newest tag.
 
     The repository may have more versions than this disk, so the tag's release is fetched where the comparison needs it.

@@ -8,7 +8,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dataset_card.hub.plan import Planner, PublishPlan, PublishRequest, TagConflict, changes_visibility, narrows_visibility
+from dataset_card.hub.plan import (
+    FormatOf,
+    Planner,
+    PublishPlan,
+    PublishRequest,
+    TagConflict,
+    changes_visibility,
+    narrows_visibility,
+)
 from dataset_card.hub.port import CommitMessage, Hub, HubError, HubMissing, HubStale, HubUncertain, TreeChange
 from dataset_card.hub.tag_registry import TagEntry, TagRegistry
 
@@ -19,9 +27,9 @@ LATEST_PROPOSALS = 20
 
 @dataclass(frozen=True)
 class Published:
-    """What the Hub holds now. `commit` and `tag` None: a pull request is all there is.
+    """What the Hub has now. `commit` and `tag` are None for a pull request.
 
-    `created` is false when the tag, or the pull request, was there before.
+    `created` is false when the tag, or the pull request, existed before.
     """
 
     repo: str
@@ -33,36 +41,42 @@ class Published:
 
 
 class Publisher:
-    """Brings a release to a Hub. `registry` None: no tag is written down; `notice` gets a line for each pause."""
+    """Brings a release to a Hub.
+
+    `format_of` gives the format of a release's folder; `registry` None: no tag is written down; `notice` gets a line for each
+    pause.
+    """
 
     def __init__(
         self,
         hub: Hub,
         *,
+        format_of: FormatOf,
         registry: TagRegistry | None = None,
         pause: Callable[[float], None] = time.sleep,
         notice: Callable[[str], None] | None = None,
     ) -> None:
-        self._hub, self._registry, self._pause, self._notice = hub, registry, pause, notice
+        self._hub, self._format_of = hub, format_of
+        self._registry, self._pause, self._notice = registry, pause, notice
 
     @property
     def endpoint(self) -> str:
         return self._hub.endpoint
 
     def commit_of(self, repo: str, *, revision: str) -> str | None:
-        """The commit that a tag or branch stands for now; None: it is not there, or hidden. Raises HubError."""
+        """The commit of a tag or branch now; None: it does not exist, or is hidden. Raises HubError."""
         state = self._hub.repo_state(repo, revision=revision)
         return None if state is None else state.sha
 
     def preview(self, request: PublishRequest) -> tuple[Planner, PublishPlan]:
         """The release and what publishing it would do; nothing is written."""
-        planner = Planner(self._hub, request=request)
+        planner = Planner(self._hub, request=request, format_of=self._format_of)
         self._check_registry(planner)
         return planner, planner.plan()
 
     def publish(self, request: PublishRequest) -> Published:
         """Do what is missing. Raises HubError; running it again goes on from there."""
-        planner = Planner(self._hub, request=request)
+        planner = Planner(self._hub, request=request, format_of=self._format_of)
         self._check_registry(planner)
         failure: HubError = HubUncertain("nothing was tried")
         created = False
@@ -116,9 +130,9 @@ class Publisher:
         if not plan.change:
             return Published(repo, digest, head, None, created=False)
         latest = sorted(plan.pull_requests.items(), reverse=True)[:LATEST_PROPOSALS]
-        there = next((number for number, sha in latest if planner.holds(sha)), None)
-        if there is not None:
-            return Published(repo, digest, None, None, created=False, pull_request=there)
+        existing = next((number for number, sha in latest if planner.has_release_at(sha)), None)
+        if existing is not None:
+            return Published(repo, digest, None, None, created=False, pull_request=existing)
         number = self._hub.propose(repo, change=plan.change, message=commit_message(planner), parent=head)
         return Published(repo, digest, None, None, created=True, pull_request=number)
 
@@ -139,7 +153,7 @@ class Publisher:
         registered, tag = self._registered(planner), planner.release.tag
         if self._registry is None or (registered is not None and registered.commit == commit):
             return
-        if registered is not None and self._holds(planner, registered.commit):
+        if registered is not None and self._has_release_at(planner, registered.commit):
             raise TagConflict(
                 f"{tag} in {planner.repo} was at commit {registered.commit[:12]} and is now at {commit[:12]}; somebody moved "
                 f"it, so put it back, or publish a higher version."
@@ -147,10 +161,10 @@ class Publisher:
         entry = TagEntry(endpoint=self._hub.endpoint, repo=planner.repo, tag=tag, commit=commit, digest=planner.release.digest)
         self._registry.add(entry)
 
-    def _holds(self, planner: Planner, sha: str) -> bool:
+    def _has_release_at(self, planner: Planner, sha: str) -> bool:
         """False also where the commit is gone, as in a repository that was deleted and made anew."""
         try:
-            return planner.holds(sha)
+            return planner.has_release_at(sha)
         except HubMissing:
             return False
 

@@ -27,7 +27,7 @@ class BadRelease(HubError):
 
 
 class MovedTag(BadRelease):
-    """The tag stands for another commit than it did."""
+    """The tag names another commit than it did."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ class ReadFile:
 class ReleaseReader:
     """Reads releases. `open_hub` is called only for those on the Hub.
 
-    What is fetched stays below `cache`, by commit, and serves without the network; `registry` holds what tags stood for
-    when they were published or first read here, and a tag that stands for something else later is refused.
+    What is fetched stays below `cache`, by commit, and serves without the network; `registry` has the commits of
+    tags from when they were published or first read here, and a tag that names another commit later is refused.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class ReleaseReader:
         registered = self._registry.find(hub.endpoint, repo=repo, tag=revision)
         commit, is_tag = self._resolved(hub, repo=repo, revision=revision, registered=registered)
         _refuse_moved(f"{repo}@{revision}", commit=commit, before=(registered.commit if registered else None, expected.commit))
-        variant = self._variant(hub, place=f"{repo}@{revision}", commit=commit, asked=expected.variant)
+        variant = self._variant(hub, address=f"{repo}@{revision}", commit=commit, asked=expected.variant)
         folder = self._fetched(hub, repo=repo, commit=commit, variant=variant)
         release = ReadRelease(folder, read_manifest(folder), repo, revision, commit)
         if variant == variant_of_tag(revision) and ReleaseSummary.model_validate(release.manifest.model_dump()).tag != revision:
@@ -147,8 +147,8 @@ class ReleaseReader:
             raise BadRelease(f"{repo} has a branch and a tag named {revision}; ask for the commit instead.")
         return state.sha, revision in refs.tags
 
-    def _variant(self, hub: Hub, *, place: str, commit: str, asked: str | None) -> str:
-        repo, _, revision = place.partition("@")
+    def _variant(self, hub: Hub, *, address: str, commit: str, asked: str | None) -> str:
+        repo, _, revision = address.partition("@")
         named = asked or variant_of_tag(revision)
         if named and VARIANT.fullmatch(named) and (self._home(repo, commit) / named).is_dir():
             return named
@@ -158,7 +158,7 @@ class ReleaseReader:
         if len(held) == 1 and asked is None:
             return held[0]
         content = f"it holds {', '.join(held)}" if held else "it holds no release"
-        raise BadRelease(f"{place} does not say which variant to read, and {content}; name the variant, or its tag.")
+        raise BadRelease(f"{address} does not say which variant to read, and {content}; name the variant, or its tag.")
 
     def _fetched(self, hub: Hub, *, repo: str, commit: str, variant: str) -> Path:
         """The release as a folder of its own. What arrives damaged is downloaded once more."""
@@ -224,10 +224,10 @@ def assemble(snapshot: Path, *, variant: str, target: Path) -> list[str]:
     return problems
 
 
-def _refuse_moved(place: str, *, commit: str, before: Sequence[str | None]) -> None:
+def _refuse_moved(address: str, *, commit: str, before: Sequence[str | None]) -> None:
     for earlier in before:
         if earlier is not None and earlier != commit:
-            raise MovedTag(moved_tag(place, commit=commit, before=earlier))
+            raise MovedTag(moved_tag(address, commit=commit, before=earlier))
 
 
 def _with_digest(release: ReadRelease, *, digest: str | None) -> ReadRelease:

@@ -28,12 +28,12 @@ class VariantCard:
 def repository_card(cards: Mapping[str, VariantCard], *, repo: str, current: str | None) -> str:
     """The README at the top: all variants' configurations, a list of the releases, and the default variant's card.
 
-    The default is `base`, or else the first by name. `current` is the README that is there; of it only settings of the
+    The default is `base`, or else the first by name. `current` is the README of the repository now; of it only settings of the
     Hub's page survive. The text follows from the arguments alone.
     """
     names = sorted(cards, key=lambda name: (name != FIRST_CHOICE, name))
-    parts = [split_card(cards[name].text, place=f"the card of {name}") for name in names]
-    before = split_card(current, place=f"{CARD} of {repo}")[0] if current else {}
+    parts = [split_card(cards[name].text, source=f"the card of {name}") for name in names]
+    before = split_card(current, source=f"{CARD} of {repo}")[0] if current else {}
     header = {
         **_merged([header for header, _ in parts]),
         **{key: value for key, value in before.items() if PAGE_SETTINGS.fullmatch(key)},
@@ -52,8 +52,8 @@ def _merged(headers: list[dict[str, Any]]) -> dict[str, Any]:
         for key, value in header.items():
             if isinstance(value, list) and isinstance(merged.get(key, []), list):
                 items = [_configuration(item, first=number == 0) for item in cast(list[object], value)]
-                there = merged.setdefault(key, [])
-                there.extend(item for item in items if item not in there)
+                values = merged.setdefault(key, [])
+                values.extend(item for item in items if item not in values)
             else:
                 merged.setdefault(key, value)
     return merged
@@ -67,17 +67,17 @@ def _configuration(item: object, *, first: bool) -> object:
 
 def _with_moved_paths(body: str, release: ReleaseSummary) -> str:
     """Files that the card names, with the path they have in the repository."""
-    for here, there in release_paths(release).items():
-        if here != there:
+    for local, remote in release_paths(release).items():
+        if local != remote:
             for before, after in (("](", ")"), ("`", "`"), ('"', '"')):
-                body = body.replace(f"{before}{here}{after}", f"{before}{there}{after}")
+                body = body.replace(f"{before}{local}{after}", f"{before}{remote}{after}")
     return body
 
 
 def _with_section(body: str, section: str) -> str:
-    found = FIRST_SECTION.search(body)
-    place = found.start() if found else len(body)
-    return f"{body[:place].rstrip()}\n\n{section}\n{body[place:]}"
+    first = FIRST_SECTION.search(body)
+    start = first.start() if first else len(body)
+    return f"{body[:start].rstrip()}\n\n{section}\n{body[start:]}"
 
 
 def _releases(releases: list[ReleaseSummary], *, repo: str) -> str:

@@ -1,4 +1,4 @@
-"""`releases.json`: which commit and digest a tag stood for when it was published or first read from here."""
+"""`releases.json`: which commit and digest a tag had when it was published or first read from here."""
 
 import fcntl
 import json
@@ -69,7 +69,7 @@ def _key(entry: TagEntry) -> tuple[str, str, str]:
 
 
 def missing_tag(repo: str, *, tag: str, registered: TagEntry | None) -> str:
-    """One sentence on a tag that is not there, or no longer."""
+    """One sentence on a tag that does not exist, or no longer."""
     if registered is None:
         return f"{repo} has no tag {tag!r}, or it is hidden from this token."
     return (
@@ -78,9 +78,9 @@ def missing_tag(repo: str, *, tag: str, registered: TagEntry | None) -> str:
     )
 
 
-def moved_tag(place: str, *, commit: str, before: str) -> str:
-    """One sentence on a tag that stands for another commit than before. `place` is OWNER/NAME@TAG."""
+def moved_tag(address: str, *, commit: str, before: str) -> str:
+    """One sentence on a tag that names another commit than before. `address` is OWNER/NAME@TAG."""
     return (
-        f"{place} was commit {before[:12]} and is now {commit[:12]}: the tag was moved, so ask its owner for a new "
-        f"version, or read {place.partition('@')[0]}@{before} if it still exists."
+        f"{address} was commit {before[:12]} and is now {commit[:12]}: the tag was moved, so ask its owner for a new "
+        f"version, or read {address.partition('@')[0]}@{before} if it still exists."
     )

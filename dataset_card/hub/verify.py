@@ -16,7 +16,7 @@ from dataset_card.release.verify import examine_release
 
 @dataclass(frozen=True)
 class ExpectedTag:
-    """What shall hold: this repository has this tag, which stands for what it did when it was published or read here."""
+    """What shall hold: this repository has this tag, at the commit that it had when it was published or read here."""
 
     repo: str
     tag: str
@@ -45,10 +45,10 @@ def repository_problems(hub: Hub, expected: ExpectedTag) -> list[str]:
     with tempfile.TemporaryDirectory(prefix="verifying-") as scratch:
         folder = Path(scratch) / variant
         location = ReleaseLocation(expected.repo, state.sha, variant)
-        found = fetch_release(hub, location, target=folder, force=True) or examine_release(folder)
-        if not found:
-            found = list(_release_problems(expected, folder))
-    return [*problems, *found, *_card_problems(hub, location, tree=tree)]
+        found_problems = fetch_release(hub, location, target=folder, force=True) or examine_release(folder)
+        if not found_problems:
+            found_problems = list(_release_problems(expected, folder))
+    return [*problems, *found_problems, *_card_problems(hub, location, tree=tree)]
 
 
 def _release_problems(expected: ExpectedTag, folder: Path) -> Iterator[str]:
@@ -66,7 +66,7 @@ def _card_problems(hub: Hub, location: ReleaseLocation, *, tree: dict[str, Remot
         return
     text = hub.read(location.repo, sha=location.commit, path=CARD).decode(errors="replace")
     try:
-        configurations = dict(configurations_of(split_card(text, place=f"{CARD} of {location.repo}")[0]))
+        configurations = dict(configurations_of(split_card(text, source=f"{CARD} of {location.repo}")[0]))
     except CardError as error:
         yield str(error)
         return

@@ -1,1 +1,1 @@
-"""Reference."""
+"""The JSON shape of the paper's repository: episodes to `data.json` and back."""

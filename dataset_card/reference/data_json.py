@@ -1,4 +1,4 @@
-"""Episodes as items of the reference's `data.json`, and back. What cannot be kept exactly is refused, never bent."""
+"""Episodes as items of the reference's `data.json`, and back. What cannot be stored exactly is refused."""
 
 import json
 from collections.abc import Generator, Iterable
@@ -79,8 +79,8 @@ def _difference(left: object, right: object, *, path: str) -> str | None:
         ]
     else:
         return None if left == right else path
-    found = (_difference(one, other, path=join(path, key)) for key, one, other in pairs)
-    return next((place for place in found if place is not None), None)
+    differences = (_difference(one, other, path=join(path, key)) for key, one, other in pairs)
+    return next((difference for difference in differences if difference is not None), None)
 
 
 def _period_out(period: EpisodePeriod, *, first: bool) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from dataset_card.reference.schema import ItemSchema, PeriodSchema, QuestionSche
 
 
 def episode_of(item: ItemSchema) -> Episode:
-    """The episode that the item tells. Raises SchemaError for the first thing that no episode can be."""
+    """The episode of an item. Raises SchemaError for the first value that no episode can have."""
     with errors_at("user_profile"):
         profile = UserProfile(user_id=item.id, **item.user_profile.model_dump(exclude={"uuid"}))
     with errors_at("state_schema"):

@@ -1,1 +1,1 @@
-"""Release."""
+"""The release folder: its files, manifest, version and verification."""

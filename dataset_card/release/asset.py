@@ -64,20 +64,10 @@ def release_asset(form: ReleaseFormat) -> dg.AssetsDefinition:
         partitions_def=VARIANT_PARTITIONS,
         group_name=benchmark.group("release"),
         outs={
-            card: dg.AssetOut(
-                dagster_type=dg.Nothing,
-                owners=OWNERS,
-                kinds={"markdown"},
-                tags={"asks_a_model": "no"},
-                description=form.card_description,
-                metadata=definition(None, form.extras.documents),
-            ),
-            release: dg.AssetOut(
-                dagster_type=dg.Nothing,
-                owners=OWNERS,
-                kinds={"parquet", "json"},
-                tags={"asks_a_model": "no"},
-                description=form.release_description,
+            card: _out({"markdown"}, form.card_description, metadata=definition(None, form.extras.documents)),
+            release: _out(
+                {"parquet", "json"},
+                form.release_description,
                 metadata=definition(benchmark.final.record, write_contents, write_release),
             ),
         },
@@ -114,6 +104,17 @@ def release_asset(form: ReleaseFormat) -> dg.AssetsDefinition:
         )
 
     return release_folder
+
+
+def _out(kinds: set[str], description: str, *, metadata: dict[str, Any]) -> dg.AssetOut:
+    return dg.AssetOut(
+        dagster_type=dg.Nothing,
+        owners=OWNERS,
+        kinds=kinds,
+        tags={"asks_a_model": "no"},
+        description=description,
+        metadata=metadata,
+    )
 
 
 def card_metadata(released: Release) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Checks of what leaves the chain: the card, the release and its copy on the Hub, each looked at where it lies now.
+"""Checks of what leaves the chain: the card, the release and its copy on the Hub, each read from where it is now.
 
 They go by what was last materialized, so that they can be run again at any time, on their own.
 """
@@ -40,7 +40,7 @@ def release_checks(benchmark: Benchmark) -> list[dg.AssetChecksDefinition]:
     def files_match_manifest(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
         folder = released_folder(context, release)
         with heartbeat(context.log.info, Steps(f"Reading {folder} again").line):
-            return check_result(verify_release(folder), holds=f"All files of {folder.name} are as the manifest says.")
+            return check_result(verify_release(folder), success=f"All files of {folder.name} are as the manifest says.")
 
     @dg.asset_check(
         asset=card,
@@ -53,7 +53,7 @@ def release_checks(benchmark: Benchmark) -> list[dg.AssetChecksDefinition]:
     )
     def links_and_configurations_resolve(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
         problems = list(card_problems(released_folder(context, card)))
-        return check_result(problems, holds="All links and configurations resolve.")
+        return check_result(problems, success="All links and configurations resolve.")
 
     @dg.asset_check(
         asset=hub_release,
@@ -67,13 +67,13 @@ def release_checks(benchmark: Benchmark) -> list[dg.AssetChecksDefinition]:
         metadata = last_materialized(context, hub_release)
         repo, tag, commit = (str(metadata.get(name, "")) for name in ("repo", "tag", "commit"))
         if not tag:
-            return check_result([], holds=f"Proposed to {repo} as a pull request, so there is no tag to read.")
+            return check_result([], success=f"Proposed to {repo} as a pull request, so there is no tag to read.")
         try:
-            found = publisher.commit_of(repo, revision=tag)
+            current = publisher.commit_of(repo, revision=tag)
         except HubError as error:
-            return check_result([str(error)], holds="")
-        problems = [] if found == commit else [f"{repo}@{tag} is at {found or 'no commit'}, and {commit} was published."]
-        return check_result(problems, holds=f"{repo}@{tag} is at commit {commit[:12]}.")
+            return check_result([str(error)], success="")
+        problems = [] if current == commit else [f"{repo}@{tag} is at {current or 'no commit'}, and {commit} was published."]
+        return check_result(problems, success=f"{repo}@{tag} is at commit {commit[:12]}.")
 
     return [links_and_configurations_resolve, files_match_manifest, tag_reads_back]
 
@@ -82,7 +82,7 @@ def card_problems(folder: Path) -> Iterator[str]:
     """A sentence for each configuration and each relative link of a release's card that leads nowhere."""
     try:
         manifest, text = read_manifest(folder), (folder / CARD).read_text(encoding="utf-8")
-        header, body = split_card(text, place=CARD)
+        header, body = split_card(text, source=CARD)
         configurations = dict(configurations_of(header))
     except (ManifestError, CardError, OSError) as error:
         yield str(error)
@@ -97,7 +97,7 @@ def card_problems(folder: Path) -> Iterator[str]:
 
 
 def released_folder(context: dg.AssetCheckExecutionContext, asset: str) -> Path:
-    """The release that the asset's last materialization made, as it lies in the release store now."""
+    """The release that the asset's last materialization made, as the release store has it now."""
     release_store: ReleaseStore = context.resources.releases
     metadata = last_materialized(context, asset)
     return release_store.folder(context.op_execution_context.partition_key, str(metadata.get("version", "")), fresh=True)
@@ -110,17 +110,17 @@ def last_materialized(context: dg.AssetCheckExecutionContext, asset: str) -> Map
     partition = context.op_execution_context.partition_key
     latest = dg.AssetRecordsFilter(dg.AssetKey(asset), asset_partitions=[partition])
     records = context.instance.fetch_materializations(latest, limit=1).records
-    found = records[0].asset_materialization if records else None
-    if found is None:
+    materialization = records[0].asset_materialization if records else None
+    if materialization is None:
         raise dg.Failure(description=f"{asset} of {partition!r} is not materialized yet.", allow_retries=False)
-    return {name: value.value for name, value in found.metadata.items()}
+    return {name: value.value for name, value in materialization.metadata.items()}
 
 
-def check_result(problems: list[str], *, holds: str) -> dg.AssetCheckResult:
+def check_result(problems: list[str], *, success: str) -> dg.AssetCheckResult:
     """The result in a sentence, with the first problems as a table."""
     sample = markdown_table([{"problem": problem} for problem in problems[:SHOWN]])
     return dg.AssetCheckResult(
         passed=not problems,
-        description=problems[0] if problems else holds,
+        description=problems[0] if problems else success,
         metadata={"problems": len(problems), **({"sample": dg.MetadataValue.md(sample)} if problems else {})},
     )

@@ -23,7 +23,7 @@ class ReleaseConflict(ReleaseError):
 
 @dataclass(frozen=True)
 class Release:
-    """A release on disk. `created` is false when the very same one was there already."""
+    """A release on disk. `created` is false when the very same one existed already."""
 
     folder: Path
     manifest: Manifest
@@ -40,12 +40,12 @@ class Release:
 
 
 def write_release(content: ReleaseContent, *, root: Path, version: str = AUTO) -> Release:
-    """Write `<root>/<variant>/<version>/`. A version that is there with the same content is left as it is.
+    """Write `<root>/<variant>/<version>/`. An existing version with the same content is left as it is.
 
-    The content is compared with the newest release of the variant, and the card tells what changed since. "auto" takes
+    The content is compared with the newest release of the variant, and the card says what changed since. "auto" takes
     the newest version if the content is the same, else the smallest that the rule of `versions.py` allows after it.
-    What the benchmark's `ReleaseExtras` find in `<root>/<variant>/`, such as errata, is part of the release.
-    Raises ReleaseConflict when the version is there with other content, ReleaseError for content that cannot be
+    What the benchmark's `ReleaseExtras` read from `<root>/<variant>/`, such as errata, is part of the release.
+    Raises ReleaseConflict when the version exists with other content, ReleaseError for content that cannot be
     released or a bad or too low version, OSError from the disk.
     """
     if version != AUTO and not is_version(version):
@@ -89,14 +89,14 @@ def _release_draft(draft: ComparedRelease, *, form: ReleaseFormat, home: Path, v
     except OSError:
         if not folder.exists():
             raise
-        # Another process was first with this version: look again at what is there now.
+        # Another process was first with this version: look again at what exists now.
         return _release_draft(draft, form=form, home=home, version=version)
     sync(home)
     return Release(folder, manifest, created=True)
 
 
 def _after(newest: ComparedRelease, draft: ComparedRelease, *, form: ReleaseFormat, version: str) -> tuple[str, ManifestBody]:
-    """The version, checked against the rule, and the manifest with the card that tells what changed."""
+    """The version, checked against the rule, and the manifest with the card that says what changed."""
     diff, last = compare(newest, draft, form=form), str(newest.version)
     smallest = smallest_after(last, level=diff.level)
     if version != AUTO and numbers(version) < numbers(smallest):

@@ -97,7 +97,7 @@ class ManifestBody(_ManifestPart):
         return canonical_digest(self.model_dump(mode="json", exclude={"version", "digest", "data_digest"}))
 
     def rows_digest(self) -> str:
-        """sha256 over path, number and logical digest of all rows, in hex: data alone, in whatever bytes it lies."""
+        """sha256 over path, number and logical digest of all rows, in hex: the data alone, whatever bytes store it."""
         return canonical_digest([[file.path, file.rows, file.logical_digest] for file in self.files if file.logical_digest])
 
     def without_card(self) -> dict[str, Any]:
@@ -148,5 +148,5 @@ def read_manifest(folder: Path) -> Manifest:
         raise ManifestError(f"{MANIFEST} cannot be read: {error.strerror}.") from error
     except ValidationError as error:
         problem = error.errors()[0]
-        place = ".".join(str(part) for part in problem["loc"]) or "the whole"
-        raise ManifestError(f"{MANIFEST} is wrong at {place}: {problem['msg'].removeprefix('Value error, ')}.") from error
+        location = ".".join(str(part) for part in problem["loc"]) or "the whole"
+        raise ManifestError(f"{MANIFEST} is wrong at {location}: {problem['msg'].removeprefix('Value error, ')}.") from error

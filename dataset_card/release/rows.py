@@ -41,7 +41,7 @@ class FinishedRows:
     items_at_a_time: int = 50
 
     def items(self) -> Iterator[UserRecord]:
-        """All of them, by unit and place in the sample."""
+        """All of them, by unit and position in the sample."""
         for ref, positions in self._portions():
             final = self.benchmark.final
             yield from self.snapshots.read(ref, final.name, record=final.record, positions=positions).values()
@@ -52,8 +52,8 @@ class FinishedRows:
         for ref, positions in self._portions():
             seen = [self._votes(stage, unit=ref.unit, positions=positions) for stage in stages]
             for position in positions:
-                found = [votes[position] for votes in seen if position in votes]
-                yield from ((one.user_id, one.gate_records) for one in found)
+                own = [votes[position] for votes in seen if position in votes]
+                yield from ((votes.user_id, votes.gate_records) for votes in own)
 
     def failures(self) -> list[Failure]:
         """The items that were replaced, by unit."""

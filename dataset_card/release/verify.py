@@ -93,6 +93,6 @@ def _parquet_rows(path: Path) -> int:
 
 def _extra(folder: Path, manifest: Manifest) -> list[str]:
     known = {MANIFEST, *(file.path for file in manifest.files)}
-    found = (path.relative_to(folder) for path in folder.rglob("*") if not path.is_dir())
-    names = sorted(path.as_posix() for path in found if path.parts[0] not in ADDED_BY_THE_HUB)
+    paths = (path.relative_to(folder) for path in folder.rglob("*") if not path.is_dir())
+    names = sorted(path.as_posix() for path in paths if path.parts[0] not in ADDED_BY_THE_HUB)
     return [f"{name} is not in the manifest." for name in names if name not in known]

@@ -97,7 +97,7 @@ class ParquetFileWriter:
 
 
 def _holds_floats(kind: Any) -> bool:
-    return pa.types.is_floating(kind) or any(_holds_floats(kind.field(place).type) for place in range(kind.num_fields))
+    return pa.types.is_floating(kind) or any(_holds_floats(kind.field(index).type) for index in range(kind.num_fields))
 
 
 class JsonArrayWriter:
@@ -128,7 +128,7 @@ class JsonArrayWriter:
 
 def item_bytes(item: dict[str, Any], *, first: bool) -> bytes:
     """One item's part of the array, so that large files can be written item by item."""
-    # Strings hold no raw newline in JSON, so the replacement only indents.
+    # Strings have no raw newline in JSON, so the replacement only indents.
     return (b"[" if first else b",") + (b"\n" + to_json(item, indent=2)).replace(b"\n", b"\n  ")
 
 
@@ -146,7 +146,7 @@ def array_items(path: Path) -> Iterator[Any]:
         begun = stream.read(1) == b"["
         for line in stream:
             item.append(line)
-            # Nothing else stands at this depth: what is inside an item stands deeper, and strings hold no raw newline.
+            # Only an item ends at this depth: what is inside an item is indented more, and strings have no raw newline.
             if line.rstrip(b",\n") == b"  }":
                 yield json.loads(b"".join(item).strip().removesuffix(b","))
                 item = []

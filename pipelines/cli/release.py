@@ -15,7 +15,6 @@ from dataset_card.card.recipe import EMBEDDED_FAMILY
 from dataset_card.diff.compare import DiffError, compare, read_release
 from dataset_card.diff.records import ReleaseDiff
 from dataset_card.diff.render import changes_section, diff_page, figure_text
-from dataset_card.formats import format_of
 from dataset_card.hub.layout import checked_repo
 from dataset_card.hub.plan import Planner, PublishPlan, PublishRequest
 from dataset_card.hub.port import HubError, Visibility
@@ -25,6 +24,7 @@ from dataset_card.hub.verify import ExpectedTag, repository_problems
 from dataset_card.release.manifest import MANIFEST, ManifestError, ReleaseError, read_manifest
 from dataset_card.release.store import find_release
 from dataset_card.release.verify import examine_release
+from pipelines.benchmarks import format_of
 from pipelines.cli.errors import Problem
 from pipelines.cli.options import option, options_of
 from pipelines.home import home
@@ -212,7 +212,7 @@ def publish(
         request = PublishRequest(release_folder(source, version=version), repo, visibility, options.pull_request)
         _warn_of_embedded(request)
         hub = open_hub(HubSettings(endpoint=endpoint or None, notice=print_notice))
-        publisher = Publisher(hub, registry=tag_registry(), notice=print_notice)
+        publisher = Publisher(hub, format_of=format_of, registry=tag_registry(), notice=print_notice)
         if options.dry_run:
             _print_plan(*publisher.preview(request), request)
         else:

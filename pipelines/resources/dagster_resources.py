@@ -11,6 +11,7 @@ from assets.engine.run_context import RunContext
 from dataset_card.hub.port import HubError
 from dataset_card.hub.publish import Publisher
 from dataset_card.release.store import ReleaseStore
+from pipelines.benchmarks import format_of
 from pipelines.home import home
 from pipelines.resources.hub.open_hub import open_hub, tag_registry
 from pipelines.resources.hub.settings import HubSettings
@@ -66,4 +67,4 @@ class PublisherResource(dg.ConfigurableResource[Publisher]):
             hub = open_hub(HubSettings(endpoint=self.endpoint, notice=notice))
         except HubError as error:
             raise dg.Failure(description=str(error), allow_retries=False) from error
-        return Publisher(hub, registry=tag_registry(), notice=notice)
+        return Publisher(hub, format_of=format_of, registry=tag_registry(), notice=notice)

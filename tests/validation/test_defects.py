@@ -17,7 +17,7 @@ from tests.validation.defects_in_answers import IN_ANSWERS
 from tests.validation.defects_in_schemas import IN_SCHEMAS
 from tests.validation.defects_in_tables import IN_TABLES
 from tests.validation.defects_in_trajectories import IN_TRAJECTORIES
-from validation.amemgym.rules import RULES
+from validation.amemgym.benchmark import RULES
 from validation.amemgym.tables import EXPECTATIONS, TABLE_EXPECTATIONS
 from validation.expectations.expectation import ColumnExpectation
 from validation.expectations.validate import suite, validate_tables

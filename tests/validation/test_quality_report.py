@@ -19,10 +19,9 @@ from tests.support.scripted_model import Script, ScriptedModel, reply
 from tests.support.small import persona, small_recipe
 from tests.validation.random_questions import moved, random_users
 from tests.validation.reports import report_of, shortcut_lines
-from validation.amemgym.benchmark import AMEMGYM_VALIDATION
+from validation.amemgym.benchmark import AMEMGYM_VALIDATION, RULES
 from validation.amemgym.report.builder import FinishedUser, users_of
 from validation.amemgym.report.recovery import RecoveryCounter
-from validation.amemgym.rules import RULES
 from validation.finished_items import FinishedItems
 from validation.report.asset import report_on
 from validation.report.checks import report_checks

@@ -10,7 +10,7 @@ from tests.support import scenario
 from tests.support.small import persona
 from tests.validation.clean_set import clean_set
 from tests.validation.defects import at
-from validation.amemgym.rules import RULES
+from validation.amemgym.benchmark import RULES
 from validation.rules import Rule, apply_rules
 
 RECIPE = scenario.recipe()

@@ -1,1 +1,1 @@
-"""Amemgym."""
+"""What must hold of AMemGym: a module of rules per stage, expectations of its tables, its quality report."""

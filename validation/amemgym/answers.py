@@ -25,8 +25,8 @@ def _answered(record: AnswerSet, schema: StateSchema) -> Iterator[tuple[SchemaQu
 
 def every_question_is_answered(record: AnswerSet, schema: StateSchema, _: Recipe) -> Iterator[str]:
     """The schema's questions are answered, and no other."""
-    here, there = [one.question_id for one in record.questions], [one.question_id for one in schema.questions]
-    yield from expect(here == there, f"answers the questions {here}, the schema has {there}")
+    answered, asked = [one.question_id for one in record.questions], [one.question_id for one in schema.questions]
+    yield from expect(answered == asked, f"answers the questions {answered}, the schema has {asked}")
 
 
 def questions_have_enough_options(record: AnswerSet, recipe: Recipe) -> Iterator[str]:
@@ -107,7 +107,7 @@ class PositionCount:
 
 
 class NoPositionIsFavoured:
-    """Accumulator of the rule that the option which is right at first stands at each position as often as in a shuffle."""
+    """Accumulator of the rule that no position has the option that is right at first more often than a shuffle would."""
 
     def __init__(self) -> None:
         self._positions: defaultdict[int, PositionCount] = defaultdict(PositionCount)

@@ -14,12 +14,12 @@ def every_question_is_guessed(record: UserAudit, answers: AnswerSet, recipe: Rec
     """Each question has the recipe's guesses of each kind, counted against every period's right option."""
     if not recipe.audit.enabled:
         return
-    found: defaultdict[tuple[Probe, str], list[tuple[int | None, str]]] = defaultdict(list)
+    guesses: defaultdict[tuple[Probe, str], list[tuple[int | None, str]]] = defaultdict(list)
     for one in record.judgements:
-        found[one.probe, one.question_id].append((one.period, one.expected))
+        guesses[one.probe, one.question_id].append((one.period, one.expected))
     for probe in GUESSES:
         for question in answers.questions:
-            same = found[probe, question.question_id] == list(enumerate(question.golden)) * recipe.audit.guesses
+            same = guesses[probe, question.question_id] == list(enumerate(question.golden)) * recipe.audit.guesses
             yield from expect(same, f"{probe} has other keys of {question.question_id} than the answers")
 
 

@@ -4,11 +4,37 @@ from assets.amemgym.pipeline import AMEMGYM
 from assets.amemgym.records.report import QualityReport
 from assets.engine.benchmark import Benchmark
 from assets.recipe.recipe import Recipe
+from validation.amemgym import (
+    answers,
+    audits,
+    episodes,
+    events,
+    personas,
+    questions,
+    session_queries,
+    state_schema,
+    state_trajectory,
+    user_profiles,
+)
 from validation.amemgym.report.page import render_page, report_metadata, shortcuts_outcome
-from validation.amemgym.rules import RULES
 from validation.amemgym.tables import TABLE_EXPECTATIONS
-from validation.benchmark import Validation
-from validation.report.builder import ReportBuilder, ReportCheck, ReportSpec
+from validation.benchmark import ReportCheck, ReportSpec, Validation
+from validation.report.builder import ReportBuilder
+from validation.rules import Rule
+
+# Each stage has a module of its name here that states its rules.
+RULES: dict[str, tuple[Rule, ...]] = {
+    "personas": personas.RULES,
+    "user_profiles": user_profiles.RULES,
+    "questions": questions.RULES,
+    "state_schema": state_schema.RULES,
+    "state_trajectory": state_trajectory.RULES,
+    "events": events.RULES,
+    "session_queries": session_queries.RULES,
+    "answers": answers.RULES,
+    "audits": audits.RULES,
+    "episodes": episodes.RULES,
+}
 
 
 def report_builder(recipe: Recipe, *, items: int, benchmark: Benchmark) -> ReportBuilder:

@@ -1,1 +1,1 @@
-"""Expectations."""
+"""Expectations about the columns of released tables, and their validation."""

@@ -80,10 +80,10 @@ def _of_annotations(row: type[Record]) -> Iterator[ColumnExpectation]:
 
 
 class ExpectationRun:
-    """Applies every expectation to a set of which only some items are in memory at a time.
+    """Applies every expectation to a set of which `items_at_once` items are in memory at a time.
 
-    Works on `items_at_once` items: expectations hold of a set when they hold of its parts, but for an item that is in two
-    parts, which a rule of the last stage finds. `failed`: ids of the items that were replaced.
+    Expectations hold of a set when they hold of its parts. An item that is in two parts is the exception; a rule of the last
+    stage reports it. `failed`: ids of the items that were replaced.
     """
 
     def __init__(
@@ -119,10 +119,10 @@ class ExpectationRun:
         if not self._benchmark.tables:
             return []
         rest = iter(failures)
-        while some := list(islice(rest, self._at_once)):
+        while batch := list(islice(rest, self._at_once)):
             released = frozenset(self._failed_and_finished)
-            self._columns.add(self._expectations.failure_rows(some, released), released=released)
-            if len(some) == self._at_once:
+            self._columns.add(self._expectations.failure_rows(batch, released), released=released)
+            if len(batch) == self._at_once:
                 self._validate()
         if self._columns.rows or not self._lines:
             self._validate()
@@ -185,7 +185,7 @@ class _Columns:
                 for column, value in chain(row.__dict__.items(), _derived(derive, name, row).items()):
                     values = columns.setdefault(column, [])
                     values.extend([None] * (number - len(values)))
-                    # All that is expected of a mapping is that it is there; mappings would take most of the memory.
+                    # A mapping only has to be present, so True stands for it; mappings would take most of the memory.
                     values.append(True if isinstance(value, dict) else value)
             self.counts[name] = before + len(rows)
             for values in columns.values():
@@ -203,7 +203,7 @@ def _derived(derive: DerivedColumns, table: str, row: Record) -> Mapping[str, ob
 def _validated(
     columns: _Columns, suites: Mapping[str, Sequence[ColumnExpectation]], tables: Mapping[str, Table]
 ) -> list[ColumnLine]:
-    """Validates one table after the other and lets go of each, because validating copies it."""
+    """Validate one table after the other and free each, because validating copies it."""
     lines: list[ColumnLine] = []
     with _context() as context:
         for name, expectations in suites.items():
@@ -249,7 +249,7 @@ def _batch(context: Any, table: str, columns: Mapping[str, list[Any]]) -> Any:
 def _validated_table(
     batch: Any, table: str, expectations: Sequence[ColumnExpectation], *, rows: int, key: Sequence[str]
 ) -> list[ColumnLine]:
-    """First only whether each expectation holds. Which rows contradict it takes longer, and is asked of the others."""
+    """Ask first only whether each expectation holds; the rows that contradict it take longer, and are asked of broken ones."""
     details = {
         "result_format": "SUMMARY",
         "partial_unexpected_count": SAMPLE_SIZE,

@@ -1,17 +1,15 @@
 """How a benchmark's quality report is made: by measuring the finished items portion by portion, then in one record."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 from assets.engine.benchmark import Benchmark
 from assets.engine.run_context import RunContext
 from assets.recipe.recipe import Recipe
-from assets.records.base import Failure, Record
+from assets.records.base import Failure
 from assets.records.report import BenchmarkReport, ColumnLine, MinimalReport, RuleLine
 from assets.reporting.gate_summary import Gates, votes_of
-from validation.report.page import render_minimal_page
 from validation.rules import RecordsByStage
 
 
@@ -73,43 +71,3 @@ def minimal_builder(recipe: Recipe, *, items: int, benchmark: Benchmark) -> Repo
 
 class MakeBuilder(Protocol):
     def __call__(self, recipe: Recipe, *, items: int, benchmark: Benchmark) -> ReportBuilder: ...
-
-
-@dataclass(frozen=True)
-class CheckOutcome:
-    """What a check of the report came to, as Dagster shows it."""
-
-    passed: bool
-    description: str
-    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
-
-
-@dataclass(frozen=True)
-class ReportCheck:
-    """A check of the report that blocks a release, beside those that every report has."""
-
-    name: str
-    description: str
-    outcome: Callable[[Any], CheckOutcome]
-
-
-def no_metadata(_: Any) -> dict[str, Any]:
-    return {}
-
-
-@dataclass(frozen=True)
-class ReportSpec:
-    """What a benchmark's quality report is. Without any of this it counts, and lists rules, columns and failures.
-
-    `render` gives the HTML page, `metadata` what the Dagster UI shows beside what every report has, `sources` the code that
-    the asset names as its own.
-    """
-
-    record: type[Record] = MinimalReport
-    builder: MakeBuilder = minimal_builder
-    render: Callable[[Any], str] = render_minimal_page
-    metadata: Callable[[Any], dict[str, Any]] = no_metadata
-    checks: tuple[ReportCheck, ...] = ()
-    description: str = "How good the finished set is, as a record and a page: rules, columns of the tables, what was replaced."
-    tags: Mapping[str, str] = field(default_factory=lambda: {"asks_a_model": "no"})
-    sources: tuple[Callable[..., Any], ...] = ()

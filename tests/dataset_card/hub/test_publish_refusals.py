@@ -9,6 +9,7 @@ from dataset_card.hub.plan import PublishRefused, PublishRequest, TagConflict
 from dataset_card.hub.port import Hub, HubDenied, HubError, UnfitRelease
 from dataset_card.hub.publish import Publisher
 from dataset_card.hub.tag_registry import TagRegistry
+from pipelines.benchmarks import format_of
 from tests.support.hub_server.releases import a_release, commits, published
 from tests.support.hub_server.state import READER, FakeHub
 
@@ -73,7 +74,7 @@ def test_a_damaged_release_is_not_sent(fake: FakeHub, hub: Hub, repo: str, tmp_p
     folder = shutil.copytree(a_release().folder, tmp_path / "damaged")
     (folder / "recipe.yaml").write_text("seed: 43\n")
     with pytest.raises(UnfitRelease, match=r"not whole: recipe\.yaml has"):
-        Publisher(hub).publish(PublishRequest(folder, repo))
+        Publisher(hub, format_of=format_of).publish(PublishRequest(folder, repo))
     assert not fake.asked
 
 

@@ -9,6 +9,7 @@ from dataset_card.hub.plan import PublishRequest
 from dataset_card.hub.port import Hub
 from dataset_card.hub.publish import Publisher
 from dataset_card.hub.tag_registry import TagRegistry
+from pipelines.benchmarks import format_of
 from tests.support.hub_server.releases import a_release, assert_holds, commits, held_files, published, tags
 from tests.support.hub_server.state import READER, FakeHub
 
@@ -95,7 +96,7 @@ def test_a_dry_run_tells_the_change_and_writes_nothing(fake: FakeHub, hub: Hub, 
     published(hub, a_release(), repo=repo)
     before, fake.asked = (fake.repos[repo].git.refs(), held_files(fake, repo)), []
     later = a_release(version="1.0.0", users=1)
-    planner, plan = Publisher(hub).preview(PublishRequest(later.folder, repo, visibility="public"))
+    planner, plan = Publisher(hub, format_of=format_of).preview(PublishRequest(later.folder, repo, visibility="public"))
     assert planner.release.tag == "demo-v1.0.0"
     assert "demo/manifest.json" in {file.path for file in plan.change.adds}
     assert (plan.tagged, plan.change.deletes, plan.change.new) == (None, [], frozenset())
@@ -104,7 +105,7 @@ def test_a_dry_run_tells_the_change_and_writes_nothing(fake: FakeHub, hub: Hub, 
 
 
 def test_a_dry_run_without_a_repository_makes_none(fake: FakeHub, hub: Hub, repo: str) -> None:
-    _, plan = Publisher(hub).preview(PublishRequest(a_release().folder, repo))
+    _, plan = Publisher(hub, format_of=format_of).preview(PublishRequest(a_release().folder, repo))
     assert plan.state is None
     assert len(plan.change.new) == len(plan.change.adds) > 10
     assert not fake.repos

@@ -12,6 +12,7 @@ from dataset_card.hub.port import Hub
 from dataset_card.hub.publish import Published, Publisher
 from dataset_card.hub.tag_registry import TagRegistry
 from dataset_card.release.folder import Release, write_release
+from pipelines.benchmarks import format_of
 from tests.support import scenario
 from tests.support.hub_server.git_store import git_sha1
 from tests.support.hub_server.state import FakeHub
@@ -34,7 +35,7 @@ def a_release(*, version: str = "0.1.0", variant: str = "demo", users: int = 2) 
 
 def published(hub: Hub, release: Release, *, repo: str, registry: TagRegistry | None = None, **order: Any) -> Published:
     """Publish without waiting."""
-    publisher = Publisher(hub, registry=registry, pause=lambda _: None)
+    publisher = Publisher(hub, format_of=format_of, registry=registry, pause=lambda _: None)
     return publisher.publish(PublishRequest(folder=release.folder, repo=repo, **order))
 
 

@@ -1,1 +1,1 @@
-"""Report."""
+"""What AMemGym's quality report measures, draws and shows."""

@@ -19,7 +19,7 @@ class MovementCounter:
         self._counts = Counter[str]()
         self._evenness = 0.0
         self._changes, self._golden = Counter[int](), Counter[int]()
-        self._held: defaultdict[int, Counter[int]] = defaultdict(Counter)
+        self._choice_counts: defaultdict[int, Counter[int]] = defaultdict(Counter)
 
     def add(self, episode: Episode) -> None:
         choices = episode.state_schema.choices
@@ -36,7 +36,7 @@ class MovementCounter:
         self._changes.update(change_counts(episode.periods).values())
         self._golden.update(dict(enumerate(golden_changes(episode.periods, [one.required_info for one in episode.questions]))))
         for index, period in enumerate(episode.periods):
-            self._held[index].update(own.index(period.state[name]) for name, own in choices.items())
+            self._choice_counts[index].update(own.index(period.state[name]) for name, own in choices.items())
         self._periods = min(len(episode.periods), self._periods or len(episode.periods))
 
     def movement(self) -> StateMovement | None:
@@ -45,7 +45,7 @@ class MovementCounter:
             return None
         counts = self._counts
         return StateMovement(
-            choice_shares=tuple(_shares(self._held[index]) for index in range(self._periods)),
+            choice_shares=tuple(_shares(self._choice_counts[index]) for index in range(self._periods)),
             choices_reached=_rounded(1 - counts["missing"] / max(1, counts["choices"])),
             evenness=_rounded(self._evenness / max(1, counts["variables"])),
             changes={str(count): self._changes[count] for count in sorted(self._changes)},
@@ -56,8 +56,8 @@ class MovementCounter:
         )
 
 
-def _shares(held: Counter[int]) -> tuple[float, ...]:
-    return tuple(_rounded(held[index] / held.total()) for index in range(max(held, default=-1) + 1))
+def _shares(counts: Counter[int]) -> tuple[float, ...]:
+    return tuple(_rounded(counts[index] / counts.total()) for index in range(max(counts, default=-1) + 1))
 
 
 class GoldenChangeCounter:

@@ -47,8 +47,8 @@ def _line(column: str, users: Counter[str], pool: Counter[str], *, seed: int) ->
     shares = {name: (users[name] / users.total(), pool[name] / max(1, pool.total())) for name in names}
     return CoverageLine(
         column=column,
-        distance=round(sum(abs(here - there) for here, there in shares.values()) / 2, 4),
-        by_chance=_usual_distance([there for _, there in shares.values()], users=users.total(), seed=seed),
+        distance=round(sum(abs(own - pooled) for own, pooled in shares.values()) / 2, 4),
+        by_chance=_usual_distance([pooled for _, pooled in shares.values()], users=users.total(), seed=seed),
         groups=tuple(GroupShare(group=name, users=round(a, 4), pool=round(b, 4)) for name, (a, b) in _shown(column, shares)),
     )
 

@@ -30,7 +30,7 @@ class Embeddings:
 
 @dataclass(frozen=True)
 class ComparedQuestions:
-    """The questions to compare: by place who asks, and the text."""
+    """The questions to compare: who asks and the text, position by position."""
 
     users: tuple[str, ...]
     texts: tuple[str, ...]
@@ -43,13 +43,13 @@ class QuestionSample:
         self._drawn = frozenset(
             SeededRandom(recipe.seed, "diversity").sample(range(users), MOST_COMPARED // recipe.num_questions)
         )
-        self._place = 0
+        self._index = 0
         self._questions: list[tuple[str, str]] = []
 
     def add(self, episode: Episode) -> None:
-        if self._place in self._drawn:
+        if self._index in self._drawn:
             self._questions += [(episode.user_id, question.query) for question in episode.questions]
-        self._place += 1
+        self._index += 1
 
     def compared(self) -> ComparedQuestions:
         return ComparedQuestions(tuple(user for user, _ in self._questions), tuple(text for _, text in self._questions))
@@ -62,16 +62,16 @@ async def question_embeddings(questions: ComparedQuestions, embedder: Embedder |
         return Embeddings()
     texts = list(dict.fromkeys(questions.texts))
     try:
-        found = await embedder.embed(texts, model=model)
+        vectors = await embedder.embed(texts, model=model)
     except BudgetReached:
         raise
     except EndpointError as error:
         return Embeddings("not compared: the endpoint gave no embeddings", problem=str(error))
-    return Embeddings(shared_name(model), dict(zip(texts, found, strict=True)))
+    return Embeddings(shared_name(model), dict(zip(texts, vectors, strict=True)))
 
 
 def shared_name(model: str) -> str:
-    """A model's name without the folders that it may lie in on the machine where the report is made."""
+    """A model's name without folders of the machine where the report is made."""
     return model.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
@@ -110,13 +110,13 @@ def _likeness(questions: ComparedQuestions, embeddings: Embeddings) -> "Array":
     words = process.cdist(
         questions.texts, questions.texts, scorer=fuzz.token_set_ratio, processor=utils.default_process, dtype=np.float64
     )
-    found = words / 100
+    likeness = words / 100
     if embeddings.vectors:
         vectors = np.array([embeddings.vectors[text] for text in questions.texts])
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         unit = vectors / np.where(lengths, lengths, 1.0)
-        found = np.maximum(found, unit @ unit.T)
-    return np.clip(np.round(found, 3), 0.0, 1.0)
+        likeness = np.maximum(likeness, unit @ unit.T)
+    return np.clip(np.round(likeness, 3), 0.0, 1.0)
 
 
 def _most_similar(questions: ComparedQuestions, likeness: "Array") -> list[SimilarQuestions]:
@@ -125,14 +125,14 @@ def _most_similar(questions: ComparedQuestions, likeness: "Array") -> list[Simil
 
     rows, columns = np.triu_indices(len(questions.texts), k=1)
     order = np.argsort(-likeness[rows, columns], kind="stable")
-    found: dict[frozenset[str], SimilarQuestions] = {}
-    for place in order:
-        first, second = int(rows[place]), int(columns[place])
+    pairs: dict[frozenset[str], SimilarQuestions] = {}
+    for index in order:
+        first, second = int(rows[index]), int(columns[index])
         texts = frozenset((questions.texts[first], questions.texts[second]))
-        if len(found) == MAX_PAIRS or not likeness[first, second]:
+        if len(pairs) == MAX_PAIRS or not likeness[first, second]:
             break
-        found.setdefault(texts, _pair(questions, first, second, likeness=float(likeness[first, second])))
-    return list(found.values())
+        pairs.setdefault(texts, _pair(questions, first, second, likeness=float(likeness[first, second])))
+    return list(pairs.values())
 
 
 def _pair(questions: ComparedQuestions, first: int, second: int, *, likeness: float) -> SimilarQuestions:

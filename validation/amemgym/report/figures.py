@@ -11,7 +11,7 @@ from assets.records.report import GateLine
 
 # matplotlib's axes, whose methods are typed in part only.
 Axes = Any
-# Two colours that stay apart for every kind of colour vision and in grey, and one for what stands behind them.
+# Two colours that stay apart for every kind of colour vision and in grey, and one for what is behind them.
 DARK, BRIGHT, FAINT = "#0b5394", "#e69f00", "#8a8a8a"
 SHADES = ("#0b5394", "#56b4e9", "#e69f00", "#999999", "#009e73", "#cc79a7")
 STYLE: dict[str, Any] = {
@@ -38,7 +38,7 @@ class Figure(NamedTuple):
 
 
 def figures(report: QualityReport) -> dict[str, Figure]:
-    """All pictures that there are numbers for, by name. A user's own settings of matplotlib stay out of the bytes."""
+    """All pictures that the report has numbers for, by name. A user's own settings of matplotlib stay out of the bytes."""
     import matplotlib
 
     mpl: Any = matplotlib
@@ -77,7 +77,7 @@ def _drawn(name: str, panels: Sequence[Panel], *, height: float) -> str:
     stream = io.StringIO()
     figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     content = stream.getvalue()
-    # Several pictures stand in one page, so each keeps its ids to itself.
+    # Several pictures share one page, so each gets ids of its own.
     return REFERENCE.sub(rf"\g<1>{name}-", content[content.index("<svg") :]).replace("\n", " ")
 
 
@@ -106,10 +106,10 @@ def choice_shares(movement: StateMovement, axes: Axes) -> None:
     """Stacked shares of the variables that hold the first, second, ... of their choices."""
     rows = movement.choice_shares
     bottoms = [0.0] * len(rows)
-    for place in range(max(map(len, rows), default=0)):
-        heights = [100 * row[place] if place < len(row) else 0.0 for row in rows]
-        shade = SHADES[place % len(SHADES)]
-        axes.bar(range(len(rows)), heights, bottom=bottoms, width=0.9, color=shade, label=f"choice {place + 1}")
+    for choice in range(max(map(len, rows), default=0)):
+        heights = [100 * row[choice] if choice < len(row) else 0.0 for row in rows]
+        shade = SHADES[choice % len(SHADES)]
+        axes.bar(range(len(rows)), heights, bottom=bottoms, width=0.9, color=shade, label=f"choice {choice + 1}")
         bottoms = [low + height for low, height in zip(bottoms, heights, strict=True)]
     axes.set(title="Choice that variables hold, %", xlabel="period (0: the start)", ylim=(0, 100))
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3)
@@ -167,7 +167,7 @@ def gates(lines: Sequence[GateLine], axes: Axes) -> None:
 def likeness(counts: Sequence[int], axes: Axes) -> None:
     """Histogram of each question's likeness to its most similar other."""
     width = 1 / len(counts)
-    axes.bar([width * (place + 0.5) for place in range(len(counts))], counts, width=0.92 * width, color=DARK)
+    axes.bar([width * (step + 0.5) for step in range(len(counts))], counts, width=0.92 * width, color=DARK)
     axes.set(
         xlabel="likeness to the most similar other question (1: the same words or meaning)", ylabel="questions", xlim=(0, 1)
     )

@@ -10,8 +10,8 @@ from assets.amemgym.records.report import QualityReport, ShortcutLine
 from assets.records.estimate import shown
 from assets.records.report import GateLine
 from assets.reporting.asset_description import Row, markdown_table
+from validation.benchmark import CheckOutcome
 from validation.report import page
-from validation.report.builder import CheckOutcome
 
 MAX_SENTENCES = 3
 
