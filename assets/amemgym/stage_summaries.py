@@ -87,7 +87,7 @@ def summarize_events(sets: Sequence[EventSet]) -> Metadata:
 
 
 def summarize_sessions(sets: Sequence[SessionSet]) -> Metadata:
-    """How many sessions, how long their queries are (13 to 32 tokens in the paper), and how much one tells."""
+    """How many sessions, how long their queries are (13 to 32 tokens in the paper), and how many values one exposes."""
     sessions = [session for one in sets for period in one.periods for session in period.sessions]
     tokens = [count_tokens(session.query) for session in sessions]
     return {
@@ -99,7 +99,7 @@ def summarize_sessions(sets: Sequence[SessionSet]) -> Metadata:
 
 
 def summarize_answers(sets: Sequence[AnswerSet]) -> Metadata:
-    """How many options, how long (39 to 98 tokens in the paper), and how many of them somebody lives through."""
+    """How many options, how long (39 to 98 tokens in the paper), and how many of them a user lives through."""
     choices = [choice for one in sets for question in one.questions for choice in question.choices]
     tokens = [count_tokens(choice.answer) for choice in choices]
     return {
@@ -141,15 +141,18 @@ def summarize_episodes(episodes: Sequence[Episode]) -> Metadata:
 
 
 def _held(episodes: Iterable[Episode]) -> list[Row]:
-    """By place among a variable's listed choices, how many variables hold it at the start and at the end."""
-    places: dict[str, Counter[int]] = {"at the start": Counter(), "at the end": Counter()}
+    """By position among a variable's listed choices, how many variables hold it at the start and at the end."""
+    held_by_moment: dict[str, Counter[int]] = {"at the start": Counter(), "at the end": Counter()}
     for one in episodes:
-        for moment, period in zip(places, (one.periods[0], one.periods[-1]), strict=True):
-            places[moment].update(values.index(period.state[name]) for name, values in one.state_schema.choices.items())
-    most = max((place for held in places.values() for place in held), default=-1)
+        for moment, period in zip(held_by_moment, (one.periods[0], one.periods[-1]), strict=True):
+            held_by_moment[moment].update(values.index(period.state[name]) for name, values in one.state_schema.choices.items())
+    most = max((position for held in held_by_moment.values() for position in held), default=-1)
     return [
-        {"choice": place + 1, **{moment: f"{held[place] / max(1, held.total()):.0%}" for moment, held in places.items()}}
-        for place in range(most + 1)
+        {
+            "choice": position + 1,
+            **{moment: f"{held[position] / max(1, held.total()):.0%}" for moment, held in held_by_moment.items()},
+        }
+        for position in range(most + 1)
     ]
 
 
@@ -161,7 +164,7 @@ def histogram(numbers: Sequence[int], *, unit: str) -> str:
     width = max(1, -(-(most - least + 1) // BINS))
     counts = Counter((number - least) // width for number in numbers)
     top = max(counts.values())
-    bars = "".join(_bar(counts[place], top) for place in range((most - least) // width + 1))
+    bars = "".join(_bar(counts[index], top) for index in range((most - least) // width + 1))
     return f"{least} {bars} {most} {unit}, mean {mean(numbers):.3g}"
 
 

@@ -46,7 +46,7 @@ def originals_of(questions: QuestionSet) -> dict[str, Original]:
     """All drafted types by unique key: a type that several questions use gets the question's id as suffix."""
     types = [info.info_type for question in questions.questions for info in question.required_info]
     repeated = set(duplicates(types))
-    found: dict[str, Original] = {}
+    originals: dict[str, Original] = {}
     for question in questions.questions:
         for info in question.required_info:
             key = info.info_type
@@ -54,8 +54,8 @@ def originals_of(questions: QuestionSet) -> dict[str, Original]:
                 key = f"{key}_{question.question_id}"
                 while key in types:
                     key += "_"
-            found[key] = Original(key, question.question_id, info)
-    return found
+            originals[key] = Original(key, question.question_id, info)
+    return originals
 
 
 async def _merge(profile: UserProfile, questions: QuestionSet, *, recipe: Recipe, model: LanguageModel) -> dict[str, list[str]]:
@@ -75,7 +75,7 @@ async def _merge(profile: UserProfile, questions: QuestionSet, *, recipe: Recipe
         _check_room(len(merged), recipe)
         return merged
 
-    # Types to names, not the other way round as in the paper: every type has its place then, and a reply has an end.
+    # Types to names, not the other way round as in the paper: every type is then named once, and a reply has an end.
     reply_schema: ReplySchema[dict[str, str]] = ReplySchema(object_of(dict.fromkeys(originals, NAME)))
     return await ask_structured(model, prompt=prompt, reply=reply_schema, convert=convert, recipe=recipe)
 

@@ -49,7 +49,7 @@ def state_variable_rows(episode: Episode) -> list[StateVariableRow]:
 
 
 def period_rows(episode: Episode) -> list[PeriodRow]:
-    """The periods without what lies in them."""
+    """The periods alone; states and sessions have tables of their own."""
     return [
         PeriodRow(
             user_id=episode.user_id,

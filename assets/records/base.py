@@ -40,7 +40,7 @@ def duplicates(items: tuple[str, ...] | list[str]) -> list[str]:
 class GateRecord(Record):
     """One vote on one draft. `target` is what should be read, `reading` what the judge read ("cannot tell" as "").
 
-    exposure: the values of variables, from the query; a variable that it must not tell has the target "".
+    exposure: the values of variables, from the query; a variable that it must not expose has the target "".
     recovery: the variant, from question and answer. choice: the variant whose answer the judge chose, knowing the state.
     `judge` is the model that read.
     """

@@ -28,7 +28,7 @@ class GateVoteRow(Record):
 
 
 class FailureRow(Record):
-    """An item that was replaced; `position` is its place in the sample."""
+    """An item that was replaced; `position` counts from 0 in the sample."""
 
     user_id: str
     position: int

@@ -23,8 +23,8 @@ class Vote(Record):
 class Erratum(Record):
     """One item, named by its keys in the flat tables, and what is done about it.
 
-    "note" tells it on the card; "correct" replaces the text `was` by `now`; "exclude" leaves out a question, or the whole
-    user where no question is named. A session cannot be excluded, because its values would never be told. `was` is the
+    "note" mentions it on the card; "correct" replaces the text `was` by `now`; "exclude" leaves out a question, or the whole
+    user where no question is named. A session cannot be excluded, because its values would never be exposed. `was` is the
     item's text when it was judged: where it has changed since, the erratum is outdated and changes nothing.
     """
 

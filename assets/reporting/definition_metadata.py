@@ -20,7 +20,7 @@ POSITION = dg.TableColumn("position", "int32", "place in the variant's sample of
 
 
 def definition(record: type[Record] | None, *sources: Callable[..., Any], prompts: Iterable[str] = ()) -> dict[str, Any]:
-    """Metadata of an asset's definition: the columns of what it keeps, and the code and prompts that make it."""
+    """Metadata of an asset's definition: the columns of what it stores, and the code and prompts that make it."""
     columns = {} if record is None else {"dagster/column_schema": column_schema(record)}
     return {**columns, "dagster/code_references": code_references(*sources, prompts=prompts)}
 
@@ -39,10 +39,10 @@ def column_schema(record: type[Record], *first: dg.TableColumn) -> dg.TableSchem
 def code_references(*sources: Callable[..., Any], prompts: Iterable[str] = ()) -> dg.CodeReferencesMetadataValue:
     """Where functions and prompts are written, as paths of the machine that asks."""
     words = [dg.LocalFileCodeReference(file_path=str(prompt_path(name)), label=name) for name in prompts]
-    return dg.CodeReferencesMetadataValue(code_references=[*map(_place, sources), *words])
+    return dg.CodeReferencesMetadataValue(code_references=[*map(_code_reference, sources), *words])
 
 
-def _place(source: Callable[..., Any]) -> dg.LocalFileCodeReference:
+def _code_reference(source: Callable[..., Any]) -> dg.LocalFileCodeReference:
     # `inspect.getsourcelines`, which Dagster would use, reads and tokenizes the whole file.
     code = source.__code__
     path = Path(code.co_filename).resolve()
@@ -55,17 +55,17 @@ def _columns(record: type[Record], fields: Iterable["pa.Field[Any]"], *, above: 
         name, inner = above + field.name, record_in(info.annotation)
         kind = field.type.value_type if pa.types.is_list(field.type) else field.type
         if inner is None or not pa.types.is_struct(kind):
-            told = _mapping(kind) if get_origin(info.annotation) is dict else str(field.type).replace("item: ", "")
-            yield dg.TableColumn(name, told, info.description)
+            type_name = _mapping(kind) if get_origin(info.annotation) is dict else str(field.type).replace("item: ", "")
+            yield dg.TableColumn(name, type_name, info.description)
             continue
-        told = info.description or (inner.__doc__ or "").partition(".")[0]
-        yield dg.TableColumn(name, "struct" if kind is field.type else "list<struct>", told)
+        description = info.description or (inner.__doc__ or "").partition(".")[0]
+        yield dg.TableColumn(name, "struct" if kind is field.type else "list<struct>", description)
         struct = cast(Any, kind)
-        yield from _columns(inner, [struct.field(place) for place in range(struct.num_fields)], above=f"{name}.")
+        yield from _columns(inner, [struct.field(index) for index in range(struct.num_fields)], above=f"{name}.")
 
 
 def _mapping(pair: Any) -> str:
-    """A mapping lies in its column as a list of pairs."""
+    """The type of a mapping, whose column is a list of pairs."""
     value = pair.field("value").type
     return f"map<string, {'struct' if pa.types.is_struct(value) else 'map' if pa.types.is_list(value) else value}>"
 

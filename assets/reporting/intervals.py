@@ -1,6 +1,6 @@
 """Sampling error over users: bootstrap intervals of shares and of whatever else follows from counts per user.
 
-Users are the unit, because what is asked about one life hangs together. numpy and scipy are imported here: whoever is
+Users are the unit, because the questions about one user depend on each other. numpy and scipy are imported here: whoever is
 loaded with the definitions imports this module inside a function.
 """
 
@@ -64,7 +64,7 @@ class Sample:
         """The metric with its intervals; several where it has a value per period."""
         values = np.atleast_1d(metric(self.total))
         drawn = metric(self.drawn).reshape(RESAMPLES, -1)
-        return tuple(self._estimate(value, drawn[:, place]) for place, value in enumerate(values))
+        return tuple(self._estimate(value, drawn[:, index]) for index, value in enumerate(values))
 
     def estimate(self, metric: Metric) -> Estimate:
         """The metric's single value with its interval."""

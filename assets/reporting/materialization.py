@@ -1,4 +1,4 @@
-"""What a materialization tells: counts and costs that Dagster plots over time, real rows, the users who took most."""
+"""Metadata of a materialization: counts and costs that Dagster plots over time, real rows, the users who took most."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
@@ -51,20 +51,20 @@ def stage_metadata(
         "cost_usd": "unknown" if result.meter.unpriced else round(result.meter.cost_usd, 6),
         "seconds": round(result.seconds, 2),
         **_busiest(result.meter.users, work),
-        **_place(result.ref, stored_at),
+        **_snapshot_paths(result.ref, stored_at),
     }
 
 
 def first_records(store: SnapshotStore, result: StageResult, record: type[UserRecord]) -> list[UserRecord]:
-    """The records of the snapshot's first users, in order, read back from where they are kept."""
+    """The records of the snapshot's first users, in order, read back from their store."""
     parts = [part for part in result.ref.parts if part.stage == result.ref.stage]
-    positions = list(islice((place for part in parts for place in range(part.first, part.last + 1)), 2 * SUMMARIZED))
-    found = store.read_serialized(result.ref, result.ref.stage, record=record, positions=positions)
-    return [found[position].record for position in sorted(found)[:SUMMARIZED]]
+    positions = list(islice((position for part in parts for position in range(part.first, part.last + 1)), 2 * SUMMARIZED))
+    stored = store.read_serialized(result.ref, result.ref.stage, record=record, positions=positions)
+    return [stored[position].record for position in sorted(stored)[:SUMMARIZED]]
 
 
-def _place(ref: SnapshotRef, stored_at: str) -> Metadata:
-    """Where the snapshot lies; a stage without users wrote none."""
+def _snapshot_paths(ref: SnapshotRef, stored_at: str) -> Metadata:
+    """The paths of the snapshot; a stage without users wrote none."""
     if not ref.parts:
         return {}
     # Apart, because the page breaks no path, and a long one would push all other values out of view.

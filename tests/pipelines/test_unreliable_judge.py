@@ -30,7 +30,7 @@ from pipelines.embedded.bank import model_name
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.pipelines.unreliable import Unreliable, accepted_by_votes
 from tests.support.coroutines import run
-from tests.support.run_contexts import MemoryWork, materialized
+from tests.support.run_contexts import DictRecordCache, materialized
 from tests.support.simulated_provider.fault_profile import FaultProfile
 from tests.support.small import small_recipe
 
@@ -59,7 +59,7 @@ def recipe(*, sample: int = 0, gates: dict[str, int] | None = None, audit: dict[
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> Parts:
     """A user of the embedded model, made by judges that err as little as it does."""
-    shop = RunContext(Unreliable(FaultProfile()), ParquetSnapshots(tmp_path_factory.mktemp("parts")), MemoryWork())
+    shop = RunContext(Unreliable(FaultProfile()), ParquetSnapshots(tmp_path_factory.mktemp("parts")), DictRecordCache())
     stages = (USER_PROFILES, QUESTIONS, STATE_SCHEMA, STATE_TRAJECTORY, EVENTS, SESSION_QUERIES, ANSWERS)
     made = materialized(shop, recipe(), *stages)
     found = [next(iter(shop.snapshots.read(made[one.name].ref, one.name, record=one.record).values())) for one in AUDITS.needs]

@@ -19,7 +19,7 @@ from tests.support.small import persona
 
 
 @dataclass
-class MemoryWork:
+class DictRecordCache:
     """The RecordCache port over a dict."""
 
     records: dict[str, bytes] = field(default_factory=dict[str, bytes])
@@ -33,31 +33,31 @@ class MemoryWork:
 
 def run_context(folder: Path, model: ScriptedModel, **changes: Any) -> RunContext:
     """A run context whose snapshots lie in the folder."""
-    fields: dict[str, Any] = {"snapshots": ParquetSnapshots(folder), "record_cache": MemoryWork(), **changes}
+    fields: dict[str, Any] = {"snapshots": ParquetSnapshots(folder), "record_cache": DictRecordCache(), **changes}
     return RunContext(model=model, **fields)
 
 
-def sampled(shop: RunContext, recipe: Recipe) -> SnapshotRef:
+def sampled(context: RunContext, recipe: Recipe) -> SnapshotRef:
     """A snapshot of personas 0, 1, ... for the recipe's users and reserve."""
-    writer = shop.snapshots.writer("personas", unit=recipe.variant)
+    writer = context.snapshots.writer("personas", unit=recipe.variant)
     writer.add(
         "personas", serialized_rows((number, persona(number)) for number in range(recipe.num_users + recipe.num_reserve))
     )
     return writer.finish([])
 
 
-def runner_of(stage: Stage[Any], shop: RunContext, recipe: Recipe, refs: Mapping[str, SnapshotRef]) -> StageRunner:
+def runner_of(stage: Stage[Any], context: RunContext, recipe: Recipe, refs: Mapping[str, SnapshotRef]) -> StageRunner:
     """The runner of the recipe's only unit, with the snapshots that the stage's asset would be given."""
     (unit,) = units(recipe)
     names: tuple[str, ...] = ("personas", *(need.name for need in stage.needs))
-    return StageRunner(stage, unit, recipe, shop, {name: refs[name] for name in names})
+    return StageRunner(stage, unit, recipe, context, {name: refs[name] for name in names})
 
 
-def materialized(shop: RunContext, recipe: Recipe, *stages: Stage[Any]) -> dict[str, StageResult]:
+def materialized(context: RunContext, recipe: Recipe, *stages: Stage[Any]) -> dict[str, StageResult]:
     """Pass the sample through these stages, one after another."""
-    refs: dict[str, SnapshotRef] = {"personas": sampled(shop, recipe)}
+    refs: dict[str, SnapshotRef] = {"personas": sampled(context, recipe)}
     results: dict[str, StageResult] = {}
     for stage in stages:
-        results[stage.name] = run(runner_of(stage, shop, recipe, refs).run())
+        results[stage.name] = run(runner_of(stage, context, recipe, refs).run())
         refs[stage.name] = results[stage.name].ref
     return results

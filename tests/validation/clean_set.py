@@ -21,7 +21,7 @@ from pipelines.embedded.app import answer
 from pipelines.embedded.task import recognise
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.support.coroutines import run
-from tests.support.run_contexts import MemoryWork, runner_of
+from tests.support.run_contexts import DictRecordCache, runner_of
 from tests.support.scripted_model import reply
 from validation.amemgym.tables import failure_rows, item_rows
 from validation.finished_items import records_of
@@ -72,7 +72,7 @@ def clean_set() -> CleanSet:
     recipe = clean_set_recipe()
     (unit,) = units(recipe)
     with TemporaryDirectory() as folder:
-        shop = RunContext(model=EmbeddedModel(), snapshots=ParquetSnapshots(Path(folder)), record_cache=MemoryWork())
+        shop = RunContext(model=EmbeddedModel(), snapshots=ParquetSnapshots(Path(folder)), record_cache=DictRecordCache())
         writer = shop.snapshots.writer("personas", unit=unit.key)
         writer.add("personas", serialized_rows(draw_unit(recipe, unit)))
         refs: dict[str, SnapshotRef] = {"personas": writer.finish([])}

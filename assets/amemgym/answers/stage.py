@@ -25,11 +25,11 @@ async def write_answers(schema: StateSchema, trajectory: StateTrajectory, *, rec
         QuestionVariants(question, schema, variants_of(question, schema, trajectory, recipe=recipe), recipe, model)
         for question in schema.questions
     ]
-    made = await gather_all(*(_answer_question(asked, trajectory) for asked in questions))
+    answered = await gather_all(*(_answer_question(asked, trajectory) for asked in questions))
     return AnswerSet(
         user_id=schema.user_id,
-        questions=tuple(answers for answers, _ in made),
-        gate_records=tuple(record for _, records in made for record in records),
+        questions=tuple(answers for answers, _ in answered),
+        gate_records=tuple(record for _, records in answered for record in records),
     )
 
 
@@ -53,7 +53,7 @@ async def _answer_question(asked: QuestionVariants, trajectory: StateTrajectory)
 async def _settle_choices(asked: QuestionVariants, attempts: Mapping[Variant, GateAttempt]) -> None:
     """Pass the choice gates in rounds, because they compare answers: every round sees all answers as the last one left them.
 
-    Whoever was chosen is not asked about again: what is rewritten later has been told from all other variants.
+    An answer that was chosen is not judged again: whatever is rewritten later has passed against all other variants.
     """
     due, spent = list(attempts), {variant: RefinementBudget() for variant in attempts}
     while due:
@@ -63,7 +63,9 @@ async def _settle_choices(asked: QuestionVariants, attempts: Mapping[Variant, Ga
             *(is_accepted(gate, attempts[variant], recipe=asked.recipe) for variant, gate in gates.items())
         )
         due = [variant for variant, chosen in zip(due, passed, strict=True) if not chosen]
-        await gather_all(*(_rewrite(asked, one, attempts[one], gate=gates[one], spent=spent[one]) for one in due))
+        await gather_all(
+            *(_rewrite(asked, variant, attempts[variant], gate=gates[variant], spent=spent[variant]) for variant in due)
+        )
 
 
 async def _rewrite(

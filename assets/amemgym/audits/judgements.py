@@ -21,10 +21,10 @@ async def recover_pairs(user: AuditedUser) -> list[Judgement]:
 
     Raises ItemFailed for a pair that too few of its readings recover.
     """
-    made = await gather_all(
+    parts = await gather_all(
         *(_recover(user, question, choice, probe=probe) for question, choice in _pairs(user) for probe in DIRECTIONS)
     )
-    return [judgement for judgements in made for judgement in judgements]
+    return [judgement for judgements in parts for judgement in judgements]
 
 
 def _pairs(user: AuditedUser) -> list[tuple[AuditedQuestion, AnswerChoice]]:
@@ -87,7 +87,7 @@ async def guess_answers(user: AuditedUser) -> list[Judgement]:
 
     The prompts do not change from period to period, so one guess counts against the right option of every period.
     """
-    made = await gather_all(
+    parts = await gather_all(
         *(
             _guess(user, question, probe=probe, sample=sample)
             for question in user.questions
@@ -95,7 +95,7 @@ async def guess_answers(user: AuditedUser) -> list[Judgement]:
             for sample in range(user.recipe.audit.guesses)
         )
     )
-    return [judgement for judgements in made for judgement in judgements]
+    return [judgement for judgements in parts for judgement in judgements]
 
 
 async def _guess(user: AuditedUser, question: AuditedQuestion, *, probe: Guess, sample: int) -> list[Judgement]:

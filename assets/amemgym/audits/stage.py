@@ -34,11 +34,12 @@ async def audit_user(
     if not recipe.audit.enabled:
         return UserAudit(user_id=profile.user_id)
     user = AuditedUser(profile, schema, trajectory, sessions, answers, recipe, model)
-    made = [one for part in await gather_all(judge_decoys(user), recover_pairs(user), guess_answers(user)) for one in part]
+    parts = await gather_all(judge_decoys(user), recover_pairs(user), guess_answers(user))
+    results = [result for part in parts for result in part]
     return UserAudit(
         user_id=profile.user_id,
-        decoys=tuple(one for one in made if isinstance(one, Decoy)),
-        judgements=tuple(one for one in made if isinstance(one, Judgement)),
+        decoys=tuple(result for result in results if isinstance(result, Decoy)),
+        judgements=tuple(result for result in results if isinstance(result, Judgement)),
     )
 
 

@@ -53,24 +53,24 @@ def pool_digest(files: Sequence[Path]) -> str:
 def sample_personas(
     recipe: Recipe, files: Sequence[Path], *, count: int, positions: Iterable[int] | None = None
 ) -> Iterator[Persona]:
-    """Draw `count` personas and yield them in order of rank, or those at some `positions` alone, in the order given.
+    """Draw `count` personas and yield them in order of rank, or those at `positions` alone, in the order given.
 
     Few are held at a time, and their wide text columns are read for them only, so that neither a large pool nor a large
     sample needs much memory. Raises RecipeError when the pool cannot give them.
     """
     with duckdb.connect(config={"memory_limit": "350MB", "autoinstall_known_extensions": "false"}) as connection:
         _open_pool(connection, files)
-        found = draw(connection, recipe, count=count)
-        if found < count:
+        drawn = draw(connection, recipe, count=count)
+        if drawn < count:
             raise RecipeError(
                 f"The recipe asks for {recipe.num_users} users and a reserve of {recipe.num_reserve}, but the persona "
-                f"pool offers only {found}; lower num_users or num_reserve, or give a larger pool."
+                f"pool offers only {drawn}; lower num_users or num_reserve, or give a larger pool."
             )
         wanted = iter(range(count) if positions is None else positions)
-        while some := list(islice(wanted, PERSONAS_AT_ONCE)):
-            uuids = _uuids(connection, some)
+        while portion := list(islice(wanted, PERSONAS_AT_ONCE)):
+            uuids = _uuids(connection, portion)
             rows = _fetch(connection, list(uuids.values()), wide=files[0].suffix == ".parquet")
-            yield from (_persona(rows[uuids[position]]) for position in some)
+            yield from (_persona(rows[uuids[position]]) for position in portion)
 
 
 def _uuids(connection: duckdb.DuckDBPyConnection, positions: Sequence[int]) -> dict[int, str]:
@@ -81,13 +81,13 @@ def _uuids(connection: duckdb.DuckDBPyConnection, positions: Sequence[int]) -> d
 
 def pool_counts(files: Sequence[Path], columns: Sequence[str]) -> dict[str, list[tuple[object, int]]]:
     """By column, its values with how many personas have them; null and "" are both "". Raises RecipeError."""
-    found: dict[str, list[tuple[object, int]]] = {}
+    by_column: dict[str, list[tuple[object, int]]] = {}
     with duckdb.connect(config={"memory_limit": "350MB", "autoinstall_known_extensions": "false"}) as connection:
         _open_pool(connection, files)
         for column in columns:
             counts = connection.execute(f"SELECT {quoted(column)}, count(*) FROM pool GROUP BY ALL").fetchall()
-            found[column] = sorted(((value or "", count) for value, count in counts), key=str)
-    return found
+            by_column[column] = sorted(((value or "", count) for value, count in counts), key=str)
+    return by_column
 
 
 def _open_pool(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> None:
@@ -133,14 +133,14 @@ def _fetch(connection: duckdb.DuckDBPyConnection, uuids: list[str], *, wide: boo
         query = f"SELECT uuid, {', '.join(PERSONA_COLUMNS)} FROM pool WHERE uuid IN (SELECT unnest(?))"
         return _merged([(PERSONA_COLUMNS, connection.execute(query, [uuids]).fetchall())])
     query = "SELECT filename, list(file_row_number) FROM pool WHERE uuid IN (SELECT unnest(?)) GROUP BY ALL"
-    found: list[tuple[Sequence[str], list[tuple[object, ...]]]] = []
+    parts: list[tuple[Sequence[str], list[tuple[object, ...]]]] = []
     for filename, numbers in connection.execute(query, [uuids]).fetchall():
         where = f"filename = {_literal(filename)} AND file_row_number IN ({', '.join(map(str, numbers))})"
         for start in range(0, len(PERSONA_COLUMNS), COLUMNS_AT_ONCE):
             columns = PERSONA_COLUMNS[start : start + COLUMNS_AT_ONCE]
             rows = connection.execute(f"SELECT uuid, {', '.join(columns)} FROM pool WHERE {where}").fetchall()
-            found.append((columns, rows))
-    return _merged(found)
+            parts.append((columns, rows))
+    return _merged(parts)
 
 
 def _merged(parts: Sequence[tuple[Sequence[str], list[tuple[object, ...]]]]) -> dict[str, dict[str, object]]:
@@ -166,7 +166,7 @@ UNIFORM = """
     WHERE uuid NOT IN (SELECT unnest($excluded::VARCHAR[]))
     ORDER BY md5(concat($seed, ':', uuid)) LIMIT $count
 """
-# Within a stratum by rank; across strata in proportion to their sizes, by the quantile of a persona's place in its own.
+# Within a stratum by rank; across strata in proportion to their sizes, by the quantile of a persona's rank in its own.
 STRATIFIED = """
     WITH ranked AS (
         SELECT uuid, {strata}, md5(concat($seed, ':', uuid)) AS rank
@@ -179,7 +179,7 @@ STRATIFIED = """
 
 
 def draw(connection: duckdb.DuckDBPyConnection, recipe: Recipe, *, count: int) -> int:
-    """Make the table `sample`, whose rows are the uuids in order of rank; their number."""
+    """Make the table `sample`, whose rows are the uuids in order of rank. Return their number."""
     pool = recipe.pool
     if pool.strategy == "stratified":
         query = STRATIFIED.format(strata=", ".join(quoted(column) for column in pool.columns))

@@ -48,11 +48,11 @@ async def write_sessions(
     user = UserContext(profile, schema, recipe, model)
     first = _initial_sessions(user, trajectory.periods[0])
     later = [_update_sessions(user, period, own) for period, own in zip(trajectory.periods[1:], events.periods, strict=True)]
-    made = await gather_all(first, *later)
+    drafted = await gather_all(first, *later)
     return SessionSet(
         user_id=profile.user_id,
-        periods=tuple(period for period, _ in made),
-        gate_records=tuple(record for _, records in made for record in records),
+        periods=tuple(period for period, _ in drafted),
+        gate_records=tuple(record for _, records in drafted for record in records),
     )
 
 

@@ -14,7 +14,7 @@ from assets.llm.ports import EndpointError, ModelRequest
 from tests.assets.engine.stage_runs import PROFILE, QUESTION, about, passed, positions, refusing
 from tests.support.coroutines import run
 from tests.support.honest_replies import Answer
-from tests.support.run_contexts import MemoryWork, materialized, run_context, runner_of, sampled
+from tests.support.run_contexts import DictRecordCache, materialized, run_context, runner_of, sampled
 from tests.support.scripted_model import ScriptedModel
 from tests.support.small import persona, small_recipe
 
@@ -28,7 +28,7 @@ def test_users_who_pass_need_no_reserve(tmp_path: Path) -> None:
 
 
 def test_a_rerun_over_the_same_work_asks_no_model(tmp_path: Path) -> None:
-    work = MemoryWork()
+    work = DictRecordCache()
     first, _, model = passed(tmp_path / "a", {}, USER_PROFILES, QUESTIONS, record_cache=work)
     again, _, silent = passed(tmp_path / "b", {}, USER_PROFILES, QUESTIONS, record_cache=work)
     assert len(model.requests) == 4
@@ -38,7 +38,7 @@ def test_a_rerun_over_the_same_work_asks_no_model(tmp_path: Path) -> None:
 
 
 def test_another_recipe_for_the_same_users_is_worked_anew(tmp_path: Path) -> None:
-    model, work = ScriptedModel(), MemoryWork()
+    model, work = ScriptedModel(), DictRecordCache()
     shop = run_context(tmp_path, model, record_cache=work)
     materialized(shop, small_recipe(), USER_PROFILES)
     materialized(shop, small_recipe(num_users=3), USER_PROFILES)
@@ -69,7 +69,7 @@ def test_a_problem_of_the_run_is_not_hidden_by_a_user_who_fails_at_once(tmp_path
 
 
 def test_what_was_finished_before_the_run_ended_is_kept(tmp_path: Path) -> None:
-    work, script = MemoryWork(), {PROFILE: [about((1,), breaking(EndpointError("The key is wrong.")))]}
+    work, script = DictRecordCache(), {PROFILE: [about((1,), breaking(EndpointError("The key is wrong.")))]}
     with pytest.raises(EndpointError):
         passed(tmp_path / "a", script, USER_PROFILES, record_cache=work, items_at_once=1)
     results, _, model = passed(tmp_path / "b", {}, USER_PROFILES, record_cache=work)

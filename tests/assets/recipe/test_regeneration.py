@@ -12,7 +12,7 @@ from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage_runner import StageResult
 from assets.recipe.recipe import Recipe
 from assets.records.base import UserRecord
-from tests.support.run_contexts import MemoryWork, materialized, run_context
+from tests.support.run_contexts import DictRecordCache, materialized, run_context
 from tests.support.scripted_model import ScriptedModel
 from tests.support.small import persona, small_recipe
 
@@ -49,7 +49,7 @@ def test_the_order_in_which_it_is_written_does_not_matter() -> None:
     assert one.fingerprint == other.fingerprint != small_recipe().fingerprint
 
 
-def made(folder: Path, recipe: Recipe, work: MemoryWork) -> tuple[ScriptedModel, dict[str, StageResult]]:
+def made(folder: Path, recipe: Recipe, work: DictRecordCache) -> tuple[ScriptedModel, dict[str, StageResult]]:
     model = ScriptedModel()
     shop = run_context(folder, model, record_cache=work)
     return model, materialized(shop, recipe, USER_PROFILES, QUESTIONS, STATE_SCHEMA)
@@ -60,7 +60,7 @@ def rows(folder: Path, results: Mapping[str, StageResult], stage: str) -> dict[i
 
 
 def test_one_users_stage_is_asked_anew_and_the_other_user_is_not_asked_at_all(tmp_path: Path) -> None:
-    work = MemoryWork()
+    work = DictRecordCache()
     model, before = made(tmp_path, small_recipe(), work)
     assert len(model.asked(QUESTION)) == 2
     model, after = made(tmp_path, small_recipe(again={FIRST: {"questions": 1}}), work)
@@ -71,7 +71,7 @@ def test_one_users_stage_is_asked_anew_and_the_other_user_is_not_asked_at_all(tm
 
 
 def test_without_the_entry_everything_is_as_it_was_before(tmp_path: Path) -> None:
-    work = MemoryWork()
+    work = DictRecordCache()
     _, before = made(tmp_path, small_recipe(), work)
     made(tmp_path, small_recipe(again={"all": {"questions": 1}}), work)
     model, after = made(tmp_path, small_recipe(), work)

@@ -22,7 +22,7 @@ from pipelines.resources.llm.client import ModelClient
 from pipelines.resources.llm.settings import EndpointSettings
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.pipelines.llm.scripted_server import a_request, settings_for
-from tests.support.run_contexts import MemoryWork, materialized
+from tests.support.run_contexts import DictRecordCache, materialized
 from tests.support.small import small_recipe
 
 # Gates and audit that ask little: these tests are about how calls are made, not how many.
@@ -48,7 +48,7 @@ def a_line(text: str) -> ModelRequest:
 
 def chain(url: str, folder: Path, *, transport: Transport, **settings: object) -> dict[str, SnapshotRef]:
     """Make a small variant stage by stage; the snapshot of every stage, with what its calls used."""
-    shop = RunContext(batched(folder, settings_for(url, **settings)), ParquetSnapshots(folder / "snapshots"), MemoryWork())
+    shop = RunContext(batched(folder, settings_for(url, **settings)), ParquetSnapshots(folder / "snapshots"), DictRecordCache())
     return {name: result.ref for name, result in materialized(shop, recipe(transport), *STAGES[1:]).items()}
 
 
