@@ -90,11 +90,11 @@ def _known(option: str, given: str, every: tuple[W, ...]) -> tuple[W, ...]:
 
 def _evolve(order: EvolutionRequest, console: Console) -> FinishedEvolution:
     with step_progress(console) as bars:
-        task = bars.add_task(order.life.assistant, total=None)
+        task = bars.add_task(order.evaluation.assistant, total=None)
 
         def begun(manifest: EvolutionManifest, size: EvolutionForecast) -> None:
-            print_plain(console, f"{manifest.run.run_id}: {size.sentence} {size.warning(order.life.budget)}".strip())
+            print_plain(console, f"{manifest.run.run_id}: {size.sentence} {size.warning(order.evaluation.budget)}".strip())
             bars.update(task, total=size.steps)
 
         watch = EvolutionProgress(begun=begun, step=lambda key: bars.advance(task))
-        return asyncio.run(run_evolution(order, place=home(), watch=watch))
+        return asyncio.run(run_evolution(order, home=home(), progress=watch))

@@ -31,7 +31,7 @@ class RunFolder:
         """Whether the results are there; they are written last."""
         return (self.path / RESULTS).exists()
 
-    def begin(self, manifest: RunManifest) -> None:
+    def begin(self, manifest: Record) -> None:
         """Write the manifest; one that is there is the same, because its digest names the folder."""
         self.path.mkdir(parents=True, exist_ok=True)
         self.write(MANIFEST, manifest.model_dump_json(indent=2) + "\n")

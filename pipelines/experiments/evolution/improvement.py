@@ -23,7 +23,7 @@ CONTROL = re.compile(r"[^\n\t\x20-\x7e\u0080-\U0010ffff]|[\u0080-\u009f\u2028\u2
 
 
 class ImprovedReply(BaseModel):
-    """The paper's keys (App. C.6)."""
+    """The reply with the paper's keys (App. C.6)."""
 
     new_types: str
     changes: list[str]
@@ -38,7 +38,7 @@ class Improver:
     most_characters: int
 
 
-def writing(recipe: Recipe, model: str) -> Recipe:
+def with_writer(recipe: Recipe, model: str) -> Recipe:
     """The recipe with this model as its writer."""
     models = recipe.models
     return recipe.model_copy(
@@ -48,22 +48,25 @@ def writing(recipe: Recipe, model: str) -> Recipe:
 
 @dataclass
 class RecordingModel:
-    """A model whose conversation is kept: the last request's messages hold all that was said before."""
+    """A model that stores its conversation: the messages of the last request include all earlier ones."""
 
     model: LanguageModel
     messages: tuple[Message, ...] = ()
     replies: list[str] = field(default_factory=list[str])
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        """Pass the call on."""
+        """Pass the call on, and store messages and reply."""
         self.messages = request.messages
         reply = await self.model.complete(request)
         self.replies.append(reply.text)
         return reply
 
-    def said(self) -> dict[str, tuple[str, ...]]:
-        """The conversation as a policy step keeps it."""
-        return {"prompt": tuple(f"{one.role}: {one.content}" for one in self.messages), "replies": tuple(self.replies)}
+    def conversation(self) -> dict[str, tuple[str, ...]]:
+        """The conversation as the fields of a policy step."""
+        return {
+            "prompt": tuple(f"{message.role}: {message.content}" for message in self.messages),
+            "replies": tuple(self.replies),
+        }
 
 
 @dataclass(frozen=True)
@@ -76,45 +79,47 @@ class PolicyUpdate:
     before: str
 
 
-async def improve_policy(turning: PolicyUpdate, feedback: Sequence[Mapping[str, Any]], *, improver: Improver) -> PolicyStep:
+async def improve_policy(update: PolicyUpdate, feedback: Sequence[Mapping[str, Any]], *, improver: Improver) -> PolicyStep:
     """Ask for a better section; a reply that cannot be used is asked for again, and then the old section stays.
 
     Nothing is asked where there is nothing to learn from.
     """
-    still = _still(turning, feedback)
+    unchanged = _unchanged(update, feedback)
     if not feedback:
-        return still
+        return unchanged
     prompt = load_prompt("evaluation/improve_policy").render(
-        most_characters=improver.most_characters, current_section=turning.before, feedback=list(feedback)
+        most_characters=improver.most_characters, current_section=update.before, feedback=list(feedback)
     )
-    told = RecordingModel(improver.model)
+    recording = RecordingModel(improver.model)
 
     def convert(reply: ImprovedReply) -> tuple[str, tuple[str, ...]]:
         return usable(reply.new_types, most_characters=improver.most_characters), tuple(reply.changes)
 
     try:
-        after, changes = await ask_structured(told, prompt=prompt, reply=ImprovedReply, convert=convert, recipe=improver.recipe)
+        after, changes = await ask_structured(
+            recording, prompt=prompt, reply=ImprovedReply, convert=convert, recipe=improver.recipe
+        )
     except ItemFailed as failed:
-        return still.model_copy(update={"outcome": "kept", "problem": str(failed), **told.said()})
-    outcome: PolicyOutcome = "unchanged" if after == turning.before else "improved"
-    diff = changed_lines(turning.before, after)
-    return still.model_copy(
-        update={"after": after, "outcome": outcome, "problem": "", "changes": changes, "diff": diff, **told.said()}
+        return unchanged.model_copy(update={"outcome": "kept", "problem": str(failed), **recording.conversation()})
+    outcome: PolicyOutcome = "unchanged" if after == update.before else "improved"
+    diff = changed_lines(update.before, after)
+    return unchanged.model_copy(
+        update={"after": after, "outcome": outcome, "problem": "", "changes": changes, "diff": diff, **recording.conversation()}
     )
 
 
-def _still(turning: PolicyUpdate, feedback: Sequence[Mapping[str, Any]]) -> PolicyStep:
+def _unchanged(update: PolicyUpdate, feedback: Sequence[Mapping[str, Any]]) -> PolicyStep:
     """The step of a policy that stays as it is, because nobody was asked."""
     return PolicyStep(
-        arm=turning.arm,
-        learner=turning.learner,
-        cycle=turning.cycle,
-        before=turning.before,
-        after=turning.before,
+        arm=update.arm,
+        learner=update.learner,
+        cycle=update.cycle,
+        before=update.before,
+        after=update.before,
         outcome="unchanged",
         problem="There was no feedback.",
         changes=(),
-        diff=changed_lines(turning.before, turning.before),
+        diff=changed_lines(update.before, update.before),
         feedback=as_text(feedback),
         prompt=(),
         replies=(),

@@ -16,7 +16,7 @@ from pipelines.evaluation.forecast import EvaluationForecast
 from pipelines.evaluation.records import RunManifest
 from pipelines.experiments.evolution.records import CycleKind, EvolutionManifest, Feedback, Protocol, Split
 
-STEPS = 3  # of a user's period: lived, asked, recalled
+STEPS = 3  # of a user's period: dialogues, interview, recall
 SPLITS: dict[Protocol, tuple[Split, ...]] = {"paper": ("seen",), "held-out": ("seen", "new_questions", "new_users")}
 
 
@@ -33,7 +33,7 @@ def held_out_users(episodes: Sequence[Episode], share: float, *, seed: int) -> t
     ids = [episode.user_id for episode in episodes]
     if len(ids) < 2:
         raise EvaluationError("A single user cannot be both learned from and held out; give more users, or --protocol paper.")
-    return tuple(sorted(SeededRandom(seed, "held-out users").sample(ids, _some(len(ids), share)), key=ids.index))
+    return tuple(sorted(SeededRandom(seed, "held-out users").sample(ids, _held_out_count(len(ids), share)), key=ids.index))
 
 
 def held_out_questions(episode: Episode, share: float, *, seed: int) -> tuple[str, ...]:
@@ -44,10 +44,10 @@ def held_out_questions(episode: Episode, share: float, *, seed: int) -> tuple[st
             f"User {episode.user_id!r} has a single question, which cannot be held out; give --protocol paper."
         )
     rng = SeededRandom(seed, "held-out questions", episode.user_id)
-    return tuple(sorted(rng.sample(ids, _some(len(ids), share)), key=ids.index))
+    return tuple(sorted(rng.sample(ids, _held_out_count(len(ids), share)), key=ids.index))
 
 
-def _some(count: int, share: float) -> int:
+def _held_out_count(count: int, share: float) -> int:
     return min(count - 1, max(1, round(count * share)))
 
 
@@ -78,41 +78,43 @@ def users_of(manifest: EvolutionManifest, split: Split, *, protocol: Protocol) -
 
 @dataclass(frozen=True)
 class EvolutionForecast:
-    """`lives`: of all users, each about as large as `life`. Beside them, calls that rewrite sections and check memories."""
+    """`evaluations`: of all users, each about as large as `evaluation`. Other calls rewrite sections and check memories."""
 
-    lives: int
+    evaluations: int
     rewritings: int
     checks: int
     steps: int
-    life: EvaluationForecast
+    evaluation: EvaluationForecast
 
     @property
     def sentence(self) -> str:
-        """The size for a reader."""
         return (
-            f"{self.lives} lives of all users, one for each condition and cycle of its own; beside them {self.rewritings:,} "
-            f"rewritings of a policy and up to {self.checks:,} checks of a memory. One life: {self.life.sentence}"
+            f"{self.evaluations} evaluations of all users, one for each condition and cycle of its own; beside them "
+            f"{self.rewritings:,} rewritings of a policy and up to {self.checks:,} checks of a memory. "
+            f"One evaluation: {self.evaluation.sentence}"
         )
 
     def warning(self, budget: Budget) -> str:
         """The sentence for a budget that will hardly do; "" for one that will."""
         cost, tokens = budget.max_cost_usd, budget.max_tokens
-        share = Budget(max_cost_usd=cost and cost / self.lives, max_tokens=tokens and max(1, tokens // self.lives))
-        return self.life.warning(share)
+        share = Budget(max_cost_usd=cost and cost / self.evaluations, max_tokens=tokens and max(1, tokens // self.evaluations))
+        return self.evaluation.warning(share)
 
 
-def size_of(manifest: EvolutionManifest, dataset: Dataset, *, life: EvaluationForecast) -> EvolutionForecast:
+def size_of(manifest: EvolutionManifest, dataset: Dataset, *, evaluation: EvaluationForecast) -> EvolutionForecast:
     """Count what the evolution will ask."""
     users, periods = len(dataset.episodes), sum(len(episode.periods) for episode in dataset.episodes)
-    lives = len(manifest.arms) * (manifest.cycles if manifest.cycle == "episode" else 1)
+    evaluations = len(manifest.arms) * (manifest.cycles if manifest.cycle == "episode" else 1)
     learners = sum(users if arm.protocol == "paper" else 1 for arm in manifest.arms if arm.feedback != "none")
     rewritings = learners * (manifest.cycles - 1)
-    return EvolutionForecast(lives, rewritings, lives * periods, lives * periods * STEPS + rewritings + users, life)
+    return EvolutionForecast(
+        evaluations, rewritings, evaluations * periods, evaluations * periods * STEPS + rewritings + users, evaluation
+    )
 
 
 @dataclass(frozen=True)
 class EvolutionPlan:
-    """What may be chosen. `cycles`: episodes to live, where cycles are episodes. `improver` "": the assistant's model.
+    """What may be chosen. `cycles`: how many episodes, where cycles are episodes. `improver` "": the assistant's model.
 
     Shares are of users and questions to hold out, between 0 and 1; see the manifest for the rest.
     """
@@ -140,7 +142,7 @@ def evolvable(assistant: Assistant, *, name: str) -> Evolvable:
 def evolution_manifest(
     dataset: Dataset, plan: EvolutionPlan, *, run: RunManifest, initial_policy: str, improver: str
 ) -> EvolutionManifest:
-    """The evolution's manifest; equal plans have equal ids. `run`: the manifest of one life."""
+    """The evolution's manifest; equal plans have equal ids. `run`: the manifest of one evaluation."""
     out, questions = (), dict[str, tuple[str, ...]]()
     if "held-out" in plan.protocols:
         out = held_out_users(dataset.episodes, plan.held_out_users, seed=run.seed)

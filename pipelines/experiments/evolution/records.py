@@ -34,7 +34,7 @@ class Condition(Record):
 class EvolutionManifest(Record):
     """All that decides an evolution's results; its digest names the evolution, and `run.run_id` is the same name.
 
-    `cycles`: how many are lived; a policy is improved after each but the last. `held_out_questions`: by user who is not held
+    `cycles`: how many there are; a policy is improved after each but the last. `held_out_questions`: by user who is not held
     out. `feedback_questions`: how many questions the feedback of one cycle tells at most.
     """
 
@@ -53,9 +53,9 @@ class EvolutionManifest(Record):
 
     @property
     def arms(self) -> tuple[Condition, ...]:
-        """The conditions that are lived; without feedback both protocols are the same life."""
-        lived = [Condition(feedback=feedback, protocol=protocol) for feedback in self.feedbacks for protocol in self.protocols]
-        return tuple({arm.name: arm for arm in lived}.values())
+        """The conditions; without feedback both protocols are the same one."""
+        every = [Condition(feedback=feedback, protocol=protocol) for feedback in self.feedbacks for protocol in self.protocols]
+        return tuple({arm.name: arm for arm in every}.values())
 
 
 class PolicyStep(Record):
@@ -80,7 +80,7 @@ class PolicyStep(Record):
 
 
 class RecalledFact(Record):
-    """A value that the user let be known in a period, and whether the memory at its end bears it out (App. E)."""
+    """A value that a period's sessions exposed, and whether the memory at its end supports it (App. E)."""
 
     arm: str
     cycle: int

@@ -25,7 +25,6 @@ ROOT = 5  # letters that forms of one word share
 
 
 def evolution_report(done: FinishedEvolution) -> str:
-    """The whole report."""
     manifest, results = done.manifest, done.results
     parts = [f"# Self-evolution of {manifest.run.assistant.name} on {manifest.run.dataset}", facts(manifest)]
     for protocol in manifest.protocols:
@@ -92,20 +91,20 @@ def leak_table(results: EvolutionResults) -> str:
 
 
 def outcome_table(results: EvolutionResults) -> str:
-    """What became of the policies."""
+    """How often each condition's policies were improved, by outcome."""
     kinds = ("improved", "unchanged", "kept")
     rows = [[arm, *(str(found.get(kind, 0)) for kind in kinds)] for arm, found in results.outcomes.items() if found]
     return table(["condition", "improved", "unchanged", "kept for want of a usable reply"], rows) if rows else "None evolved."
 
 
 def notes(results: EvolutionResults) -> list[str]:
-    """Mishaps, where there are any."""
-    told = {
+    """A sentence for each kind of failure that occurred."""
+    failures = {
         "facts could not be checked": results.unscored_facts,
         "writes to the memory failed twice and were lost": results.failed_writes,
         "calls had no room for the oldest messages": results.cut_calls,
     }
-    return [f"{count:,} {what}." for what, count in told.items() if count]
+    return [f"{count:,} {what}." for what, count in failures.items() if count]
 
 
 def evolution_page(done: FinishedEvolution, dataset: Dataset) -> str:
@@ -114,7 +113,7 @@ def evolution_page(done: FinishedEvolution, dataset: Dataset) -> str:
     # What was learned for all users from everything stands first.
     for step in sorted(done.steps, key=lambda step: (step.learner != EVERYBODY, step.arm)):
         histories.setdefault((step.arm, step.learner), []).append(step)
-    blocks = {f"history-{place}": _history(steps, dataset.episodes) for place, steps in enumerate(histories.values())}
+    blocks = {f"history-{index}": _history(steps, dataset.episodes) for index, steps in enumerate(histories.values())}
     data = _data(done, dataset, learners=list(histories))
     return render_page(str(data["title"]), {"data": data, **blocks}, scripts=SCRIPTS)
 
@@ -135,20 +134,20 @@ def _data(done: FinishedEvolution, dataset: Dataset, *, learners: Sequence[tuple
         "leaks": [plain(leak) for leak in results.leaks],
         "outcomes": results.outcomes,
         "learners": [
-            {"arm": arm, "label": names[learner], "block": f"history-{place}"} for place, (arm, learner) in enumerate(learners)
+            {"arm": arm, "label": names[learner], "block": f"history-{index}"} for index, (arm, learner) in enumerate(learners)
         ],
     }
 
 
 def _facts(manifest: EvolutionManifest, names: dict[str, str]) -> list[tuple[str, str]]:
     run, out = manifest.run, manifest.held_out_users
-    told = sum(map(len, manifest.held_out_questions.values()))
+    questions = sum(map(len, manifest.held_out_questions.values()))
     return [
         ("dataset", f"{run.dataset}, {len(run.users)} users, digest {run.dataset_digest[:16]}"),
         ("assistant", f"{run.assistant.name}: {run.assistant.kind}, {run.assistant.settings.get('model')}"),
         ("policies by", f"{manifest.improver}; at most {manifest.most_characters:,} characters"),
         ("feedback", f"{', '.join(manifest.feedbacks)}; at most {manifest.feedback_questions} questions a cycle"),
-        *([("held out", f"{', '.join(names[user] for user in out)}; {told} questions of the others")] if out else []),
+        *([("held out", f"{', '.join(names[user] for user in out)}; {questions} questions of the others")] if out else []),
         ("user simulated by", f"{run.simulator}; memories checked by {run.judge}"),
         ("seed", f"{run.seed}, attempt {run.attempt}"),
         ("made by", run.generator),
@@ -165,7 +164,8 @@ def _protocol(scores: Sequence[Score], protocol: Protocol) -> Json:
 
     def by_feedback(rows: Sequence[Score]) -> Json:
         return {
-            told: by_metric([row for row in rows if row.feedback == told]) for told in _ordered(row.feedback for row in rows)
+            feedback: by_metric([row for row in rows if row.feedback == feedback])
+            for feedback in _ordered(row.feedback for row in rows)
         }
 
     own = [score for score in scores if score.protocol == protocol]
@@ -183,9 +183,8 @@ def _history(steps: Sequence[PolicyStep], episodes: Sequence[Episode]) -> Json:
     own = [episode for episode in episodes if learner in (EVERYBODY, episode.user_id)]
     variables = sorted({name for episode in own for name in episode.state_schema.choices})
     policies = [*(step.before for step in steps), steps[-1].after]
-    told = [_step(step, texts) for step in steps]
     mentions = {name: [mention(policy, name) for policy in policies] for name in variables}
-    return {"steps": told, "mentions": mentions, "texts": texts.all()}
+    return {"steps": [_step(step, texts) for step in steps], "mentions": mentions, "texts": texts.all()}
 
 
 def _step(step: PolicyStep, texts: Texts) -> Json:

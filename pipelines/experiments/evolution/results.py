@@ -44,25 +44,25 @@ class FinishedEvolution:
     turns: Sequence[CycleTurn]
 
 
-def finished(manifest: EvolutionManifest, lived: EvolutionRun, *, episodes: Sequence[Episode]) -> FinishedEvolution:
-    """Score what was lived; a function of it and the manifest's seed."""
-    book = _book(manifest, lived, episodes)
-    cycles = [(arm, place, cycle) for arm in lived.arms for every in arm.cycles.values() for place, cycle in enumerate(every)]
-    steps = [step for arm in lived.arms for step in arm.steps]
+def score_evolution(manifest: EvolutionManifest, run: EvolutionRun, *, episodes: Sequence[Episode]) -> FinishedEvolution:
+    """Score the evolution; a function of its answers and the manifest's seed."""
+    rows = _rows(manifest, run, episodes)
+    cycles = [(arm, number, cycle) for arm in run.arms for every in arm.cycles.values() for number, cycle in enumerate(every)]
+    steps = [step for arm in run.arms for step in arm.steps]
     facts = [fact for _, _, cycle in cycles for fact in cycle.facts]
     results = EvolutionResults(
         evolution_id=manifest.run.run_id,
-        scores=tuple(scored(book)),
-        gains=tuple(gains(book)),
-        leaks=tuple(leaks(book)),
-        outcomes={arm.arm.name: dict(sorted(Counter(step.outcome for step in arm.steps).items())) for arm in lived.arms},
+        scores=tuple(scored(rows)),
+        gains=tuple(gains(rows)),
+        leaks=tuple(leaks(rows)),
+        outcomes={arm.arm.name: dict(sorted(Counter(step.outcome for step in arm.steps).items())) for arm in run.arms},
         unscored_facts=sum(fact.supported == "unscored" for fact in facts),
-        spending=lived.usage.spending,
-        cut_calls=lived.usage.cut_calls,
-        failed_writes=lived.usage.failed_writes,
+        spending=run.usage.spending,
+        cut_calls=run.usage.cut_calls,
+        failed_writes=run.usage.failed_writes,
     )
-    answers = [(arm.arm.name, place, answer) for arm, place, cycle in cycles for answer in cycle.answers]
-    turns = [(arm.arm.name, place, turn) for arm, place, cycle in cycles for turn in cycle.turns]
+    answers = [(arm.arm.name, number, answer) for arm, number, cycle in cycles for answer in cycle.answers]
+    turns = [(arm.arm.name, number, turn) for arm, number, cycle in cycles for turn in cycle.turns]
     return FinishedEvolution(
         manifest,
         results,
@@ -70,33 +70,26 @@ def finished(manifest: EvolutionManifest, lived: EvolutionRun, *, episodes: Sequ
         facts,
         [
             CycleAnswer(**answer.model_dump(), arm=arm, cycle=cycle)
-            for arm, cycle, answer in [*(("", -1, answer) for answer in lived.baselines), *answers]
+            for arm, cycle, answer in [*(("", -1, answer) for answer in run.baselines), *answers]
         ],
         [CycleTurn(**turn.model_dump(), arm=arm, cycle=cycle) for arm, cycle, turn in turns],
     )
 
 
-def _book(manifest: EvolutionManifest, lived: EvolutionRun, episodes: Sequence[Episode]) -> EvolutionRows:
-    places = [(arm, cycle) for arm in lived.arms for cycle in range(manifest.cycles)]
-    cycles = {(arm.arm.name, cycle): [every[cycle] for every in arm.cycles.values()] for arm, cycle in places}
+def _rows(manifest: EvolutionManifest, run: EvolutionRun, episodes: Sequence[Episode]) -> EvolutionRows:
+    pairs = [(arm, cycle) for arm in run.arms for cycle in range(manifest.cycles)]
+    cycles = {(arm.arm.name, cycle): [every[cycle] for every in arm.cycles.values()] for arm, cycle in pairs}
     return EvolutionRows(
         manifest,
         episodes,
         {key: [answer for one in several for answer in one.answers] for key, several in cycles.items()},
         {key: [fact for one in several for fact in one.facts] for key, several in cycles.items()},
-        lived.baselines,
+        run.baselines,
     )
 
 
-def evolutions_folder(place: Home) -> Path:
-    """Where evolutions are kept."""
-    return place.root / "evolutions"
-
-
-def begin(folder: RunFolder, manifest: EvolutionManifest) -> None:
-    """Write the manifest; one that is there is the same, because its digest names the folder."""
-    folder.path.mkdir(parents=True, exist_ok=True)
-    folder.write(MANIFEST, manifest.model_dump_json(indent=2) + "\n")
+def evolutions_folder(home: Home) -> Path:
+    return home.root / "evolutions"
 
 
 def finish(folder: RunFolder, done: FinishedEvolution, *, report: str, page: str) -> None:

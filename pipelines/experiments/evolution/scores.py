@@ -59,8 +59,8 @@ class EvolutionRows:
         users = users_of(self.manifest, view.split, protocol=view.protocol)
         periods = max(len(episode.periods) for episode in self.episodes)
         counts = tally(counted, users=users, periods=periods).counts
-        told = [fact for cycle in cycles for fact in self.facts[arm, cycle]]
-        known = [fact for fact in told if fact.variable in items[fact.user_id].variables]
+        facts = [fact for cycle in cycles for fact in self.facts[arm, cycle]]
+        known = [fact for fact in facts if fact.variable in items[fact.user_id].variables]
         needed = {name: counts[name] for name in MEMORY_COUNTS}
         return Tallies(tuple(users), {**needed, **_recalled(known, users=users, periods=periods)})
 
@@ -80,7 +80,7 @@ def _recalled(facts: Sequence[RecalledFact], *, users: Sequence[str], periods: i
     return counts
 
 
-def views(manifest: EvolutionManifest) -> list[ScoredPart]:
+def scored_parts(manifest: EvolutionManifest) -> list[ScoredPart]:
     """All that is scored, by protocol."""
     return [ScoredPart(protocol, split) for protocol in manifest.protocols for split in SPLITS[protocol]]
 
@@ -119,7 +119,7 @@ class Gain(Record):
 
 
 class Leak(Record):
-    """How much more was gained on the questions that feedback told than on held-out ones of the same users.
+    """How much more was gained on the questions that feedback held than on held-out ones of the same users.
 
     Near zero: the policy learned what to remember. Far above: it learned these questions.
     """
@@ -129,9 +129,9 @@ class Leak(Record):
     excess: Estimate
 
 
-def scored(book: EvolutionRows) -> list[Score]:
-    """Every condition, split and cycle."""
-    cycles: list[tuple[int, Sequence[int]]] = [(one, [one]) for one in range(book.manifest.cycles)]
+def scored(rows: EvolutionRows) -> list[Score]:
+    """The scores of every condition, split and cycle, and those over all cycles."""
+    cycles: list[tuple[int, Sequence[int]]] = [(cycle, [cycle]) for cycle in range(rows.manifest.cycles)]
     return [
         Score(
             protocol=view.protocol,
@@ -141,25 +141,25 @@ def scored(book: EvolutionRows) -> list[Score]:
             metric=name,
             **estimate.model_dump(),
         )
-        for view in views(book.manifest)
-        for feedback in book.manifest.feedbacks
-        for cycle, several in [*cycles, (ALL_CYCLES, range(book.manifest.cycles))]
-        for name, estimate in _estimates(book, view, feedback=feedback, cycles=several)
+        for view in scored_parts(rows.manifest)
+        for feedback in rows.manifest.feedbacks
+        for cycle, several in [*cycles, (ALL_CYCLES, range(rows.manifest.cycles))]
+        for name, estimate in _estimates(rows, view, feedback=feedback, cycles=several)
     ]
 
 
 def _estimates(
-    book: EvolutionRows, view: ScoredPart, *, feedback: Feedback, cycles: Sequence[int]
+    rows: EvolutionRows, view: ScoredPart, *, feedback: Feedback, cycles: Sequence[int]
 ) -> Iterator[tuple[str, Estimate]]:
-    sample = Sample.of(book.tallies(view, feedback, cycles=cycles), seed=book.manifest.run.seed)
+    sample = Sample.of(rows.tallies(view, feedback, cycles=cycles), seed=rows.manifest.run.seed)
     for name, metric in CYCLE_METRICS.items():
         yield name, sample.estimate(metric)
 
 
-def gains(book: EvolutionRows) -> list[Gain]:
+def gains(rows: EvolutionRows) -> list[Gain]:
     """Every feedback against none; nothing where there is no cycle after the first, or no condition without feedback."""
-    later, gained = range(1, book.manifest.cycles), {name: CYCLE_METRICS[name] for name in GAINS}
-    if not later or "none" not in book.manifest.feedbacks:
+    later, gained = range(1, rows.manifest.cycles), {name: CYCLE_METRICS[name] for name in GAINS}
+    if not later or "none" not in rows.manifest.feedbacks:
         return []
     return [
         Gain(
@@ -168,27 +168,27 @@ def gains(book: EvolutionRows) -> list[Gain]:
             feedback=feedback,
             change=change,
         )
-        for view in views(book.manifest)
-        for static in [book.tallies(view, "none", cycles=later)]
-        for feedback in book.manifest.feedbacks
+        for view in scored_parts(rows.manifest)
+        for static in [rows.tallies(view, "none", cycles=later)]
+        for feedback in rows.manifest.feedbacks
         if feedback != "none"
-        for change in paired(gained, (static, book.tallies(view, feedback, cycles=later)), seed=book.manifest.run.seed)
+        for change in paired(gained, (static, rows.tallies(view, feedback, cycles=later)), seed=rows.manifest.run.seed)
     ]
 
 
-def leaks(book: EvolutionRows) -> list[Leak]:
+def leaks(rows: EvolutionRows) -> list[Leak]:
     """The gain on seen questions minus the gain on new ones, for the users who have both."""
-    later = range(1, book.manifest.cycles)
-    if not later or "none" not in book.manifest.feedbacks or "held-out" not in book.manifest.protocols:
+    later = range(1, rows.manifest.cycles)
+    if not later or "none" not in rows.manifest.feedbacks or "held-out" not in rows.manifest.protocols:
         return []
     seen, new = ScoredPart("held-out", "seen"), ScoredPart("held-out", "new_questions")
     parts: dict[str, tuple[ScoredPart, Feedback]] = {"a": (seen, "none"), "c": (new, "none")}
     found = list[Leak]()
-    for feedback in book.manifest.feedbacks:
+    for feedback in rows.manifest.feedbacks:
         if feedback != "none":
             four: dict[str, tuple[ScoredPart, Feedback]] = {**parts, "b": (seen, feedback), "d": (new, feedback)}
-            tallies = merged({key: book.tallies(view, told, cycles=later) for key, (view, told) in four.items()})
-            sample = Sample.of(tallies, seed=book.manifest.run.seed)
+            tallies = merged({key: rows.tallies(view, feedback, cycles=later) for key, (view, feedback) in four.items()})
+            sample = Sample.of(tallies, seed=rows.manifest.run.seed)
             found += [
                 Leak(feedback=feedback, metric=name, excess=sample.estimate(excess_of(CYCLE_METRICS[name]))) for name in GAINS
             ]

@@ -1,4 +1,4 @@
-"""A small evolution to rehearse: notes hold what the policy names, and the improver names what it is told."""
+"""A small evolution for tests: notes hold what the policy names, and the improver names what the feedback holds."""
 
 import json
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from assets.llm.ports import LanguageModel, ModelRequest
 from assets.recipe.recipe import Budget
 from pipelines.evaluation.folder import RunFolder
 from pipelines.evaluation.records import AssistantSpec
-from pipelines.experiments.evolution.command import carry_on
+from pipelines.experiments.evolution.command import evolve_and_write
 from pipelines.experiments.evolution.loop import Evolution
 from pipelines.experiments.evolution.plan import EvolutionPlan, evolution_manifest
 from pipelines.experiments.evolution.results import FinishedEvolution
@@ -33,16 +33,16 @@ def named_only(request: ModelRequest) -> object:
     return {name: json.dumps({name: value}) for name, value in stated.items() if plain(name) in kinds}
 
 
-def name_what_was_told(request: ModelRequest) -> dict[str, Any]:
+def name_the_updates(request: ModelRequest) -> dict[str, Any]:
     """The section and a line for each variable of the feedback's updates."""
     section = fenced(request.messages[1].content, "current_section")
     feedback = json.loads(fenced(request.messages[1].content, "feedback"))
-    told = dict.fromkeys(name for summary in feedback for name in summary.get("user_information_updates", {}))
-    new = [f"- {plain(name)}" for name in told if plain(name) not in section]
+    updated = dict.fromkeys(name for summary in feedback for name in summary.get("user_information_updates", {}))
+    new = [f"- {plain(name)}" for name in updated if plain(name) not in section]
     return {"new_types": "\n".join([section, *new]), "changes": [f"named {name[2:]}" for name in new]}
 
 
-def borne_out(request: ModelRequest) -> object:
+def supported(request: ModelRequest) -> object:
     """Yes where the memory has the claim's variable and value side by side."""
     memory = fenced(request.messages[1].content, "memory")
     claims = {number: claim.split(": ") for number, claim in json.loads(fenced(request.messages[1].content, "claims")).items()}
@@ -51,8 +51,8 @@ def borne_out(request: ModelRequest) -> object:
 
 LEARNING: dict[str, Any] = {
     "evaluation/update_notes": named_only,
-    "evaluation/improve_policy": name_what_was_told,
-    "evaluation/check_memory": borne_out,
+    "evaluation/improve_policy": name_the_updates,
+    "evaluation/check_memory": supported,
 }
 
 
@@ -64,19 +64,18 @@ def learner(script: Mapping[str, Any] | None = None, **fields: Any) -> HonestMod
 def evolution_of(folder: Path, model: LanguageModel, *, users: tuple[str, ...] = ("ada", "ben"), **plan: Any) -> Evolution:
     """An evolution in the folder; the plan's fields by keyword."""
     data = dataset(*users)
-    life = run_of(folder, model, data=data, spec=AWI, unknown_probe=False)
+    evaluation = run_of(folder, model, data=data, spec=AWI, unknown_probe=False)
     manifest = evolution_manifest(
-        data, EvolutionPlan(**plan), run=life.manifest, initial_policy=FIRST, improver=ROLES.assistant
+        data, EvolutionPlan(**plan), run=evaluation.manifest, initial_policy=FIRST, improver=ROLES.assistant
     )
     recipe, place = ROLES.recipe(manifest.run, budget=Budget()), RunFolder(folder / manifest.run.run_id)
-    return Evolution(manifest, replace(life, manifest=manifest.run, recipe=recipe, folder=place))
+    return Evolution(manifest, replace(evaluation, manifest=manifest.run, recipe=recipe, folder=place))
 
 
 def evolved(work: Evolution) -> FinishedEvolution:
-    """Carry it out and write it."""
-    return run(carry_on(work))
+    """The finished evolution, with its files written."""
+    return run(evolve_and_write(work))
 
 
 def files(work: Evolution) -> dict[str, bytes]:
-    """The folder's files by name."""
     return {path.name: path.read_bytes() for path in sorted(work.run.folder.path.iterdir())}
