@@ -1,4 +1,4 @@
-"""What Dagster does by itself once somebody switches it on under Automation; as it comes, all of it is off."""
+"""Sensors and a schedule that Dagster runs once somebody switches them on under Automation; all are off at first."""
 
 import logging
 import os
@@ -40,8 +40,8 @@ def release_when_the_report_passes(context: dg.RunStatusSensorContext) -> dg.Run
 
 def _assets(context: dg.RunStatusSensorContext, kind: dg.DagsterEventType) -> set[str]:
     """The assets that events of this kind in the run are about."""
-    found = context.instance.get_records_for_run(context.dagster_run.run_id, of_type=kind).records
-    return {key.to_user_string() for record in found if (key := _asset_of(record.event_log_entry.get_dagster_event()))}
+    records = context.instance.get_records_for_run(context.dagster_run.run_id, of_type=kind).records
+    return {key.to_user_string() for record in records if (key := _asset_of(record.event_log_entry.get_dagster_event()))}
 
 
 def _asset_of(event: dg.DagsterEvent) -> dg.AssetKey | None:
@@ -55,7 +55,7 @@ def _asset_of(event: dg.DagsterEvent) -> dg.AssetKey | None:
     description="Posts one sentence about every failed run to the webhook whose address is in AMEMGYM_ALERT_URL.",
 )
 def alert_on_failure(context: dg.RunFailureSensorContext) -> dg.SkipReason | None:
-    """Post `{"text": sentence}`, as Slack and Mattermost take it. An address holds a secret, so it is never told."""
+    """Post `{"text": sentence}`, as Slack and Mattermost take it. An address holds a secret, so no message contains it."""
     # Importing the client takes a while, which a process that only shows the graph does not need.
     import httpx2
 
@@ -87,9 +87,9 @@ def alert_sentence(context: dg.RunFailureSensorContext) -> str:
 
 def _reason(event: dg.DagsterEvent) -> str:
     data = event.step_failure_data
-    told = data.user_failure_data.description if data.user_failure_data else None
+    description = data.user_failure_data.description if data.user_failure_data else None
     error = data.error.message.strip().splitlines()[0] if data.error and data.error.message.strip() else ""
-    return f"{event.step_key}: {told or error or 'no reason is known'}"
+    return f"{event.step_key}: {description or error or 'no reason is known'}"
 
 
 @dg.schedule(  # pyright: ignore[reportUnknownMemberType]

@@ -57,7 +57,7 @@ app = typer.Typer(
 
 @dataclass(frozen=True, kw_only=True)
 class SampleOptions:
-    """The sample of a study: what it is drawn from, how many items, how many of them planted."""
+    """The sample of a study: what it is drawn from, how many items, and the share of controls among them."""
 
     name: str = option("Name of the study, which its page shows to annotators; by default kind and a number.")
     run: str = option("The evaluation run whose dialogues are judged (integrity only).", metavar="RUN")
@@ -86,8 +86,8 @@ def sample(
     with annotation_errors():
         source = load_source(release_folder)
         name = options.name or f"{study_kind}-{source.digest[:6]}"
-        order = StudyRequest(name=name, kind=study_kind, annotators=tuple(annotator), target=target, seed=options.seed)
-        study, keys = make_study(order, source, run=_run(study_kind, options.run))
+        request = StudyRequest(name=name, kind=study_kind, annotators=tuple(annotator), target=target, seed=options.seed)
+        study, keys = make_study(request, source, run=_run(study_kind, options.run))
         folder = StudyFolder(_studies() / name)
         folder.begin(study, keys)
     for sentence in study.sizing:
@@ -204,7 +204,7 @@ def adjudicate(
         raise Problem(f"{adjudicator!r} cannot name an adjudicator; use up to 40 letters, digits, - and _.")
     with annotation_errors():
         sheet = adjudicator_sheet(_collected(folder), adjudicator)
-        existing = next((one for one in folder.sheets() if one.role == "adjudicator"), sheet)
+        existing = next((other for other in folder.sheets() if other.role == "adjudicator"), sheet)
         if existing.annotator != adjudicator:
             raise AnnotationError(f"{existing.annotator} adjudicates this study already.")
         # Answers stay, and whoever gave them, a person or a model in a dry run.
@@ -219,7 +219,7 @@ def settle_study(study: StudyName) -> None:
     with annotation_errors():
         all_answers = _collected(folder)
         notes = _errata_folder() / all_answers.study.variant
-        settled = write_outcome(all_answers, place=notes)
+        settled = write_outcome(all_answers, folder=notes)
     if settled.waiting:
         print(f"Still disputed, and so without an erratum: {settled.waiting}. Next: amemgym annotate adjudicate {study}")
     for erratum in settled.errata:
@@ -254,7 +254,7 @@ def _run(kind: StudyKind, name: str) -> FinishedRun | None:
 
 @contextmanager
 def annotation_errors() -> Generator[None, None, None]:
-    """Raise Problem for what the user can mend."""
+    """Raise Problem for what the user can correct."""
     try:
         yield
     except (AnnotationError, EvaluationError, OSError) as error:

@@ -1,4 +1,4 @@
-"""`amemgym plan` and `amemgym ledger`: what calls will cost, said before the first paid one, and what they did cost."""
+"""`amemgym plan` and `amemgym ledger`: what calls will cost, before the first paid one, and what they have cost."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence

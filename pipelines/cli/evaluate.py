@@ -55,10 +55,10 @@ def evaluate(
     options: EvaluateOptions,
 ) -> None:
     """Evaluate assistants on-policy and report their memory. Give the same command again to go on where it stopped."""
-    orders = orders_of(dataset, assistant, options)
+    requests = evaluation_requests(dataset, assistant, options)
     console = Console(stderr=True)
     with evaluation_errors():
-        runs = [_evaluate(order, console) for order in orders]
+        runs = [_evaluate(request, console) for request in requests]
     print_markdown(leaderboard_table(runs) if len(runs) > 1 else run_report(runs[0]))
     folder = runs_folder(home())
     for run in runs:
@@ -98,8 +98,8 @@ def leaderboard(
         print_plain(Console(stderr=True), f"Page: {page}")
 
 
-def orders_of(dataset: str, assistants: Sequence[str], options: EvaluateOptions) -> list[EvaluationRequest]:
-    """One order for each assistant. Raises Problem for a budget of nothing."""
+def evaluation_requests(dataset: str, assistants: Sequence[str], options: EvaluateOptions) -> list[EvaluationRequest]:
+    """One request for each assistant. Raises Problem for a budget of nothing."""
     with evaluation_errors():
         budget = budget_of(max_cost_usd=options.max_cost, max_tokens=options.max_tokens)
     roles = EvaluationOptions(
@@ -137,7 +137,7 @@ def _latency(run: FinishedRun) -> str:
 
 @contextmanager
 def evaluation_errors() -> Generator[None, None, None]:
-    """Raise Problem for what the user can mend."""
+    """Raise Problem for what the user can correct."""
     try:
         yield
     except BudgetReached as error:
@@ -146,14 +146,14 @@ def evaluation_errors() -> Generator[None, None, None]:
         raise Problem(str(error)) from error
 
 
-def _evaluate(order: EvaluationRequest, console: Console) -> FinishedRun:
+def _evaluate(request: EvaluationRequest, console: Console) -> FinishedRun:
     with step_progress(console) as bars:
-        task = bars.add_task(order.assistant, total=None)
+        task = bars.add_task(request.assistant, total=None)
 
         def begun(manifest: RunManifest, size: EvaluationForecast) -> None:
-            print_plain(console, f"{manifest.run_id}: {size.sentence} {size.warning(order.budget)}".strip())
+            print_plain(console, f"{manifest.run_id}: {size.sentence} {size.warning(request.budget)}".strip())
             bars.update(task, total=size.steps)
 
         return asyncio.run(
-            run_evaluation(order, home=home(), progress=EvaluationProgress(begun=begun, step=lambda key: bars.advance(task)))
+            run_evaluation(request, home=home(), progress=EvaluationProgress(begun=begun, step=lambda key: bars.advance(task)))
         )

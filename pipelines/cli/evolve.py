@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from pipelines.cli.errors import Problem
-from pipelines.cli.evaluate import EvaluateOptions, evaluation_errors, orders_of
+from pipelines.cli.evaluate import EvaluateOptions, evaluation_errors, evaluation_requests
 from pipelines.cli.options import DatasetArgument, option, options_of
 from pipelines.cli.terminal import print_markdown, print_plain, step_progress
 from pipelines.evaluation.folder import PAGE
@@ -53,10 +53,10 @@ def evolve(
     """Let an assistant's memory policy evolve through feedback, and tell learning from leaking. Again: goes on."""
     if options.replay:
         raise Problem("An evolving assistant leads its own dialogues; leave --replay out.")
-    [order] = orders_of(dataset, [assistant], options)
+    [request] = evaluation_requests(dataset, [assistant], options)
     console = Console(stderr=True)
     with evaluation_errors():
-        evolution = _evolve(EvolutionRequest(order, plan_of(plan)), console)
+        evolution = _evolve(EvolutionRequest(request, plan_of(plan)), console)
     print_markdown(evolution_report(evolution))
     print_plain(console, f"Page: {evolutions_folder(home()) / evolution.manifest.run.run_id / PAGE}")
 
@@ -67,8 +67,8 @@ def plan_of(chosen: EvolveOptions) -> EvolutionPlan:
         raise Problem("--cycles, --feedback-questions and --most-characters are 1 or more.")
     usual = EvolutionPlan()
     return EvolutionPlan(
-        feedbacks=_known("--feedback", chosen.feedback, usual.feedbacks),
-        protocols=_known("--protocol", chosen.protocol, usual.protocols),
+        feedbacks=_chosen("--feedback", chosen.feedback, usual.feedbacks),
+        protocols=_chosen("--protocol", chosen.protocol, usual.protocols),
         cycle=chosen.cycle,
         cycles=chosen.cycles,
         held_out_users=chosen.held_out_users,
@@ -79,22 +79,22 @@ def plan_of(chosen: EvolveOptions) -> EvolutionPlan:
     )
 
 
-def _known(option: str, given: str, every: tuple[W, ...]) -> tuple[W, ...]:
-    """The chosen ones, in their usual order."""
-    chosen = [word.strip() for word in given.split(",")]
-    wrong = [word for word in chosen if word not in every]
+def _chosen(option: str, text: str, allowed: tuple[W, ...]) -> tuple[W, ...]:
+    """The values of a comma-separated option in their usual order. Raises Problem for one that is not allowed."""
+    chosen = [word.strip() for word in text.split(",")]
+    wrong = [word for word in chosen if word not in allowed]
     if wrong:
-        raise Problem(f"{option} {wrong[0]!r} is not known; give one or several of {','.join(every)}.")
-    return tuple(word for word in every if word in chosen)
+        raise Problem(f"{option} {wrong[0]!r} is not known; give one or several of {','.join(allowed)}.")
+    return tuple(word for word in allowed if word in chosen)
 
 
-def _evolve(order: EvolutionRequest, console: Console) -> FinishedEvolution:
+def _evolve(request: EvolutionRequest, console: Console) -> FinishedEvolution:
     with step_progress(console) as bars:
-        task = bars.add_task(order.evaluation.assistant, total=None)
+        task = bars.add_task(request.evaluation.assistant, total=None)
 
         def begun(manifest: EvolutionManifest, size: EvolutionForecast) -> None:
-            print_plain(console, f"{manifest.run.run_id}: {size.sentence} {size.warning(order.evaluation.budget)}".strip())
+            print_plain(console, f"{manifest.run.run_id}: {size.sentence} {size.warning(request.evaluation.budget)}".strip())
             bars.update(task, total=size.steps)
 
         watch = EvolutionProgress(begun=begun, step=lambda key: bars.advance(task))
-        return asyncio.run(run_evolution(order, home=home(), progress=watch))
+        return asyncio.run(run_evolution(request, home=home(), progress=watch))

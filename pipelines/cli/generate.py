@@ -138,23 +138,23 @@ def phases(recipe: Recipe, *, version: str) -> list[Phase]:
     ]
 
 
-def _run_context(place: Home, options: RunOptions, progress: LiveProgress) -> Any:
+def _run_context(installation: Home, options: RunOptions, progress: LiveProgress) -> Any:
     mode, users = "replay" if options.offline else "use", options.concurrency
     try:
         return open_run_context(
-            place, items_at_once=users, report=progress.show, on_batch_progress=progress.show_batch, mode=mode
+            installation, items_at_once=users, report=progress.show, on_batch_progress=progress.show_batch, mode=mode
         )
     except OSError as error:
-        raise Problem(f"The data folder {place.root} cannot be used: {error.strerror or error}.") from error
+        raise Problem(f"The data folder {installation.root} cannot be used: {error.strerror or error}.") from error
 
 
 def dagster_instance() -> dg.DagsterInstance:
     """Dagster's own storage of this installation. Raises Problem with one sentence."""
-    place = home()
+    installation = home()
     try:
-        folder = prepare_dagster_home(place)
+        folder = prepare_dagster_home(installation)
     except OSError as error:
-        raise Problem(f"Dagster's folder {place.dagster} cannot be used: {error.strerror or error}.") from error
+        raise Problem(f"Dagster's folder {installation.dagster} cannot be used: {error.strerror or error}.") from error
     os.environ["DAGSTER_HOME"] = str(folder)
     with _storage_errors():
         return dg.DagsterInstance.get()
@@ -189,7 +189,7 @@ def _run(phase: Phase, resources: dict[str, Any], *, instance: dg.DagsterInstanc
 def _release_folder(result: dg.ExecuteInProcessResult) -> Path:
     metadata = result.asset_materializations_for_node("release_folder")[-1].metadata
     if "address" in metadata:
-        Console(stderr=True).print(f"The release stands at {metadata['address'].value}; its copy here is:", highlight=False)
+        Console(stderr=True).print(f"The release is stored at {metadata['address'].value}; its copy here is:", highlight=False)
     return Path(str(metadata["folder"].value))
 
 
@@ -211,10 +211,10 @@ def first_problem(result: dg.ExecuteInProcessResult) -> str:
 
 
 def check_details(check: dg.AssetCheckEvaluation) -> str:
-    """A check's own words and its counts, without its tables, which are for the UI."""
-    plain = {key: one.value for key, one in check.metadata.items() if not isinstance(one, dg.MarkdownMetadataValue)}
-    found = "; ".join(f"{key}: {value}" for key, value in plain.items() if value not in ("", None))
-    return f"{check.description or ''} {found}".strip()
+    """A check's description and counts, without its tables, which are for the UI."""
+    plain = {key: entry.value for key, entry in check.metadata.items() if not isinstance(entry, dg.MarkdownMetadataValue)}
+    counts = "; ".join(f"{key}: {value}" for key, value in plain.items() if value not in ("", None))
+    return f"{check.description or ''} {counts}".strip()
 
 
 def asked_again(recipe: Recipe, *, user_id: str, stage: str, finished: bool) -> Recipe:

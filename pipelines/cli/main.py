@@ -78,11 +78,11 @@ COMMANDS = {
 def load_command(name: str) -> Any:
     """The command with its options. Imports its module."""
     module, _, attribute = COMMANDS[name][0].partition(":")
-    found = getattr(import_module(f"pipelines.cli.{module}"), attribute)
-    if isinstance(found, typer.Typer):
-        return get_group(found)
+    command = getattr(import_module(f"pipelines.cli.{module}"), attribute)
+    if isinstance(command, typer.Typer):
+        return get_group(command)
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
-    single.command(name)(found)
+    single.command(name)(command)
     return get_command(single)
 
 
@@ -115,17 +115,17 @@ def amemgym() -> None:
 
 
 def main() -> None:
-    """Entry point. A problem the user can mend ends with one sentence and exit status 1."""
-    status = 1  # an error that nobody foresaw keeps it
+    """Entry point. A problem that the user can solve ends with one sentence and exit status 1."""
+    status = 1  # also of an error that nothing below catches
 
-    def leave() -> None:
+    def exit_now() -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
 
     # What is registered first runs last: threads have ended then, and temporary folders are gone. Python would go on to take
     # down every module object by object, which takes as long as a short command itself.
-    atexit.register(leave)
+    atexit.register(exit_now)
     try:
         app()
     except SystemExit as end:  # how a command ordinarily ends

@@ -26,13 +26,13 @@ DatasetArgument = Annotated[
 
 def option(text: str, default: Any = "", **more: Any) -> Any:
     """A dataclass field that `options_of` turns into an option: its help text, its default, and more metadata."""
-    return field(default=default, metadata={"about": text, **more})
+    return field(default=default, metadata={"help": text, **more})
 
 
 def options_of(kind: type[Any], *, keyword: str, panel: str | None = None) -> Callable[[Command], Command]:
     """A decorator: the command with its keyword argument, a `kind`, given by options such as --max-cost 2.
 
-    Of a field's metadata, `about` is the help text, `most` the largest number, and `metavar` what stands for the value.
+    Of a field's metadata, `help` is the help text, `most` the largest number, and `metavar` the name of the value in the help.
     Numbers are never negative.
     """
 
@@ -42,9 +42,9 @@ def options_of(kind: type[Any], *, keyword: str, panel: str | None = None) -> Ca
         options = _options(kind, panel=panel)
 
         @wraps(command)
-        def wrapper(**given: Any) -> None:
-            values = kind(**{parameter.name: given.pop(parameter.name) for parameter in options})
-            command(**given, **{keyword: values})
+        def wrapper(**arguments: Any) -> None:
+            values = kind(**{parameter.name: arguments.pop(parameter.name) for parameter in options})
+            command(**arguments, **{keyword: values})
 
         wrapper.__signature__ = inspect.Signature([*others, *options])  # pyright: ignore[reportAttributeAccessIssue]
         wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in [*others, *options]}
@@ -57,24 +57,24 @@ def _options(kind: type[Any], *, panel: str | None) -> list[inspect.Parameter]:
     types = get_type_hints(kind)
     return [
         inspect.Parameter(
-            one.name,
+            setting.name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=one.default,
-            annotation=Annotated[types[one.name], _option(one, type_=types[one.name], panel=panel)],
+            default=setting.default,
+            annotation=Annotated[types[setting.name], _option(setting, type_=types[setting.name], panel=panel)],
         )
-        for one in fields(kind)
+        for setting in fields(kind)
     ]
 
 
-def _option(one: Field[Any], *, type_: Any, panel: str | None) -> Any:
+def _option(setting: Field[Any], *, type_: Any, panel: str | None) -> Any:
     number = not {int, float}.isdisjoint({type_, *get_args(type_)})
     # A name of its own keeps a flag from getting a --no-... beside it.
-    name = [f"--{one.name.replace('_', '-')}"] if type_ is bool else []
+    name = [f"--{setting.name.replace('_', '-')}"] if type_ is bool else []
     return typer.Option(
         *name,
         min=0 if number else None,
-        max=one.metadata.get("most"),
-        metavar=one.metadata.get("metavar"),
-        help=one.metadata["about"],
+        max=setting.metadata.get("most"),
+        metavar=setting.metadata.get("metavar"),
+        help=setting.metadata["help"],
         rich_help_panel=panel,
     )

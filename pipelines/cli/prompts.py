@@ -98,15 +98,15 @@ def _sides(name: str, recipe: Recipe, *, models: Sequence[str], against: Path | 
         shipped, other = load_prompt(name), _version(name, against)
     except PromptError as error:
         raise Problem(str(error)) from error
-    # Booked under a name of its own: it is none of the variant's cost.
+    # Recorded under a name of its own: it is no part of the variant's cost.
     own = recipe.model_copy(update={"variant": f"trial-{recipe.variant}"})
-    found: list[Side] = []
+    sides: list[Side] = []
     for model in models or [recipe.models.for_role(shipped.role).model]:
         asked = with_model(own, shipped.role, model)
-        found.append(Side(f"{model}, shipped", asked))
+        sides.append(Side(f"{model}, shipped", asked))
         if other is not None:
-            found.append(Side(f"{model}, {against}", asked, other))
-    return found
+            sides.append(Side(f"{model}, {against}", asked, other))
+    return sides
 
 
 def _version(name: str, path: Path | None) -> Prompt | None:
@@ -138,21 +138,21 @@ def _run(name: str, sides: Sequence[Side], *, variant: str, users: int) -> list[
 
 
 def accuracy_table(verdicts: Sequence[Verdict]) -> Table:
-    """Right readings per gate with Wilson's interval, and apart where the text tells the truth and where it does not."""
+    """Right readings per gate with Wilson's interval, then apart for texts that settle the value and texts that do not."""
     table = Table("gate", title="Hand-labelled cases", title_justify="left", box=box.SIMPLE_HEAD)
     for column in ("right", "95 % interval", "where the text tells", "where it leaves it open"):
         table.add_column(column, justify="right")
     for gate in dict.fromkeys(verdict.gate for verdict in verdicts):
         own = [verdict for verdict in verdicts if verdict.gate == gate]
-        parts = [own, [one for one in own if one.settled], [one for one in own if not one.settled]]
-        right = [_share(sum(one.right for one in part), len(part)) for part in parts]
-        spread: Any = binomtest(sum(one.right for one in own), len(own)).proportion_ci(method="wilson")
+        parts = [own, [verdict for verdict in own if verdict.settled], [verdict for verdict in own if not verdict.settled]]
+        right = [_share(sum(verdict.right for verdict in part), len(part)) for part in parts]
+        spread: Any = binomtest(sum(verdict.right for verdict in own), len(own)).proportion_ci(method="wilson")
         table.add_row(gate, right[0], f"{spread.low:.0%} to {spread.high:.0%}", *right[1:])
     return table
 
 
 def trial_table(name: str, trials: Sequence[Trial], *, prices: Prices) -> Table:
-    """One column per side: replies that passed, tokens, list price, and what became of the stage."""
+    """One column per side: replies that passed, tokens, list price, and how many users passed the stage."""
     whose = "1 user" if trials[0].users == 1 else f"{trials[0].users} users"
     table = Table("", title=f"{name} on {whose}", title_justify="left", box=box.SIMPLE_HEAD)
     columns = [_figures(trial, prices=prices) for trial in trials]
@@ -215,5 +215,5 @@ def show_samples(console: Console, trial: Trial, *, count: int) -> None:
 def show_misses(console: Console, verdicts: Sequence[Verdict], *, count: int) -> None:
     """The first readings that are wrong."""
     for verdict in [verdict for verdict in verdicts if not verdict.right][:count]:
-        told = escape(f"{verdict.text}\n  is {verdict.wanted}; read: {verdict.read}")
-        console.print(f"\n[bold]{verdict.gate}[/bold] {told}")
+        text = escape(f"{verdict.text}\n  is {verdict.wanted}; read: {verdict.read}")
+        console.print(f"\n[bold]{verdict.gate}[/bold] {text}")

@@ -51,16 +51,16 @@ LANGUAGE_CODES = {"english": "en", "chinese": "zh"}
 
 def parse_overrides(pairs: Sequence[str]) -> dict[str, object]:
     """Read FIELD=VALUE pairs; values are YAML scalars or lists. Raises Problem on a pair without '='."""
-    found: dict[str, object] = {}
+    overrides: dict[str, object] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name:
             raise Problem(f"--set {pair!r} is not of the form FIELD=VALUE, as in --set num_users=3.")
         try:
-            found[name.strip()] = yaml.safe_load(value)
+            overrides[name.strip()] = yaml.safe_load(value)
         except yaml.YAMLError as error:
             raise Problem(f"The value of --set {pair!r} cannot be read; quote it as in YAML.") from error
-    return found
+    return overrides
 
 
 def checked_recipe(variant: str, overrides: Sequence[str] | None = None, *, model: str = "") -> Recipe:
@@ -82,12 +82,12 @@ def _fields(recipe: Recipe) -> dict[str, Any]:
 
 
 def _differences(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    differences: dict[str, Any] = {}
     for name, value in after.items():
         old = before.get(name)
         if value != old:
-            found[name] = _differences(old, value) if isinstance(old, dict) else value  # pyright: ignore[reportUnknownArgumentType]
-    return found
+            differences[name] = _differences(old, value) if isinstance(old, dict) else value  # pyright: ignore[reportUnknownArgumentType]
+    return differences
 
 
 @app.command("list")

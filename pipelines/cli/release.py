@@ -137,11 +137,11 @@ def diff(
 
 def source_folder(source: str, *, endpoint: str) -> Path:
     """The folder of a release that is here, or that is fetched; every file is checked. Raises HubError or Problem."""
-    place: str | Path = source
+    release: str | Path = source
     if not ON_THE_HUB.fullmatch(source):
         variant, _, version = source.partition("@") if "://" not in source else (source, "", "")
-        place = release_folder(variant, version=version)
-    return release_reader(endpoint=endpoint or None, notice=print_notice).read(place).folder
+        release = release_folder(variant, version=version)
+    return release_reader(endpoint=endpoint or None, notice=print_notice).read(release).folder
 
 
 def _print_diff(difference: ReleaseDiff) -> None:
@@ -152,16 +152,16 @@ def _print_diff(difference: ReleaseDiff) -> None:
     verdict = f"From {before} to {after}: a new {difference.level} number, because {difference.reason}."
     console.print(Text(verdict))
     counts = ("before", "after", "added", "removed", "relabelled", "reworded")
-    rows = [[one.table, *(f"{getattr(one, name):,}" for name in counts)] for one in difference.tables]
+    rows = [[table.table, *(f"{getattr(table, name):,}" for name in counts)] for table in difference.tables]
     _print_table(console, ("table", "before", "now", "new", "gone", "other labels", "other words"), rows)
     figures = (*difference.statistics, *difference.quality)
-    values = [[one.figure, figure_text(one.before), figure_text(one.after)] for one in figures]
+    values = [[row.figure, figure_text(row.before), figure_text(row.after)] for row in figures]
     _print_table(console, ("figure", "before", "now"), values)
-    settings = [[one.name, one.before, one.after] for one in difference.settings]
+    settings = [[setting.name, setting.before, setting.after] for setting in difference.settings]
     _print_table(console, ("how it was made", "before", "now"), settings, numbers=False)
     cells = [
         [f"{table.table}\n{', '.join(map(str, row.key.values()))}", cell.column, cell.before, cell.after]
-        for table in sorted(difference.tables, key=lambda one: not one.relabelled)
+        for table in sorted(difference.tables, key=lambda table: not table.relabelled)
         for row in table.examples
         for cell in row.cells
     ]
@@ -173,7 +173,7 @@ def _print_diff(difference: ReleaseDiff) -> None:
 
 
 def _print_table(console: Console, names: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = True) -> None:
-    """Nothing for no rows. Numbers stand to the right."""
+    """Print a table unless it is empty; numbers are aligned to the right."""
     if rows:
         table = Table(show_lines=not numbers)
         for number, name in enumerate(names):
@@ -245,7 +245,7 @@ def fetch(
 
 @contextmanager
 def release_errors() -> Generator[None, None, None]:
-    """What the Hub, a release or the disk does wrong, as a Problem."""
+    """Raise Problem for errors of the Hub, of a release and of the disk."""
     try:
         yield
     except (HubError, ManifestError, ReleaseError, StoreError) as error:
@@ -255,7 +255,7 @@ def release_errors() -> Generator[None, None, None]:
 
 
 def release_folder(source: str, *, version: str, fresh: bool = False) -> Path:
-    """The folder that is meant, on this machine; `fresh`: as every byte is now where the release stands.
+    """The folder of a release on this machine; `fresh` reads every byte from where the release is stored.
 
     Raises Problem when there is none, ReleaseError for a missing version, StoreError.
     """
@@ -266,10 +266,10 @@ def release_folder(source: str, *, version: str, fresh: bool = False) -> Path:
             raise Problem(f"{source} is a release already; give --version with a variant's name only.")
         return Path(source)
     release_store = open_release_store(home())
-    found = find_release(release_store, source, version=version, fresh=fresh)
-    if found is None:
+    folder = find_release(release_store, source, version=version, fresh=fresh)
+    if folder is None:
         raise Problem(f"{source!r} is neither a release folder nor a variant with a release in {release_store.address}.")
-    return found
+    return folder
 
 
 def _visibility(options: PublishOptions) -> Visibility | None:

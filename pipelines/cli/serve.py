@@ -106,11 +106,11 @@ def generate_on_workers(
     from pipelines.cli.generate import phases
     from pipelines.cluster.remote import Deployment
 
-    known = home().root / "cluster" / "url"
-    if not url and not known.exists():
+    url_file = home().root / "cluster" / "url"
+    if not url and not url_file.exists():
         raise Problem(f"No cluster has been started in {home().root}; start one with amemgym cluster up, or give --url.")
     recipe = checked_recipe(variant, overrides)
-    deployment = Deployment(url or known.read_text(encoding="utf-8"), tell=lambda line: print(line, flush=True))
+    deployment = Deployment(url or url_file.read_text(encoding="utf-8"), tell=lambda line: print(line, flush=True))
     print(f"Made {variant}: {deployment.make(phases(recipe, version=version))}")
 
 

@@ -35,10 +35,10 @@ def show(
 
 def explore() -> None:
     """Write a DuckDB file with views over all snapshots, for exploring by SQL."""
-    place = home()
-    if not write_explorer(snapshot_files(place), place.explorer):
-        raise Problem(f"There are no snapshots in {snapshot_files(place).address} yet; make some with: amemgym generate demo")
-    print(f"Wrote {place.explorer}; open it with: duckdb {place.explorer}")
+    data = home()
+    if not write_explorer(snapshot_files(data), data.explorer):
+        raise Problem(f"There are no snapshots in {snapshot_files(data).address} yet; make some with: amemgym generate demo")
+    print(f"Wrote {data.explorer}; open it with: duckdb {data.explorer}")
 
 
 def quality(
@@ -61,14 +61,14 @@ def finished_episodes(variant: str) -> list[Episode]:
     if variant not in UNITS:
         raise Problem(f"There is no variant {variant!r}; there are {', '.join(variants())}.")
     values, snapshots = RecordIOManager(value_files(home())), ParquetSnapshots(snapshot_files(home()))
-    found: list[Episode] = []
+    episodes: list[Episode] = []
     for unit in UNITS[variant]:
         ref = values.find("episodes", unit)
         if isinstance(ref, SnapshotRef):
-            found.extend(snapshots.read(ref, "episodes", record=EPISODES.record).values())
-    if not found:
+            episodes.extend(snapshots.read(ref, "episodes", record=EPISODES.record).values())
+    if not episodes:
         raise Problem(f"Nothing of {variant!r} is finished yet; make it with: amemgym generate {variant}")
-    return found
+    return episodes
 
 
 def print_user(user: str, *, variant: str, brief: bool = False) -> None:
@@ -131,10 +131,10 @@ def _pairs(items: Iterable[tuple[str, str]]) -> str:
 
 def latest_report(variant: str) -> QualityReport:
     """The report of the last run. Raises Problem where there is none."""
-    found = RecordIOManager(value_files(home())).find("quality_report", variant)
-    if not isinstance(found, QualityReport):
+    report = RecordIOManager(value_files(home())).find("quality_report", variant)
+    if not isinstance(report, QualityReport):
         raise Problem(f"There is no quality report of {variant!r} yet; make one with: amemgym generate {variant}")
-    return found
+    return report
 
 
 def print_summary(report: QualityReport) -> None:

@@ -63,12 +63,12 @@ class Defaults(Record):
     def user(self, size: RecipeSize) -> UserUsage:
         """What an average user of this size takes: calls follow the counts, tokens per call stay."""
         _, measured = self.nearest(size)
-        found: dict[str, PromptUsage] = {}
+        usage: dict[str, PromptUsage] = {}
         for name, mean in measured.prompts.items():
             scale = PROMPT_CALLS[name].scale
             calls = mean.calls * scale(size) / scale(measured.size)
-            found[name] = PromptUsage(calls, calls * mean.input_tokens, calls * mean.output_tokens)
-        return found
+            usage[name] = PromptUsage(calls, calls * mean.input_tokens, calls * mean.output_tokens)
+        return usage
 
 
 def load_defaults() -> Defaults:

@@ -75,9 +75,9 @@ def forecast(recipe: Recipe, basis: Basis, *, terms: Terms) -> list[StageForecas
     """
     users = np.stack([_figures(user, recipe=recipe, basis=basis, terms=terms) for user in basis.users])
     wanted = math.ceil(recipe.num_users * basis.tried)
-    chance = np.random.default_rng(0)
-    weights = chance.dirichlet(np.ones(len(users)), size=DRAWS)
-    drawn = chance.multinomial(wanted, weights).astype(np.float64)
+    rng = np.random.default_rng(0)
+    weights = rng.dirichlet(np.ones(len(users)), size=DRAWS)
+    drawn = rng.multinomial(wanted, weights).astype(np.float64)
     totals = np.tensordot(drawn, users, axes=1)  # draws x stages x figures
     mean = users.mean(axis=0) * wanted
     waves = math.ceil(wanted / terms.users_at_once) / wanted
@@ -88,19 +88,19 @@ def forecast(recipe: Recipe, basis: Basis, *, terms: Terms) -> list[StageForecas
 
     def total(name: str, pick: Callable[[Figures], Figures]) -> StageForecast:
         ranges = [
-            _range(pick(totals[..., place]), mid=float(pick(mean[..., place])), margin=basis.margin) for place in range(4)
+            _range(pick(totals[..., index]), mid=float(pick(mean[..., index])), margin=basis.margin) for index in range(4)
         ]
         seconds = _range(pick(time(totals)), mid=float(pick(time(mean))), margin=basis.margin)
         cost = None if math.isnan(ranges[3].mid) else ranges[3]
         return StageForecast(name, ranges[0], ranges[1], ranges[2], cost, seconds)
 
-    stages = [total(name, lambda figures, place=place: figures[..., place]) for place, name in enumerate(STAGES)]
+    stages = [total(name, lambda figures, index=index: figures[..., index]) for index, name in enumerate(STAGES)]
     return [*stages, total(recipe.variant, lambda figures: figures.sum(axis=-1))]
 
 
 def _figures(user: UserUsage, *, recipe: Recipe, basis: Basis, terms: Terms) -> Figures:
-    """Stages by figures, for one user. A cost that nobody knows is not a number, and so is every sum with it."""
-    found = np.zeros((len(STAGES), len(FIGURES)))
+    """Stages by figures, for one user. An unknown cost is nan, and so is every sum with it."""
+    figures = np.zeros((len(STAGES), len(FIGURES)))
     for prompt, use in user.items():
         seconds = basis.seconds.get(prompt) or basis.call_time.seconds(use)
         spec = recipe.models.for_role(load_prompt(prompt).role)
@@ -108,8 +108,8 @@ def _figures(user: UserUsage, *, recipe: Recipe, basis: Basis, terms: Terms) -> 
         share = BATCH_SHARE if spec.transport == "batch" else 1.0
         cost = share * _cost(use, prices=terms.prices, model=spec.model)
         own = (use.calls, use.input_tokens, use.output_tokens, cost, use.calls * seconds, depth * seconds)
-        found[STAGES.index(stage_of(prompt))] += own
-    return found
+        figures[STAGES.index(stage_of(prompt))] += own
+    return figures
 
 
 def _cost(use: PromptUsage, *, prices: Prices, model: str) -> float:

@@ -27,7 +27,7 @@ CALL_TIME = CallTime(base_seconds=0.5, prefill_tokens_per_second=5000, decode_to
 
 
 def measured(runs: ObservedRuns) -> MeasuredVariant:
-    """Means over the users of some runs."""
+    """The mean calls per user and tokens per call of each prompt."""
     prompts: dict[str, PromptMean] = {}
     for name in PROMPT_CALLS:
         uses = [user[name] for user in runs.users if name in user]
@@ -43,13 +43,13 @@ def measured(runs: ObservedRuns) -> MeasuredVariant:
 
 def defaults_of(runs: Sequence[ObservedRuns], sizes: dict[str, RecipeSize]) -> Defaults:
     """The defaults from runs of the embedded model. Raises SystemExit naming a variant that has not been made."""
-    found: dict[str, MeasuredVariant] = {}
+    variants: dict[str, MeasuredVariant] = {}
     for variant, size in sizes.items():
         own = [run for run in runs if run.size == size and run.models == (model_name(), model_name())]
         if not own:
             raise SystemExit(f"The ledger has no finished users of {variant!r} on {model_name()}; generate it first.")
-        found[variant] = measured(own[0])
-    return Defaults(margin=MARGIN, call_time=CALL_TIME, measured=found)
+        variants[variant] = measured(own[0])
+    return Defaults(margin=MARGIN, call_time=CALL_TIME, measured=variants)
 
 
 def main() -> None:

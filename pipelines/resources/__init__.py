@@ -1,1 +1,1 @@
-"""What stands behind the ports: models, reply cache, ledger, stores; `open.py` opens it."""
+"""Implementations of the ports: models, reply cache, ledger, stores; `open.py` opens them."""

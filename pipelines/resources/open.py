@@ -1,8 +1,8 @@
-"""Opens what stands behind the ports, for generation, evaluation, experiments and prompt trials alike.
+"""Opens the models and the stores for generation, evaluation, experiments and prompt trials.
 
 A call passes, from outside: recorder of cache hits, reply cache, budget, recorder of paid calls, client (batch jobs or
-live). The client is the environment's endpoint, else the embedded model. Which limits and counters are used, those of
-this process or those that all workers share, is decided here.
+live). The client is the environment's endpoint, else the embedded model. This module also decides whether limits and
+counters belong to this process or are shared by all workers.
 """
 
 import asyncio

@@ -18,7 +18,7 @@ from pipelines.experiments.annotation.page import annotation_page, create_app
 from pipelines.experiments.annotation.results import collect_answers, result_of
 from pipelines.experiments.annotation.study import Target
 from tests.browser.pages import Visit, visit
-from tests.experiments.annotation.making import begun, source
+from tests.experiments.annotation.making import begin_study, source
 from tests.support.scenario import episode, varied
 
 pytestmark = pytest.mark.browser
@@ -57,7 +57,7 @@ def served(folder: StudyFolder) -> Generator[str, None, None]:
 def study(tmp_path: Path) -> StudyFolder:
     """Twenty questions of four users."""
     users = source(*(hostile(f"user-{number}") for number in range(4)))
-    return begun(tmp_path, source=users, target=Target(size=ITEMS, controls=0.0))
+    return begin_study(tmp_path, source=users, target=Target(size=ITEMS, controls=0.0))
 
 
 def opened(reader: Visit, path: str) -> tuple[Page, list[str]]:

@@ -113,12 +113,12 @@ class Hook:
 
 @contextmanager
 def hook(status: int = 200) -> Generator[Hook, None, None]:
-    told = Hook(status=status)
+    webhook = Hook(status=status)
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            told.posted.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            self.send_response(told.status)
+            webhook.posted.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(webhook.status)
             self.send_header("Content-Length", "0")
             self.end_headers()
 
@@ -126,11 +126,11 @@ def hook(status: int = 200) -> Generator[Hook, None, None]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    told.url = f"http://127.0.0.1:{server.server_address[1]}/services/{SECRET}"
+    webhook.url = f"http://127.0.0.1:{server.server_address[1]}/services/{SECRET}"
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield told
+        yield webhook
     finally:
         server.shutdown()
         server.server_close()
@@ -144,10 +144,10 @@ def alerted(run: dict[str, Any]) -> Any:
 
 def test_a_failed_run_is_told_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     run = finished(assets=("broken",))
-    with hook() as told:
-        monkeypatch.setenv(ALERT_VARIABLE, told.url)
+    with hook() as webhook:
+        monkeypatch.setenv(ALERT_VARIABLE, webhook.url)
         assert alerted(run) is None
-    (posted,) = told.posted
+    (posted,) = webhook.posted
     assert posted == {
         "text": f"Run {run['dagster_run'].run_id[:8]} (made of demo) failed: broken: "
         "The endpoint does not accept the API key; set OPENAI_API_KEY."
@@ -160,8 +160,8 @@ def test_an_alert_that_does_not_arrive_is_logged_without_its_address(
     run = finished(assets=("broken",))
     caplog.set_level(logging.INFO)  # as where the code location runs
     capfd.readouterr()
-    with hook(status=404) as told:
-        monkeypatch.setenv(ALERT_VARIABLE, told.url)
+    with hook(status=404) as webhook:
+        monkeypatch.setenv(ALERT_VARIABLE, webhook.url)
         assert alerted(run) is None
     monkeypatch.setenv(ALERT_VARIABLE, f"http://127.0.0.1:9/{SECRET}")
     assert alerted(run) is None
@@ -174,11 +174,11 @@ def test_an_alert_that_does_not_arrive_is_logged_without_its_address(
 
 def test_a_run_that_is_started_again_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
     run = finished(assets=("broken",))
-    with hook() as told:
-        monkeypatch.setenv(ALERT_VARIABLE, told.url)
+    with hook() as webhook:
+        monkeypatch.setenv(ALERT_VARIABLE, webhook.url)
         reason = alerted({**run, "dagster_run": run["dagster_run"].with_tags({"dagster/will_retry": "true"})})
     assert isinstance(reason, dg.SkipReason)
-    assert told.posted == []
+    assert webhook.posted == []
 
 
 def test_without_an_address_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,9 +24,9 @@ class Rated:
 def tally(items: Sequence[Rated], *, categories: Sequence[str]) -> Tallies:
     """What the coefficients are functions of, summed for each user: arrays of shape (users, 1)."""
     users = tuple(dict.fromkeys(item.user_id for item in items))
-    rows = {user: place for place, user in enumerate(users)}
+    rows = {user: row for row, user in enumerate(users)}
     names = ["rated", "paired", "agreed", *(f"share {c}" for c in categories)]
-    names += [f"pair {one} {other}" for one in categories for other in categories]
+    names += [f"pair {first} {other}" for first in categories for other in categories]
     counts = {name: np.zeros((len(users), 1)) for name in names}
     for item in items:
         for name, amount in _parts(item, categories).items():
@@ -36,19 +36,19 @@ def tally(items: Sequence[Rated], *, categories: Sequence[str]) -> Tallies:
 
 def _parts(item: Rated, categories: Sequence[str]) -> dict[str, float]:
     """One item's contributions. Its pairs of labels weigh 1 / (m - 1), so that an item counts once for each label."""
-    given = {category: item.labels.count(category) for category in categories if category in item.labels}
+    counts = {category: item.labels.count(category) for category in categories if category in item.labels}
     many = len(item.labels)
     if not many:
         return {}
-    parts = {"rated": 1.0} | {f"share {category}": count / many for category, count in given.items()}
+    parts = {"rated": 1.0} | {f"share {category}": count / many for category, count in counts.items()}
     if many < 2:
         return parts
     pairs = {
-        f"pair {one} {other}": count * (more - (one == other)) / (many - 1)
-        for one, count in given.items()
-        for other, more in given.items()
+        f"pair {first} {other}": count * (more - (first == other)) / (many - 1)
+        for first, count in counts.items()
+        for other, more in counts.items()
     }
-    agreed = sum(count * (count - 1) for count in given.values()) / (many * (many - 1))
+    agreed = sum(count * (count - 1) for count in counts.values()) / (many * (many - 1))
     return {**parts, **pairs, "paired": 1.0, "agreed": agreed}
 
 
@@ -71,7 +71,7 @@ def ac1(categories: Sequence[str]) -> Metric:
 def alpha(categories: Sequence[str], *, level: Level) -> Metric:
     """Krippendorff's alpha (2011) from coincidences; nan where all labels are alike, because then nothing can differ.
 
-    For "ordinal", the categories stand in order.
+    For "ordinal", the categories are in order.
     """
 
     def metric(sums: Sums) -> Array:
@@ -90,5 +90,5 @@ def _distances(totals: Array, *, level: Level) -> Array:
     size = totals.shape[-1]
     if level == "nominal":
         return 1 - np.eye(size)
-    places = np.cumsum(totals, axis=-1) - totals / 2
-    return (places[..., :, None] - places[..., None, :]) ** 2
+    ranks = np.cumsum(totals, axis=-1) - totals / 2
+    return (ranks[..., :, None] - ranks[..., None, :]) ** 2

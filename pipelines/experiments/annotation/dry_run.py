@@ -1,4 +1,4 @@
-"""A model in an annotator's place, to try a study before people's time is spent on it. Its answers are marked everywhere."""
+"""A model fills in for an annotator, to try a study before people spend time on it. Its answers are marked everywhere."""
 
 import asyncio
 import hashlib
@@ -54,7 +54,7 @@ async def answer_with_model(study: Study, sheet: AnswerSheet, *, recipe: Recipe,
 
 async def _answer(study: Study, task: AnnotationItem, *, sample: int, recipe: Recipe, model: LanguageModel) -> str | None:
     prompt = _prompt(study, task)
-    numbers = {0: NONE} | {place: label.value for place, label in enumerate(_options(task), start=1)}
+    numbers = {0: NONE} | {number: label.value for number, label in enumerate(_options(task), start=1)}
     try:
         if study.kind == "truth":
             return await ask_structured(
@@ -87,7 +87,7 @@ def _one_of(number: int, allowed: Mapping[int, str]) -> str:
 def _prompt(study: Study, task: AnnotationItem) -> RenderedPrompt:
     prompt, facts = load_prompt(PROMPTS[study.kind]), {fact.name: fact.value for fact in task.facts}
     if study.kind == "truth":
-        choices = {str(place): label.text for place, label in enumerate(_options(task), start=1)}
+        choices = {str(number): label.text for number, label in enumerate(_options(task), start=1)}
         return prompt.render(question=task.passages[0].text, situation=facts, choices=choices)
     claim = {"variable": facts[VARIABLE], "value": facts[VALUE]}
     if study.kind == "exposure":

@@ -28,14 +28,14 @@ class StudyFolder:
         """The folder of a study that is there. Raises AnnotationError naming the studies that are."""
         path = Path(name) if (Path(name) / STUDY).is_file() else studies / name
         if not (path / STUDY).is_file():
-            known = ", ".join(sorted(one.parent.name for one in studies.glob(f"*/{STUDY}"))) or "none"
+            known = ", ".join(sorted(path.parent.name for path in studies.glob(f"*/{STUDY}"))) or "none"
             raise AnnotationError(
                 f"There is no study {name!r} in {studies}; there is {known}. Make one: amemgym annotate sample"
             )
         return cls(path)
 
     def begin(self, study: Study, keys: Sequence[ItemKey]) -> None:
-        """Write a new study with an empty sheet for each annotator. Raises AnnotationError where one lies already."""
+        """Write a new study with an empty sheet for each annotator. Raises AnnotationError where the folder holds another."""
         if (self.path / STUDY).exists():
             if self.study() == study:
                 return
@@ -63,18 +63,18 @@ class StudyFolder:
 
     def sheet(self, annotator: str) -> AnswerSheet:
         """One annotator's answers. Raises AnnotationError for one who has no part in the study."""
-        found = next((sheet for sheet in self.sheets() if sheet.annotator == annotator), None)
-        if found is None:
+        own = next((sheet for sheet in self.sheets() if sheet.annotator == annotator), None)
+        if own is None:
             names = ", ".join(sheet.annotator for sheet in self.sheets())
             raise AnnotationError(f"{annotator!r} has no part in the study {self.path.name!r}; there are {names}.")
-        return found
+        return own
 
     def save(self, sheet: AnswerSheet) -> None:
         """Return when the answers are on the disk."""
         write_durably(self.path / ANSWERS / f"{sheet.annotator}.json", sheet.model_dump_json(indent=1).encode())
 
     def put(self, sheet: AnswerSheet, answers: dict[str, ItemAnswer]) -> AnswerSheet:
-        """The sheet with these answers too, kept. Raises AnnotationError for an item or label that the study does not have."""
+        """Save the sheet with these answers too, and return it. Raises AnnotationError for an unknown item or label."""
         check_answers(self.study(), answers)
         merged = sheet.model_copy(update={"answers": {**sheet.answers, **answers}})
         self.save(merged)
@@ -99,7 +99,7 @@ def _read(path: Path, kind: type[R]) -> R:
 
 
 def import_answers(folder: StudyFolder, content: bytes) -> list[AnswerSheet]:
-    """Keep a file's answers beside those that are there. Raises AnnotationError, and keeps nothing then."""
+    """Save a file's answers beside the existing ones. Raises AnnotationError, and then saves nothing."""
     try:
         parsed: object = json.loads(content)
     except ValueError as error:
@@ -110,15 +110,15 @@ def import_answers(folder: StudyFolder, content: bytes) -> list[AnswerSheet]:
         sheet = AnswerSheet.model_validate(parsed)
     except ValidationError as error:
         raise AnnotationError("This is no export of an annotation page.") from error
-    there = folder.sheet(sheet.annotator)
-    if sheet.study_digest != there.study_digest or sheet.kind != "person" or there.kind != "person":
+    current = folder.sheet(sheet.annotator)
+    if sheet.study_digest != current.study_digest or sheet.kind != "person" or current.kind != "person":
         raise AnnotationError(f"The answers of {sheet.annotator!r} are not to the items of this study as a person got them.")
-    return [folder.put(there, sheet.answers)]
+    return [folder.put(current, sheet.answers)]
 
 
 def _merge_sheet(folder: StudyFolder, sheet: AnswerSheet) -> AnswerSheet:
     check_answers(folder.study(), sheet.answers)
-    before = next((one for one in folder.sheets() if one.annotator == sheet.annotator), None)
+    before = next((own for own in folder.sheets() if own.annotator == sheet.annotator), None)
     merged = sheet.model_copy(update={"answers": {**(before.answers if before else {}), **sheet.answers}})
     folder.save(merged)
     return merged

@@ -16,22 +16,22 @@ CONTROL, NOTE, TEXT = "label", "note", "dialogue"
 
 def to_label_studio(study: Study) -> dict[str, str]:
     """File name to content: tasks to import into a project, and the configuration for its labeling interface."""
-    tasks = [{"id": place, "data": _data(task)} for place, task in enumerate(study.tasks, start=1)]
+    tasks = [{"id": number, "data": _data(task)} for number, task in enumerate(study.tasks, start=1)]
     return {TASKS: json.dumps(tasks, ensure_ascii=False, indent=1) + "\n", CONFIG: _config(study)}
 
 
 def _data(task: AnnotationItem) -> dict[str, Any]:
     return {
         "item": task.item,
-        TEXT: [{"author": one.speaker or "text", "text": one.text} for one in task.passages],
+        TEXT: [{"author": passage.speaker or "text", "text": passage.text} for passage in task.passages],
         "facts": "\n".join(f"{fact.name}: {fact.value}" for fact in task.facts),
-        "options": [{"value": shown(task, place)} for place in range(len(task.labels))],
+        "options": [{"value": option_text(task, index)} for index in range(len(task.labels))],
     }
 
 
-def shown(task: AnnotationItem, place: int) -> str:
+def option_text(task: AnnotationItem, index: int) -> str:
     """A label as Label Studio shows it and gives it back: the texts of two options may begin alike, so their letter leads."""
-    label = task.labels[place]
+    label = task.labels[index]
     return f"{label.value}: {label.text}"
 
 
@@ -53,7 +53,7 @@ def _config(study: Study) -> str:
 def from_label_studio(content: bytes, *, study: Study) -> list[AnswerSheet]:
     """The answers in a JSON export, a sheet for each person who completed any. Raises AnnotationError.
 
-    People are told apart by Label Studio's number for them; no name or address is kept. Cancelled annotations are left out,
+    Label Studio's numbers identify people; no name or address is stored. Cancelled annotations are left out,
     and of several by one person the last counts.
     """
     tasks, answers = {task.item: task for task in study.tasks}, dict[str, dict[str, ItemAnswer]]()
@@ -70,8 +70,8 @@ def from_label_studio(content: bytes, *, study: Study) -> list[AnswerSheet]:
         raise AnnotationError("This is no JSON export of Label Studio with the items of this study.") from error
     digest = study.sha256()
     return [
-        AnswerSheet(study=study.name, study_digest=digest, annotator=name, answers=given)
-        for name, given in sorted(answers.items())
+        AnswerSheet(study=study.name, study_digest=digest, annotator=name, answers=items)
+        for name, items in sorted(answers.items())
     ]
 
 
@@ -83,17 +83,17 @@ def _person(annotation: Mapping[str, Any]) -> str:
 
 
 def _answer(result: list[dict[str, Any]], task: AnnotationItem) -> ItemAnswer | None:
-    values = {shown(task, place): label.value for place, label in enumerate(task.labels)}
-    chosen = [text for name, text in _given(result) if name == CONTROL]
+    values = {option_text(task, index): label.value for index, label in enumerate(task.labels)}
+    chosen = [text for name, text in _texts_by_control(result) if name == CONTROL]
     if not chosen:
         return None
     if chosen[-1] not in values:
         raise AnnotationError(f"{chosen[-1][:60]!r} is no label of {task.item}; was the task changed in Label Studio?")
-    notes = "\n".join(text for name, text in _given(result) if name == NOTE)
+    notes = "\n".join(text for name, text in _texts_by_control(result) if name == NOTE)
     return ItemAnswer(value=values[chosen[-1]], note=notes[:4000])
 
 
-def _given(result: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+def _texts_by_control(result: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     """Name of the control and each text that it holds."""
     for region in result:
         value = region["value"]

@@ -68,9 +68,9 @@ def _templates() -> Environment:
     return Environment(loader=FileSystemLoader(FILES), undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)
 
 
-GIVEN: TypeAdapter[dict[str, ItemAnswer]] = TypeAdapter(dict[str, ItemAnswer])
+ITEM_ANSWERS: TypeAdapter[dict[str, ItemAnswer]] = TypeAdapter(dict[str, ItemAnswer])
 LOOPBACK = ["127.0.0.1", "localhost"]
-# No other page may frame this one, and nothing may be read by guessing types or kept in a shared cache.
+# No other page may frame this one, and browsers may not guess content types, and no cache may store it.
 HEADERS = {"x-frame-options": "DENY", "x-content-type-options": "nosniff", "cache-control": "no-store"}
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -127,19 +127,19 @@ def _save_answers(folder: StudyFolder) -> Handler:
         # A form of a foreign page cannot send this type without asking first, which is never allowed.
         if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
             return JSONResponse({"error": "Answers are sent as application/json."}, status_code=415)
-        given = _given(await request.body())
+        answers = _parse_answers(await request.body())
         sheet = folder.sheet(_name(request))
         if sheet.kind != "person":
             raise AnnotationError(f"The sheet of {sheet.annotator!r} was filled in by a model; nobody else writes in it.")
         # Nothing is awaited from reading the sheet to writing it, so that no answer of another request is lost.
-        return JSONResponse({"saved": len(folder.put(sheet, dict(given)).answers)})
+        return JSONResponse({"saved": len(folder.put(sheet, dict(answers)).answers)})
 
     return handle
 
 
-def _given(body: bytes) -> Mapping[str, ItemAnswer]:
+def _parse_answers(body: bytes) -> Mapping[str, ItemAnswer]:
     try:
-        return GIVEN.validate_python(json.loads(body))
+        return ITEM_ANSWERS.validate_python(json.loads(body))
     except (ValidationError, ValueError) as error:
         raise AnnotationError("The answers cannot be read; reload the page.") from error
 

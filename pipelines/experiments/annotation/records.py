@@ -1,4 +1,4 @@
-"""A study's records. What an annotator sees (`AnnotationItem`) and what the item is (`ItemKey`) never stand in one file."""
+"""A study's records. What an annotator sees (`AnnotationItem`) and what the item is (`ItemKey`) are never in the same file."""
 
 from typing import Literal, Self
 
@@ -7,13 +7,13 @@ from pydantic import Field, model_validator
 from assets.records.annotation import AnnotatorKind, StudyKind
 from assets.records.base import Name, Record, duplicates
 
-# Becomes a folder's name, on disks that do not tell capital letters from small ones.
+# Becomes a folder's name, also on file systems that ignore case.
 STUDY_NAME = r"^[a-z0-9][a-z0-9_-]{0,39}$"
 Role = Literal["annotator", "adjudicator"]
 
 
 class Passage(Record):
-    """A text to read. `speaker` is "user", "assistant", or "" for a text that nobody says."""
+    """A text to read. `speaker` is "user", "assistant", or "" for a text without one."""
 
     speaker: str
     text: str

@@ -54,7 +54,7 @@ class StudyAnswers:
 
 
 def collect_answers(study: Study, keys: Mapping[str, ItemKey], sheets: Sequence[AnswerSheet]) -> StudyAnswers:
-    """Put them together. Raises AnnotationError for answers to another study, and where nothing can be compared."""
+    """The study with its answers. Raises AnnotationError for answers to another study, and where nothing can be compared."""
     digest = study.sha256()
     for sheet in sheets:
         if sheet.study_digest != digest:
@@ -76,7 +76,7 @@ def final_label(answers: StudyAnswers, item: str) -> str | None:
 
 
 def disputed(answers: StudyAnswers) -> list[str]:
-    """The items on which the annotators are not all of one mind."""
+    """The items that annotators label differently."""
     return [item for item in answers.shared() if len(set(answers.votes(item).values())) > 1]
 
 
@@ -109,7 +109,7 @@ def result_of(answers: StudyAnswers) -> StudyResult:
 
 
 def _scores(answers: StudyAnswers, item: str) -> list[float]:
-    """What each annotator's label is worth on a scale from 0 to 1."""
+    """The score of each annotator's label, from 0 to 1."""
     key, kind = answers.keys[item], answers.study.kind
     if kind == "truth":
         return [float(value == key.expected) for value in answers.votes(item).values()]
@@ -117,14 +117,14 @@ def _scores(answers: StudyAnswers, item: str) -> list[float]:
 
 
 def _annotator_line(answers: StudyAnswers, sheet: AnswerSheet) -> AnnotatorLine:
-    given = [(answers.keys[item], answer.value) for item, answer in sheet.answers.items()]
-    controls = [(key, value) for key, value in given if key.control]
-    right = [(key.user_id, float(value == key.expected)) for key, value in given if not key.control]
+    labels = [(answers.keys[item], answer.value) for item, answer in sheet.answers.items()]
+    controls = [(key, value) for key, value in labels if key.control]
+    right = [(key.user_id, float(value == key.expected)) for key, value in labels if not key.control]
     return AnnotatorLine(
         name=sheet.annotator,
         kind=sheet.kind,
         model=sheet.model,
-        answered=len(given),
+        answered=len(labels),
         agrees=_mean(right, seed=answers.study.seed),
         controls=len(controls),
         caught=sum(value != BEST[answers.study.kind] for _, value in controls),
@@ -202,28 +202,29 @@ class StudyOutcome:
     waiting: int
 
 
-def write_outcome(answers: StudyAnswers, *, place: Path) -> StudyOutcome:
-    """Put result and errata where the variant's next release reads them. What stands there already stays as it is.
+def write_outcome(answers: StudyAnswers, *, folder: Path) -> StudyOutcome:
+    """Write result and errata where the variant's next release reads them. Existing errata stay as they are.
 
-    Raises AnnotationError for a file there that cannot be read.
+    Raises AnnotationError for an existing file that cannot be read.
     """
     result = result_of(answers)
     try:
-        others = [one for one in read_studies(place / STUDIES) if one.study != result.study]
-        there = read_errata(place / ERRATA)
+        others = [study for study in read_studies(folder / STUDIES) if study.study != result.study]
+        existing = read_errata(folder / ERRATA)
     except ErrataError as error:
         raise AnnotationError(str(error)) from error
-    known = {_identity(one) for one in there}
-    # One for each item of the release: a question may have been judged in several situations.
-    new = tuple({_identity(one): one for one in draft_errata(answers) if _identity(one) not in known}.values())
-    write_durably(place / STUDIES, studies_bytes(sorted([*others, result], key=lambda one: one.study)))
+    known = {_identity(erratum) for erratum in existing}
+    # One erratum for each item of the release: a question may have been judged in several situations.
+    drafts = {_identity(erratum): erratum for erratum in draft_errata(answers)}
+    new = tuple(erratum for identity, erratum in drafts.items() if identity not in known)
+    write_durably(folder / STUDIES, studies_bytes(sorted([*others, result], key=lambda study: study.study)))
     if new:
-        write_durably(place / ERRATA, _append_errata(place / ERRATA, new).encode())
+        write_durably(folder / ERRATA, _append_errata(folder / ERRATA, new).encode())
     return StudyOutcome(result, new, sum(final_label(answers, item) is None for item in disputed(answers)))
 
 
 def _append_errata(path: Path, new: tuple[Erratum, ...]) -> str:
-    """The file's own words, which people may have edited and commented, and the new ones below them."""
+    """The file's text, which people may have edited and commented, with the new errata below."""
     if not path.is_file() or not yaml.safe_load(path.read_text(encoding="utf-8")):
         return errata_text(new)
     lines = [line for line in errata_text(new).splitlines() if not line.startswith("#")]

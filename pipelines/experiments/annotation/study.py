@@ -30,7 +30,7 @@ Z = 1.959964  # the normal quantile of a two-sided 95 % interval
 class Target:
     """The interval that the sample is for: `half_width` around an `expected` share, both as shares of 1.
 
-    `size` is a number of units that takes the place of the arithmetic; `controls` is the share of items to plant.
+    `size` is a number of units that replaces the arithmetic; `controls` is the share of items with a wrong value.
     """
 
     expected: float = 0.95
@@ -72,19 +72,19 @@ def sample_size(target: Target, *, population: int, items_per_unit: float = 1.0,
 def stratified(units: Sequence[T], *, size: int, stratum: Callable[[T], str], rng: SeededRandom) -> list[T]:
     """So many units, from each stratum its share (largest remainders, ties by rng), in the order given."""
     strata: dict[str, list[int]] = {}
-    for place, unit in enumerate(units):
-        strata.setdefault(stratum(unit), []).append(place)
-    quotas = _quotas({name: len(places) for name, places in strata.items()}, size=min(size, len(units)), rng=rng)
-    taken = [place for name, places in strata.items() for place in rng.sample(places, quotas[name])]
-    return [units[place] for place in sorted(taken)]
+    for index, unit in enumerate(units):
+        strata.setdefault(stratum(unit), []).append(index)
+    quotas = _quotas({name: len(indices) for name, indices in strata.items()}, size=min(size, len(units)), rng=rng)
+    taken = [index for name, indices in strata.items() for index in rng.sample(indices, quotas[name])]
+    return [units[index] for index in sorted(taken)]
 
 
 def _quotas(sizes: dict[str, int], *, size: int, rng: SeededRandom) -> dict[str, int]:
     total = sum(sizes.values())
     quotas = {name: size * count // total for name, count in sizes.items()}
     # By what the whole numbers cut off; the draw decides between equals.
-    waiting = sorted(rng.shuffled(list(sizes)), key=lambda name: -(size * sizes[name] % total))
-    for name in waiting[: size - sum(quotas.values())]:
+    by_remainder = sorted(rng.shuffled(list(sizes)), key=lambda name: -(size * sizes[name] % total))
+    for name in by_remainder[: size - sum(quotas.values())]:
         quotas[name] += 1
     return quotas
 
@@ -129,7 +129,7 @@ def make_study(request: StudyRequest, source: Source, *, run: FinishedRun | None
     rng = SeededRandom(request.seed, "annotation", request.kind, source.digest)
     drawn = stratified(units, size=sizing.units, stratum=lambda unit: unit.stratum, rng=rng)
     groups = [list(unit.drafts) for unit in rng.shuffled(drawn)]
-    planted = _plant(groups, request, rng=rng)
+    controls = _add_controls(groups, request, rng=rng)
     tasks, keys = _numbered(groups)
     study = Study(
         name=request.name,
@@ -140,7 +140,7 @@ def make_study(request: StudyRequest, source: Source, *, run: FinishedRun | None
         run=run.manifest.run_id if run else "",
         seed=request.seed,
         annotators=request.annotators,
-        sizing=(*sizing.sentences, *planted),
+        sizing=(*sizing.sentences, *controls),
         tasks=tasks,
     )
     return study, keys
@@ -167,26 +167,26 @@ def _units(request: StudyRequest, source: Source, run: FinishedRun | None) -> li
     return exposure_units(source) if request.kind == "exposure" else truth_units(source, seed=request.seed)
 
 
-def _plant(groups: list[list[ItemDraft]], request: StudyRequest, *, rng: SeededRandom) -> list[str]:
+def _add_controls(groups: list[list[ItemDraft]], request: StudyRequest, *, rng: SeededRandom) -> list[str]:
     """Turn a share of the items for which another value is sure to be wrong into controls, and say how many."""
-    places = [(one, two) for one, group in enumerate(groups) for two, draft in enumerate(group) if draft.others]
+    candidates = [(number, index) for number, group in enumerate(groups) for index, draft in enumerate(group) if draft.others]
     share = request.target.controls
-    planted = sorted(rng.sample(places, round(share * len(places))))
-    for one, two in planted:
-        groups[one][two] = make_control(groups[one][two], kind=request.kind, rng=rng)
-    if not share or not places:
+    controls = sorted(rng.sample(candidates, round(share * len(candidates))))
+    for number, index in controls:
+        groups[number][index] = make_control(groups[number][index], kind=request.kind, rng=rng)
+    if not share or not candidates:
         return []
     total = sum(map(len, groups))
-    sure = f"{100 * share:g} % of the {len(places)} for which another value is sure to be wrong"
-    return [f"{len(planted)} of {total} items are planted: {sure}."]
+    sure = f"{100 * share:g} % of the {len(candidates)} for which another value is sure to be wrong"
+    return [f"{len(controls)} of {total} items are planted: {sure}."]
 
 
 def _numbered(groups: Sequence[Sequence[ItemDraft]]) -> tuple[tuple[AnnotationItem, ...], tuple[ItemKey, ...]]:
     tasks, keys = list[AnnotationItem](), list[ItemKey]()
-    for place, group in enumerate(groups, start=1):
+    for number, group in enumerate(groups, start=1):
         for draft in group:
             item = f"item-{len(tasks) + 1:04d}"
-            group_name = f"group-{place:04d}"
+            group_name = f"group-{number:04d}"
             tasks.append(
                 AnnotationItem(item=item, group=group_name, passages=draft.passages, facts=draft.facts, labels=draft.labels)
             )

@@ -48,8 +48,10 @@ def load_source(folder: Path) -> Source:
     try:
         episodes = from_table(parquet.read_table(folder / nested), record_type=Episode)
     except (OSError, KeyError, ValueError) as error:
-        told = f"The release {folder} cannot be read ({type(error).__name__}); was it made by another version of this program?"
-        raise AnnotationError(told) from error
+        message = (
+            f"The release {folder} cannot be read ({type(error).__name__}); was it made by another version of this program?"
+        )
+        raise AnnotationError(message) from error
     return Source(manifest.variant, manifest.version, manifest.digest, tuple(episodes))
 
 
@@ -107,7 +109,7 @@ class SampleUnit:
 
 @cache
 def guide(kind: StudyKind) -> dict[str, Any]:
-    """What annotators of this study are told."""
+    """The guide for annotators of this study, such as its title, task and labels."""
     return yaml.safe_load(GUIDES.read_text(encoding="utf-8"))[kind]
 
 
@@ -117,7 +119,7 @@ def scale(kind: StudyKind) -> tuple[Label, ...]:
 
 
 def exposure_units(source: Source) -> list[SampleUnit]:
-    """A value and the session opening that has to tell it; strata: user, and initial or later session."""
+    """A value and the session opening that has to express it; strata: user, and initial or later session."""
     return [
         SampleUnit(f"{episode.user_id} {'update' if period else 'initial'}", (draft,))
         for episode in source.episodes
@@ -202,7 +204,7 @@ def _truth_item(episode: Episode, question: EpisodeQuestion, period: int, *, see
 
 
 def make_control(draft: ItemDraft, *, kind: StudyKind, rng: SeededRandom) -> ItemDraft:
-    """The item with another value in the place of its own, which makes the worst label right."""
+    """The item with another value instead of its own, which makes the worst label the right one."""
     value = rng.choice(draft.others)
     facts = tuple(ShownFact(name=fact.name, value=value) if fact.name == VALUE else fact for fact in draft.facts)
     return replace(draft, facts=facts, expected=WORST[kind], control=True)
@@ -217,4 +219,4 @@ def _value(name: str, value: str) -> tuple[ShownFact, ShownFact]:
 
 
 def _letters(count: int) -> list[str]:
-    return [LETTERS[place] if place < len(LETTERS) else f"option-{place + 1}" for place in range(count)]
+    return [LETTERS[index] if index < len(LETTERS) else f"option-{index + 1}" for index in range(count)]

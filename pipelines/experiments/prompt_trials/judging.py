@@ -25,7 +25,7 @@ UNUSABLE = "no usable reply"
 
 
 class ReadingCase(Record):
-    """A message, and what it tells of each variable, "" where it does not settle one."""
+    """A message, and the value that it gives each variable; "" for one that it leaves open."""
 
     query: str
     choices: dict[str, tuple[str, ...]]
@@ -33,7 +33,7 @@ class ReadingCase(Record):
 
 
 class AnswerCase(Record):
-    """An answer, and the number of the situation it was written for, 0 where it does not tell."""
+    """An answer, and the number of the situation it was written for; 0 where it does not show which."""
 
     question: str
     answer: str
@@ -42,7 +42,7 @@ class AnswerCase(Record):
 
 
 class Cases(Record):
-    """All cases by the gate that they are for; `leak` are variables that a message may tell beside its own."""
+    """All cases by the gate that they are for; `leak` are variables that a message may reveal beside its own."""
 
     exposure: tuple[ReadingCase, ...]
     leak: tuple[ReadingCase, ...]
@@ -51,7 +51,7 @@ class Cases(Record):
 
 @dataclass(frozen=True)
 class Verdict:
-    """One case as judged. `settled`: whether the text tells the truth at all, or leaves it open."""
+    """One case as judged. `settled`: whether the text gives the value at all, or leaves it open."""
 
     gate: str
     text: str
@@ -81,10 +81,10 @@ async def judge_cases(cases: Cases, *, recipe: Recipe, model: LanguageModel) -> 
 async def _read(gate: str, case: ReadingCase, *, recipe: Recipe, model: LanguageModel) -> Verdict:
     schema = _schema(case.choices, question=case.query)
     user = UserContext(_anybody(), schema, recipe, model)
-    wanted = _told({name: case.truth[name] for name in sorted(case.truth)})
+    wanted = _reading_text({name: case.truth[name] for name in sorted(case.truth)})
     try:
         reading = await read_exposure(user, case.query, schema.choices, item_id=case.query, vote=VoteContext(0, 0, 0))
-        read = _told({name: reading[name] for name in sorted(reading)})
+        read = _reading_text({name: reading[name] for name in sorted(reading)})
     except ItemFailed:
         read = UNUSABLE
     return Verdict(gate, case.query, any(case.truth.values()), wanted, read)
@@ -92,18 +92,20 @@ async def _read(gate: str, case: ReadingCase, *, recipe: Recipe, model: Language
 
 async def _recover(case: AnswerCase, *, recipe: Recipe, model: LanguageModel) -> Verdict:
     names = tuple(case.choices[0])
-    variants = [Variant(names, tuple(one[name] for name in names), "random") for one in case.choices]
-    schema = _schema({name: tuple(dict.fromkeys(one[name] for one in case.choices)) for name in names}, question=case.question)
+    variants = [Variant(names, tuple(choice[name] for name in names), "random") for choice in case.choices]
+    schema = _schema(
+        {name: tuple(dict.fromkeys(choice[name] for choice in case.choices)) for name in names}, question=case.question
+    )
     asked = QuestionVariants(schema.questions[0], schema, variants, recipe, model)
     try:
-        read = _told(await recover_variant(asked, case.answer, item_id=case.answer, vote=VoteContext(0, 0, 0)))
+        read = _reading_text(await recover_variant(asked, case.answer, item_id=case.answer, vote=VoteContext(0, 0, 0)))
     except ItemFailed:
         read = UNUSABLE
     wanted = case.choices[case.truth - 1] if case.truth else {}
-    return Verdict("recovery", case.answer, bool(case.truth), _told(wanted), read)
+    return Verdict("recovery", case.answer, bool(case.truth), _reading_text(wanted), read)
 
 
-def _told(reading: Mapping[str, str]) -> str:
+def _reading_text(reading: Mapping[str, str]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in reading.items() if value) or "cannot tell"
 
 

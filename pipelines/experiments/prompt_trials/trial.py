@@ -1,4 +1,4 @@
-"""One prompt on finished users: its stage is made anew with a model that notes every call of the prompt."""
+"""One prompt on finished users: its stage is made anew with a model that records every call of the prompt."""
 
 import asyncio
 from collections.abc import Sequence
@@ -43,15 +43,15 @@ def _follows(request: ModelRequest, first: ModelRequest) -> bool:
 
 
 @dataclass(frozen=True)
-class Noting:
-    """A model that keeps the calls of one prompt, each question's tries together and in order."""
+class CallRecorder:
+    """A model that records the calls of one prompt: each question's tries together and in order."""
 
     model: LanguageModel
     prompt: str
     tries: dict[tuple[object, ...], list[Exchange]] = field(default_factory=dict[tuple[object, ...], list[Exchange]])
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        """Pass the call on, and note it if it is the prompt's."""
+        """Pass the call on, and record it if it is a call of the prompt."""
         reply = await self.model.complete(request)
         if request.labels.prompt == self.prompt:
             self._question(request).append(Exchange(request, reply))
@@ -88,17 +88,17 @@ class Trial:
 
     def at_once(self) -> int:
         """Questions whose first reply was accepted."""
-        return sum(len(tries) == 1 and not self._lost(tries) for tries in self.tries)
+        return sum(len(tries) == 1 and not self._failed(tries) for tries in self.tries)
 
     def after_reasking(self) -> int:
         """Questions whose reply was accepted after at least one objection."""
-        return sum(len(tries) > 1 and not self._lost(tries) for tries in self.tries)
+        return sum(len(tries) > 1 and not self._failed(tries) for tries in self.tries)
 
     def never(self) -> int:
         """Questions to which no reply was accepted."""
-        return sum(map(self._lost, self.tries))
+        return sum(map(self._failed, self.tries))
 
-    def _lost(self, tries: list[Exchange]) -> bool:
+    def _failed(self, tries: list[Exchange]) -> bool:
         name = tries[0].request.labels.prompt
         last = tries[-1].reply.text
         return any(str(failed).startswith(f"{name}: ") and failed.last_reply == last for failed in self.failures)
@@ -107,24 +107,24 @@ class Trial:
 async def run_trial(
     side: Side, stage: Stage[UserRecord], users: Sequence[Inputs], *, prompt: str, model: LanguageModel
 ) -> Trial:
-    """Make the stage for these users at once; nothing is kept but the replies, in the reply cache.
+    """Make the stage for these users at once; only the replies are stored, in the reply cache.
 
     Raises EndpointError where the endpoint cannot serve.
     """
-    noting, meter = Noting(model, prompt), Meter()
+    recorder, meter = CallRecorder(model, prompt), Meter()
 
     async def make(inputs: Inputs) -> UserRecord | ItemFailed:
         labels = CallLabels(stage=stage.name, user_id=inputs[0].user_id)
         try:
-            return await stage.make(*inputs, recipe=side.recipe, model=MeteredModel(noting, labels, meter))
+            return await stage.make(*inputs, recipe=side.recipe, model=MeteredModel(recorder, labels, meter))
         except ItemFailed as failed:
             return failed
 
     with override_prompt(side.prompt):
-        made = await asyncio.gather(*map(make, users))
-    failures = [one for one in made if isinstance(one, ItemFailed)]
-    records = [record for one in made for record in getattr(one, "gate_records", ())]
-    return Trial(side, list(noting.tries.values()), len(users), failures, records)
+        results = await asyncio.gather(*map(make, users))
+    failures = [result for result in results if isinstance(result, ItemFailed)]
+    records = [record for result in results for record in getattr(result, "gate_records", ())]
+    return Trial(side, list(recorder.tries.values()), len(users), failures, records)
 
 
 def stage_of_prompt(prompt: str) -> Stage[UserRecord] | None:
@@ -134,20 +134,20 @@ def stage_of_prompt(prompt: str) -> Stage[UserRecord] | None:
 
 def resolved_recipe(home: Home, variant: str) -> Recipe | None:
     """The recipe that the variant was last made with."""
-    found = RecordIOManager(value_files(home)).find("recipe", variant)
-    return found if isinstance(found, Recipe) else None
+    recipe = RecordIOManager(value_files(home)).find("recipe", variant)
+    return recipe if isinstance(recipe, Recipe) else None
 
 
 def finished_inputs(home: Home, variant: str, *, stage: Stage[UserRecord], users: int) -> list[Sequence[UserRecord]]:
     """What the stage needs of the variant's first users, in order; fewer where fewer are finished."""
     values, snapshots = RecordIOManager(value_files(home)), ParquetSnapshots(snapshot_files(home))
-    found: list[Sequence[UserRecord]] = []
+    inputs: list[Sequence[UserRecord]] = []
     for unit in UNITS.get(variant, ()):
         refs = [ref for need in stage.needs if isinstance(ref := values.find(need.name, unit), SnapshotRef)]
         records = [rows_of(need.name, record=need.record, refs=refs, snapshots=snapshots) for need in stage.needs]
-        for position in sorted(position for position in records[0] if all(position in one for one in records)):
-            found.append([one[position] for one in records])
-    return found[:users]
+        for position in sorted(position for position in records[0] if all(position in rows for rows in records)):
+            inputs.append([rows[position] for rows in records])
+    return inputs[:users]
 
 
 def with_model(recipe: Recipe, role: Role, model: str) -> Recipe:

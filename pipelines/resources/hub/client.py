@@ -30,7 +30,7 @@ PULL_REQUEST = re.compile(r"refs/pr/(\d+)")
 
 
 class HubClient:
-    """One Hub. The token is the client's own affair (HF_TOKEN, or `hf auth login`) and never passes through here."""
+    """One Hub. The client reads the token itself (HF_TOKEN, or `hf auth login`); it never passes through here."""
 
     def __init__(self, settings: HubSettings, *, endpoint: str) -> None:
         self.endpoint = endpoint
@@ -57,29 +57,29 @@ class HubClient:
 
     def refs(self, repo: str) -> Refs:
         """The names of branches and tags, and the commits of pull requests by number."""
-        found = self._calls.read(
+        listing = self._calls.read(
             f"the branches of {repo}",
             lambda: self._api.list_repo_refs(repo, repo_type=DATASET, include_pull_requests=True),
         )
-        numbers = ((PULL_REQUEST.fullmatch(ref.ref), ref.target_commit) for ref in found.pull_requests or ())
+        numbers = ((PULL_REQUEST.fullmatch(ref.ref), ref.target_commit) for ref in listing.pull_requests or ())
         return Refs(
-            frozenset(ref.name for ref in found.branches),
-            frozenset(ref.name for ref in found.tags),
+            frozenset(ref.name for ref in listing.branches),
+            frozenset(ref.name for ref in listing.tags),
             {int(number[1]): commit for number, commit in numbers if number},
         )
 
     def files(self, repo: str, *, sha: str) -> dict[str, RemoteFile]:
         """The files of a commit by path, with size and digest: SHA-256 for large files, the git blob for others."""
 
-        def listed() -> list[RepoFile]:
+        def list_files() -> list[RepoFile]:
             tree = self._api.list_repo_tree(repo, recursive=True, revision=sha, repo_type=DATASET)
             return [entry for entry in tree if isinstance(entry, RepoFile)]
 
-        entries = self._calls.read(f"the files of {repo}", listed)
-        return {one.path: RemoteFile(one.path, one.size, one.lfs.sha256 if one.lfs else one.blob_id) for one in entries}
+        entries = self._calls.read(f"the files of {repo}", list_files)
+        return {file.path: RemoteFile(file.path, file.size, file.lfs.sha256 if file.lfs else file.blob_id) for file in entries}
 
     def read(self, repo: str, *, sha: str, path: str) -> bytes:
-        """A file's bytes, kept in no cache."""
+        """The bytes of a file, read without a cache."""
         url = hf_hub_url(repo, path, repo_type=DATASET, revision=sha, endpoint=self.endpoint)
 
         def content() -> bytes:
@@ -90,7 +90,7 @@ class HubClient:
         return self._calls.read(f"reading {path} of {repo}", content)
 
     def download(self, repo: str, *, sha: str, patterns: Sequence[str], force: bool) -> Path:
-        """The client's snapshot of a commit; files in its cache are not fetched again unless asked for."""
+        """The client's snapshot of a commit; files in its cache are not fetched again without `force`."""
 
         # Its annotations are only partly known to type checkers.
         client: Any = self._api
@@ -101,7 +101,7 @@ class HubClient:
         return Path(snapshot)
 
     def create(self, repo: str) -> None:
-        """A private repository. Never with exist_ok, which would hide that it is somebody else's."""
+        """Make a private repository. Without `exist_ok`, which would hide that it is somebody else's."""
         try:
             self._calls.write(f"making {repo}", lambda: self._api.create_repo(repo, repo_type=DATASET, private=True))
         except HubStale:
@@ -139,14 +139,14 @@ class HubClient:
         )
 
     def tag(self, repo: str, *, tag: str, sha: str, message: str) -> None:
-        """A tag. Never with exist_ok, which says nothing when the tag is at another commit."""
+        """Make a tag. Without `exist_ok`, which says nothing when the tag is at another commit."""
         self._calls.write(
             f"the tag {tag} of {repo}",
             lambda: self._api.create_tag(repo, tag=tag, tag_message=message, revision=sha, repo_type=DATASET),
         )
 
     def set_visibility(self, repo: str, *, visibility: Visibility) -> None:
-        """Who may read it. Gated: everybody who asks, at once."""
+        """Set who may read the repository; "gated" lets in everybody who asks, at once."""
         gated = "auto" if visibility == "gated" else False if visibility == "public" else None
         self._calls.write(
             f"the settings of {repo}",

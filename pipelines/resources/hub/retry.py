@@ -156,8 +156,8 @@ def classify(error: BaseException, *, host: str, redactor: Redactor) -> HubFailu
 def _classify_response(error: HfHubHTTPError, *, host: str, redactor: Redactor) -> HubFailure:
     response = error.response
     status = response.status_code
-    words = redactor.clean(error.server_message or "").rstrip(".")
-    quoted = f"{status}: {words}" if words else str(status)
+    message = redactor.clean(error.server_message or "").rstrip(".")
+    quoted = f"{status}: {message}" if message else str(status)
     if status in RETRIED or status >= 500:
         limits = parse_ratelimit_headers(response.headers)
         used_up = limits is not None and limits.remaining == 0 and status == 429

@@ -50,7 +50,7 @@ class CircuitBreaker:
         self._failures: deque[bool] = deque(maxlen=WINDOW)
         self._pause = 0.0  # 0 while the breaker is closed and calls flow
         self._until = 0.0
-        self._probed: asyncio.Event | None = None  # there while a probe is out
+        self._probed: asyncio.Event | None = None  # set while a probe is under way
 
     async def admit(self) -> bool:
         """Wait until calls flow, or until this caller is to be the probe. True for the probe."""

@@ -37,7 +37,7 @@ class Connections:
 
     def __init__(self, settings: EndpointSettings, *, new_limit: Callable[[], ConcurrencyLimit] | None = None) -> None:
         self._settings = settings
-        # Built here because it reads the certificates from the disk, which has no place on an event loop.
+        # Built here because it reads the certificates from the disk, which would block an event loop.
         self._tls = None if settings.transport else httpx2.create_ssl_context()
         self._new_limit = new_limit or self._adaptive_limit
         self._by_loop: dict[asyncio.AbstractEventLoop, EndpointConnection] = {}

@@ -53,7 +53,7 @@ class EndpointSettings(BaseModel):
     @field_validator("api_key")
     @classmethod
     def _is_a_header_value(cls, value: SecretStr | None) -> SecretStr | None:
-        # A key that cannot stand in a header would come back, in full, in the HTTP library's error.
+        # The HTTP library's error about a key that no header can hold would contain the whole key.
         key = value.get_secret_value().strip() if value else ""
         if not (key.isascii() and key.isprintable()) or " " in key:
             raise ValueError("must be one word of printable ASCII characters")

@@ -21,24 +21,24 @@ def source(*episodes: Episode, digest: str = "d" * 64) -> Source:
 
 
 def study(kind: StudyKind = "truth", *, run: FinishedRun | None = None, **changes: Any) -> tuple[Study, tuple[ItemKey, ...]]:
-    """Everything there is, with nothing planted."""
+    """A study of everything that can be sampled, without controls."""
     target = Target(size=1000, controls=0.0)
     fields: dict[str, Any] = {"name": "check", "kind": kind, "annotators": TWO, "target": target, **changes}
-    given = fields.pop("source", source())
-    return make_study(StudyRequest(**fields), given, run=run)
+    origin = fields.pop("source", source())
+    return make_study(StudyRequest(**fields), origin, run=run)
 
 
-def begun(place: Path, kind: StudyKind = "truth", **changes: Any) -> StudyFolder:
-    folder = StudyFolder(place / "check")
+def begin_study(root: Path, kind: StudyKind = "truth", **changes: Any) -> StudyFolder:
+    folder = StudyFolder(root / "check")
     folder.begin(*study(kind, **changes))
     return folder
 
 
 def answered(folder: StudyFolder, **labels: dict[str, str] | None) -> StudyAnswers:
-    """Every annotator gives the label that the key expects, but where told otherwise by item."""
+    """Every annotator gives the label that the key expects, except for the items in `labels`."""
     keys = folder.keys()
     for name in TWO:
         own = labels.get(name) or {}
-        given = {item: ItemAnswer(value=own.get(item, key.expected)) for item, key in keys.items()}
-        folder.put(folder.sheet(name), given)
+        answers = {item: ItemAnswer(value=own.get(item, key.expected)) for item, key in keys.items()}
+        folder.put(folder.sheet(name), answers)
     return collect_answers(folder.study(), keys, folder.sheets())

@@ -17,44 +17,44 @@ TWO = ("--annotator", "anna", "--annotator", "ben")
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("made")
-    write_release(content(), root=place / "releases")
-    return place
+def release_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("release")
+    write_release(content(), root=root / "releases")
+    return root
 
 
 @pytest.fixture
-def home(tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path: Path, release_root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data folder of its own with a release, and no endpoint."""
     for name in ("AMEMGYM_BASE_URL", "OPENAI_BASE_URL", "AMEMGYM_API_KEY", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AMEMGYM_HOME", str(tmp_path))
-    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    shutil.copytree(release_root, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 
-def said(*arguments: object) -> str:
-    found = CliRunner().invoke(app, ["annotate", *map(str, arguments)], catch_exceptions=False)
-    assert found.exit_code == 0
-    return found.output
+def annotate(*arguments: object) -> str:
+    result = CliRunner().invoke(app, ["annotate", *map(str, arguments)], catch_exceptions=False)
+    assert result.exit_code == 0
+    return result.output
 
 
 def test_from_a_sample_over_disagreement_to_the_next_release(home: Path) -> None:
-    told = said("sample", "truth", "demo", *TWO, "--name", "check")
+    message = annotate("sample", "truth", "demo", *TWO, "--name", "check")
     folder = StudyFolder(home / "studies/check")
     keys = folder.keys()
     for name, label in (("anna", "none"), ("ben", "a")):
         folder.put(folder.sheet(name), {item: ItemAnswer(value=key.expected) for item, key in keys.items()})
         folder.put(folder.sheet(name), {"item-0001": ItemAnswer(value=label)})
-    agreement = said("agree", "check")
-    said("adjudicate", "check", "--adjudicator", "eva")
-    pages = said("pages", "check")
+    agreement = annotate("agree", "check")
+    annotate("adjudicate", "check", "--adjudicator", "eva")
+    pages = annotate("pages", "check")
     folder.put(folder.sheet("eva"), {"item-0001": ItemAnswer(value="none")})
-    settled = said("settle", "check")
+    settled = annotate("settle", "check")
     after = write_release(content(), root=home / "releases")
     card = (after.folder / "README.md").read_text(encoding="utf-8")
 
-    assert "10 of 10 questions are taken" in told
+    assert "10 of 10 questions are taken" in message
     assert "| Gwet's AC1 |" in agreement
     assert pages.count(".html") == 3
     assert "errata.yaml: 1; look" in settled
@@ -64,27 +64,27 @@ def test_from_a_sample_over_disagreement_to_the_next_release(home: Path) -> None
 
 
 def test_a_dry_run_says_so_and_touches_nobodys_answers(home: Path) -> None:
-    said("sample", "exposure", "demo", *TWO, "--name", "check", "--size", "4")
+    annotate("sample", "exposure", "demo", *TWO, "--name", "check", "--size", "4")
     folder = StudyFolder(home / "studies/check")
     folder.put(folder.sheet("anna"), {"item-0001": ItemAnswer(value="2")})
-    assert "a model in a person's place" in said("dry-run", "check", "--annotator", "ben")
-    assert "**Dry run:**" in said("agree", "check")
+    assert "a model in a person's place" in annotate("dry-run", "check", "--annotator", "ben")
+    assert "**Dry run:**" in annotate("agree", "check")
     with pytest.raises(Problem, match="has answered already"):
-        said("dry-run", "check", "--annotator", "anna")
+        annotate("dry-run", "check", "--annotator", "anna")
 
 
 def test_what_a_model_adjudicated_stays_a_models_when_more_is_handed_over(home: Path) -> None:
-    said("sample", "truth", "demo", *TWO, "--name", "check")
+    annotate("sample", "truth", "demo", *TWO, "--name", "check")
     folder = StudyFolder(home / "studies/check")
     keys = folder.keys()
     for name, label in (("anna", "none"), ("ben", "a")):
         folder.put(folder.sheet(name), {item: ItemAnswer(value=key.expected) for item, key in keys.items()})
         folder.put(folder.sheet(name), {"item-0001": ItemAnswer(value=label)})
-    said("adjudicate", "check", "--adjudicator", "eva")
-    said("dry-run", "check", "--annotator", "eva")
+    annotate("adjudicate", "check", "--adjudicator", "eva")
+    annotate("dry-run", "check", "--annotator", "eva")
     by_model = folder.sheet("eva")
     folder.put(folder.sheet("anna"), {"item-0002": ItemAnswer(value="none")})
-    said("adjudicate", "check", "--adjudicator", "eva")
+    annotate("adjudicate", "check", "--adjudicator", "eva")
     after = folder.sheet("eva")
 
     assert by_model.kind == "model"
@@ -93,7 +93,7 @@ def test_what_a_model_adjudicated_stays_a_models_when_more_is_handed_over(home: 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("sample", "mood", "demo", *TWO), "There is no study 'mood'"),
         (("sample", "truth", "demo", "--annotator", "anna"), "two or more annotators"),
@@ -106,7 +106,7 @@ def test_what_a_model_adjudicated_stays_a_models_when_more_is_handed_over(home: 
         (("agree", "nothing"), "There is no study 'nothing'"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_one_sentence(home: Path, arguments: tuple[str, ...], told: str) -> None:
-    with pytest.raises(Problem, match=told):
-        said(*arguments)
+def test_what_cannot_be_done_is_said_in_one_sentence(home: Path, arguments: tuple[str, ...], message: str) -> None:
+    with pytest.raises(Problem, match=message):
+        annotate(*arguments)
     assert not (home / "studies").exists()

@@ -13,7 +13,7 @@ from pipelines.experiments.annotation.dry_run import answer_with_model
 from pipelines.experiments.annotation.records import AnswerSheet
 from pipelines.experiments.annotation.units import NONE
 from tests.evaluation.scripted_evaluation import fenced
-from tests.experiments.annotation.making import begun, study
+from tests.experiments.annotation.making import begin_study, study
 from tests.pipelines.embedded.embedded_requests import ask
 from tests.support.coroutines import run
 from tests.support.scripted_model import Reply, ScriptedModel
@@ -21,9 +21,10 @@ from tests.support.small import small_recipe
 
 
 def filled(folder: Path, kind: StudyKind, *replies: Reply) -> tuple[AnswerSheet, ScriptedModel]:
-    place, name = begun(folder, kind), {"exposure": "annotation/rate_exposure", "truth": "annotation/choose_truth"}[kind]
+    study_folder = begin_study(folder, kind)
+    name = {"exposure": "annotation/rate_exposure", "truth": "annotation/choose_truth"}[kind]
     model = ScriptedModel({name: replies})
-    sheet = run(answer_with_model(place.study(), place.sheet("anna"), recipe=small_recipe(), model=model))
+    sheet = run(answer_with_model(study_folder.study(), study_folder.sheet("anna"), recipe=small_recipe(), model=model))
     return sheet, model
 
 
@@ -43,9 +44,9 @@ def test_a_models_sheet_is_marked_and_its_numbers_become_labels(tmp_path: Path) 
 
 def test_a_model_sees_what_the_page_shows_and_no_key(tmp_path: Path) -> None:
     _, model = filled(tmp_path, "exposure", {"rating": 2})
-    made, keys = study("exposure")
+    drawn, keys = study("exposure")
     seen = " ".join(message.content for request in model.requests for message in request.messages)
-    assert all(task.item not in seen for task in made.tasks)
+    assert all(task.item not in seen for task in drawn.tasks)
     assert all(key.user_id not in seen for key in keys)
 
 
@@ -56,10 +57,10 @@ def test_a_number_that_is_no_label_is_asked_about_again_and_then_left_open(tmp_p
     assert "7 is none of" in model.requests[-1].messages[-1].content
 
 
-@pytest.mark.parametrize("place", range(3))
-def test_the_embedded_annotator_reads_its_own_bank(place: int) -> None:
+@pytest.mark.parametrize("index", range(3))
+def test_the_embedded_annotator_reads_its_own_bank(index: int) -> None:
     variable = load_bank().topics[0].variables[0]
-    value, others = list(variable.choices)[place], [one for one in variable.choices if one != list(variable.choices)[place]]
+    value, others = list(variable.choices)[index], [one for one in variable.choices if one != list(variable.choices)[index]]
     words = " ".join(variable.choices[value].cues)
 
     def rated(prompt: str, claimed: str, **shown: Any) -> int:

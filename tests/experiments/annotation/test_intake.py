@@ -12,12 +12,12 @@ from pipelines.experiments.annotation.folder import StudyFolder, import_answers
 from pipelines.experiments.annotation.label_studio import CONFIG, TASKS, to_label_studio
 from pipelines.experiments.annotation.page import create_app
 from pipelines.experiments.annotation.records import AnnotationError, ItemAnswer
-from tests.experiments.annotation.making import begun
+from tests.experiments.annotation.making import begin_study
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> StudyFolder:
-    return begun(tmp_path)
+    return begin_study(tmp_path)
 
 
 @pytest.fixture
@@ -25,13 +25,13 @@ def client(folder: StudyFolder) -> TestClient:
     return TestClient(create_app(folder), base_url="http://127.0.0.1:8377")
 
 
-def completed(folder: StudyFolder, *people: int, place: int = 0, **changes: Any) -> bytes:
-    """Label Studio's export: each of these people took the option at this place for every item."""
+def completed(folder: StudyFolder, *people: int, index: int = 0, **changes: Any) -> bytes:
+    """Label Studio's export: each of these people took the option at this index for every item."""
     tasks: list[dict[str, Any]] = json.loads(to_label_studio(folder.study())[TASKS])
     for task in tasks:
         choice = {"from_name": "label", "to_name": "dialogue", "type": "choices"}
         note = {"from_name": "note", "to_name": "dialogue", "type": "textarea", "value": {"text": ["odd"]}}
-        result = [{**choice, "value": {"choices": [task["data"]["options"][place]["value"]]}}, note]
+        result = [{**choice, "value": {"choices": [task["data"]["options"][index]["value"]]}}, note]
         task["annotations"] = [
             {"completed_by": person, "result": result, "was_cancelled": False, **changes} for person in people
         ]
@@ -49,7 +49,7 @@ def test_a_pages_export_is_taken_in_beside_what_is_there(folder: StudyFolder) ->
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"study_digest": "0" * 64}, "not to the items of this study"),
         ({"annotator": "eve"}, "no part in the study"),
@@ -59,9 +59,9 @@ def test_a_pages_export_is_taken_in_beside_what_is_there(folder: StudyFolder) ->
         ({"surprise": 1}, "no export of an annotation page"),
     ],
 )
-def test_a_foreign_export_is_refused_and_nothing_is_kept(folder: StudyFolder, change: dict[str, Any], told: str) -> None:
+def test_a_foreign_export_is_refused_and_nothing_is_kept(folder: StudyFolder, change: dict[str, Any], message: str) -> None:
     content = {**folder.sheet("anna").model_dump(mode="json"), **change}
-    with pytest.raises(AnnotationError, match=told):
+    with pytest.raises(AnnotationError, match=message):
         import_answers(folder, json.dumps(content).encode())
     assert folder.sheet("anna").answers == {}
 
@@ -80,7 +80,7 @@ def test_an_export_of_label_studio_becomes_a_sheet_for_each_person(folder: Study
     sheets = import_answers(folder, completed(folder, 3, 8))
     assert [(sheet.annotator, len(sheet.answers)) for sheet in sheets] == [("ls-3", 10), ("ls-8", 10)]
     assert folder.sheet("ls-3").answers["item-0001"] == ItemAnswer(value="a", note="odd")
-    import_answers(folder, completed(folder, 3, place=1))
+    import_answers(folder, completed(folder, 3, index=1))
     assert folder.sheet("ls-3").answers["item-0001"].value == "b"
 
 
@@ -126,7 +126,7 @@ def test_nobody_writes_into_a_sheet_that_a_model_filled_in(folder: StudyFolder, 
 
 def test_a_study_is_never_overwritten_by_another(tmp_path: Path, folder: StudyFolder) -> None:
     folder.put(folder.sheet("anna"), {"item-0001": ItemAnswer(value="a")})
-    begun(tmp_path)
+    begin_study(tmp_path)
     with pytest.raises(AnnotationError, match="choose another --name"):
-        begun(tmp_path, seed=7)
+        begin_study(tmp_path, seed=7)
     assert len(folder.sheet("anna").answers) == 1

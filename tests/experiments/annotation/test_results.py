@@ -22,7 +22,7 @@ from pipelines.experiments.annotation.results import (
 from pipelines.experiments.annotation.study import Target
 from pipelines.experiments.annotation.units import NONE, VALUE, dialogues, integrity_units
 from tests.evaluation.scripted_evaluation import HonestModel, dataset, finish, run_of
-from tests.experiments.annotation.making import answered, begun, source, study
+from tests.experiments.annotation.making import answered, begin_study, source, study
 from tests.support import scenario
 
 
@@ -32,14 +32,14 @@ def again(folder: StudyFolder) -> None:
 
 
 def test_annotators_who_say_what_the_release_says_agree_fully(tmp_path: Path) -> None:
-    result = result_of(answered(begun(tmp_path)))
+    result = result_of(answered(begin_study(tmp_path)))
     assert (result.items, result.users, result.disputed) == (10, 2, 0)
     assert [one.value for one in (result.raw, result.ac1, result.alpha, result.score)] == [1, 1, 1, 1]
     assert [line.agrees.value for line in result.annotators] == [1, 1]
 
 
 def test_a_disagreement_lowers_agreement_and_the_rating_its_half_of_the_score(tmp_path: Path) -> None:
-    result = result_of(answered(begun(tmp_path, "exposure"), ben={"item-0001": "0", "item-0002": "1"}))
+    result = result_of(answered(begin_study(tmp_path, "exposure"), ben={"item-0001": "0", "item-0002": "1"}))
     assert (result.items, result.disputed) == (12, 2)
     assert result.raw.value == pytest.approx(10 / 12, abs=1e-6)
     assert result.score.value == pytest.approx(1 - 1.5 / 24, abs=1e-6)
@@ -47,7 +47,7 @@ def test_a_disagreement_lowers_agreement_and_the_rating_its_half_of_the_score(tm
 
 
 def test_planted_items_count_for_the_annotators_alone(tmp_path: Path) -> None:
-    folder = begun(tmp_path, "exposure", target=Target(size=1000, controls=0.5))
+    folder = begin_study(tmp_path, "exposure", target=Target(size=1000, controls=0.5))
     planted = [item for item, key in folder.keys().items() if key.control]
     result = result_of(answered(folder, ben=dict.fromkeys(planted, "2")))
     assert (result.items, result.raw.value, result.score.value) == (6, 1, 1)
@@ -55,25 +55,25 @@ def test_planted_items_count_for_the_annotators_alone(tmp_path: Path) -> None:
 
 
 def test_without_two_answers_to_an_item_there_is_nothing_to_tell(tmp_path: Path) -> None:
-    folder = begun(tmp_path)
+    folder = begin_study(tmp_path)
     folder.put(folder.sheet("anna"), {"item-0001": ItemAnswer(value=NONE)})
     with pytest.raises(AnnotationError, match="no agreement to tell"):
         again(folder)
 
 
 def test_answers_to_another_sample_are_not_counted(tmp_path: Path) -> None:
-    folder = begun(tmp_path)
+    folder = begin_study(tmp_path)
     folder.save(folder.sheet("anna").model_copy(update={"study_digest": "0" * 64}))
     with pytest.raises(AnnotationError, match="other items"):
         again(folder)
 
 
 def test_an_adjudicator_gets_the_disputed_items_alone_and_decides(tmp_path: Path) -> None:
-    folder = begun(tmp_path)
-    found = answered(folder, ben={"item-0003": NONE})
-    sheet = adjudicator_sheet(found, "eva")
+    folder = begin_study(tmp_path)
+    answers = answered(folder, ben={"item-0003": NONE})
+    sheet = adjudicator_sheet(answers, "eva")
     assert sheet.items == ("item-0003",)
-    assert final_label(found, "item-0003") is None
+    assert final_label(answers, "item-0003") is None
     folder.save(sheet)
     folder.put(folder.sheet("eva"), {"item-0003": ItemAnswer(value=NONE)})
     settled = collect_answers(folder.study(), folder.keys(), folder.sheets())
@@ -82,16 +82,16 @@ def test_an_adjudicator_gets_the_disputed_items_alone_and_decides(tmp_path: Path
 
 
 def test_an_annotator_cannot_adjudicate_and_full_agreement_needs_nobody(tmp_path: Path) -> None:
-    found = answered(begun(tmp_path))
-    for name, told in (("ben", "somebody else"), ("eva", "nothing to adjudicate")):
-        with pytest.raises(AnnotationError, match=told):
-            adjudicator_sheet(found, name)
+    answers = answered(begin_study(tmp_path))
+    for name, message in (("ben", "somebody else"), ("eva", "nothing to adjudicate")):
+        with pytest.raises(AnnotationError, match=message):
+            adjudicator_sheet(answers, name)
 
 
 def test_what_people_answer_otherwise_is_left_out_of_the_next_release_by_an_erratum(tmp_path: Path) -> None:
-    folder = begun(tmp_path)
+    folder = begin_study(tmp_path)
     wrong = {"item-0001": NONE, "item-0002": NONE}
-    settled = write_outcome(answered(folder, anna=wrong, ben={"item-0001": NONE}), place=tmp_path / "demo")
+    settled = write_outcome(answered(folder, anna=wrong, ben={"item-0001": NONE}), folder=tmp_path / "demo")
     (erratum,) = read_errata(tmp_path / "demo" / ERRATA)
     key = folder.keys()["item-0001"]
     assert (settled.errata, settled.waiting) == ((erratum,), 1)
@@ -101,45 +101,45 @@ def test_what_people_answer_otherwise_is_left_out_of_the_next_release_by_an_erra
 
 
 def test_settling_again_adds_nothing_and_keeps_what_people_wrote(tmp_path: Path) -> None:
-    folder, place = begun(tmp_path), tmp_path / "demo"
-    write_outcome(answered(folder, anna={"item-0001": NONE}, ben={"item-0001": NONE}), place=place)
+    folder, place = begin_study(tmp_path), tmp_path / "demo"
+    write_outcome(answered(folder, anna={"item-0001": NONE}, ben={"item-0001": NONE}), folder=place)
     edited = (place / ERRATA).read_text(encoding="utf-8").replace("action: exclude", "action: note  # it can stay")
     (place / ERRATA).write_text(edited, encoding="utf-8")
     first, keys = folder.keys()["item-0001"], folder.keys().values()
     other = next(key for key in keys if (key.user_id, key.question_id) != (first.user_id, first.question_id))
     more = {"item-0001": NONE, other.item: NONE}
-    settled = write_outcome(answered(folder, anna=more, ben=more), place=place)
+    settled = write_outcome(answered(folder, anna=more, ben=more), folder=place)
     assert len(settled.errata) == 1
     assert (place / ERRATA).read_text(encoding="utf-8").startswith(edited)
     assert [one.action for one in read_errata(place / ERRATA)] == ["note", "exclude"]
-    assert write_outcome(answered(folder, anna=more, ben=more), place=place).errata == ()
+    assert write_outcome(answered(folder, anna=more, ben=more), folder=place).errata == ()
 
 
 def test_an_opening_rated_low_is_noted_because_only_people_can_reword_it(tmp_path: Path) -> None:
     low = {"item-0004": "0"}
-    settled = write_outcome(answered(begun(tmp_path, "exposure"), anna=low, ben=low), place=tmp_path / "demo")
+    settled = write_outcome(answered(begin_study(tmp_path, "exposure"), anna=low, ben=low), folder=tmp_path / "demo")
     assert [(one.action, one.session is not None) for one in settled.errata] == [("note", True)]
 
 
 def test_what_models_say_takes_nothing_out(tmp_path: Path) -> None:
-    folder = begun(tmp_path)
+    folder = begin_study(tmp_path)
     answered(folder, anna={"item-0001": NONE}, ben={"item-0001": NONE})
     for name in ("anna", "ben"):
         folder.save(folder.sheet(name).model_copy(update={"kind": "model", "model": "test-model"}))
-    found = collect_answers(folder.study(), folder.keys(), folder.sheets())
-    assert [one.action for one in write_outcome(found, place=tmp_path / "demo").errata] == ["note"]
-    assert "**Dry run:**" in report(result_of(found))
+    answers = collect_answers(folder.study(), folder.keys(), folder.sheets())
+    assert [one.action for one in write_outcome(answers, folder=tmp_path / "demo").errata] == ["note"]
+    assert "**Dry run:**" in report(result_of(answers))
 
 
 def test_a_question_goes_only_if_people_alone_would_have_it_go(tmp_path: Path) -> None:
-    folder = begun(tmp_path, annotators=("anna", "ben", "cleo"))
+    folder = begin_study(tmp_path, annotators=("anna", "ben", "cleo"))
     keys = folder.keys()
     one, two = list({(key.user_id, key.question_id): item for item, key in keys.items()}.values())[:2]
     for name, labels in (("anna", {two: NONE}), ("ben", {one: NONE, two: NONE}), ("cleo", {one: NONE})):
         own = {item: ItemAnswer(value=labels.get(item, key.expected)) for item, key in keys.items()}
         folder.put(folder.sheet(name), own)
     folder.save(folder.sheet("cleo").model_copy(update={"kind": "model", "model": "test-model"}))
-    settled = write_outcome(collect_answers(folder.study(), keys, folder.sheets()), place=tmp_path / "demo")
+    settled = write_outcome(collect_answers(folder.study(), keys, folder.sheets()), folder=tmp_path / "demo")
     # On the first, ben and the model outvote anna; on the second, two people agree without it.
     assert {erratum.question_id: erratum.action for erratum in settled.errata} == {
         keys[one].question_id: "note",
@@ -154,23 +154,23 @@ def lived(tmp_path: Path) -> FinishedRun:
 
 def test_each_session_of_a_run_is_judged_for_every_variable_of_its_user(tmp_path: Path, lived: FinishedRun) -> None:
     users = source(*dataset().episodes, digest=dataset().digest)
-    made, keys = study("integrity", run=lived, source=users)
-    groups = {task.group: task for task in made.tasks}
-    assert len(made.tasks) == 3 * len(groups) == 3 * 2 * 4
+    drawn, keys = study("integrity", run=lived, source=users)
+    groups = {task.group: task for task in drawn.tasks}
+    assert len(drawn.tasks) == 3 * len(groups) == 3 * 2 * 4
     assert [one.speaker for one in groups["group-0001"].passages[:2]] == ["user", "assistant"]
     assert {key.expected for key in keys} == {"0"}
-    assert made.run == lived.manifest.run_id
+    assert drawn.run == lived.manifest.run_id
 
 
 def test_of_a_dialogue_only_values_that_it_tells_are_planted_and_no_more_than_their_share(lived: FinishedRun) -> None:
     users = source(*dataset().episodes, digest=dataset().digest)
-    made, keys = study("integrity", run=lived, source=users, target=Target(size=1000, controls=0.25))
+    drawn, keys = study("integrity", run=lived, source=users, target=Target(size=1000, controls=0.25))
     planted = [key for key in keys if key.control]
-    told = {key.item: users.episodes[0].periods[key.period].sessions[key.session or 0].exposed_states for key in planted}
+    exposed = {key.item: users.episodes[0].periods[key.period].sessions[key.session or 0].exposed_states for key in planted}
     # Each of the two users tells six values, in four sessions of which each is judged for three variables.
     assert len(planted) == 3
-    assert all(key.variable in told[key.item] for key in planted)
-    assert made.sizing[-1].startswith("3 of 24 items are planted: 25 % of the 12 ")
+    assert all(key.variable in exposed[key.item] for key in planted)
+    assert drawn.sizing[-1].startswith("3 of 24 items are planted: 25 % of the 12 ")
 
 
 def test_a_dialogue_is_judged_by_the_values_of_its_own_time() -> None:
@@ -199,6 +199,6 @@ def test_dialogues_of_another_dataset_are_refused_and_make_no_errata(tmp_path: P
     with pytest.raises(AnnotationError, match="give the release that it was run on"):
         dialogues(lived, source(*dataset().episodes, digest="0" * 64))
     users = source(*dataset().episodes, digest=dataset().digest)
-    folder = begun(tmp_path, "integrity", run=lived, source=users)
+    folder = begin_study(tmp_path, "integrity", run=lived, source=users)
     clash = {"item-0001": "2"}
-    assert write_outcome(answered(folder, anna=clash, ben=clash), place=tmp_path / "demo").errata == ()
+    assert write_outcome(answered(folder, anna=clash, ben=clash), folder=tmp_path / "demo").errata == ()

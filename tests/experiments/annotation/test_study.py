@@ -48,31 +48,31 @@ def test_each_stratum_gives_its_share_and_the_same_seed_the_same_sample(units: l
 
 
 def test_every_exposed_value_is_an_item_with_the_value_before() -> None:
-    made, keys = study("exposure")
-    assert len(made.tasks) == 2 * 6
+    drawn, keys = study("exposure")
+    assert len(drawn.tasks) == 2 * 6
     assert {key.expected for key in keys} == {"2"}
     changed = next(key for key in keys if key.period == 2)
-    facts = {fact.name: fact.value for task in made.tasks if task.item == changed.item for fact in task.facts}
+    facts = {fact.name: fact.value for task in drawn.tasks if task.item == changed.item for fact in task.facts}
     assert (facts["value to judge"], facts["value before"]) == ("Tue | Thu", "{none}")
 
 
 def test_a_question_is_asked_once_for_each_situation_lived_through() -> None:
-    made, keys = study("truth")
-    assert len(made.tasks) == 2 * (2 + 3)
-    by_item = {task.item: task for task in made.tasks}
+    drawn, keys = study("truth")
+    assert len(drawn.tasks) == 2 * (2 + 3)
+    by_item = {task.item: task for task in drawn.tasks}
     golden = [next(one.text for one in by_item[key.item].labels if one.value == key.expected) for key in keys]
     assert any(text.startswith("Lentils and rice") for text in golden)
-    assert all(task.labels[-1].value == NONE for task in made.tasks)
+    assert all(task.labels[-1].value == NONE for task in drawn.tasks)
 
 
 def test_planted_items_show_another_value_and_the_key_knows_them() -> None:
-    made, keys = study("exposure", target=Target(size=1000, controls=0.5))
+    drawn, keys = study("exposure", target=Target(size=1000, controls=0.5))
     planted = [key for key in keys if key.control]
     assert len(planted) == 6
     assert {key.expected for key in planted} == {"0"}
-    told = {task.item: {fact.name: fact.value for fact in task.facts} for task in made.tasks}
+    shown_facts = {task.item: {fact.name: fact.value for fact in task.facts} for task in drawn.tasks}
     truth = {key.item: value for key in planted for value in [_true_value(key.variable, key.period)]}
-    assert all(told[item]["value to judge"] != value for item, value in truth.items())
+    assert all(shown_facts[item]["value to judge"] != value for item, value in truth.items())
 
 
 def _true_value(variable: str, period: int) -> str:
@@ -81,29 +81,29 @@ def _true_value(variable: str, period: int) -> str:
 
 @pytest.mark.parametrize("kind", ["exposure", "truth"])
 def test_a_page_tells_neither_key_nor_source(kind: StudyKind) -> None:
-    made, keys = study(kind, target=Target(size=1000, controls=0.3))
-    page = annotation_page(made, sheet(made))
+    drawn, keys = study(kind, target=Target(size=1000, controls=0.3))
+    page = annotation_page(drawn, sheet(drawn))
     secrets = [USER_ID, "5f0c-ada-003", "demo 0.1.0", "d" * 64, "expected", "control", "question_id", "experience", "q01"]
     assert [word for word in secrets if word in page] == []
-    assert page == annotation_page(study(kind, target=Target(size=1000, controls=0.3))[0], sheet(made))
-    assert len(keys) == len(made.tasks)
+    assert page == annotation_page(study(kind, target=Target(size=1000, controls=0.3))[0], sheet(drawn))
+    assert len(keys) == len(drawn.tasks)
 
 
 def test_each_annotator_has_an_order_of_their_own_and_always_the_same() -> None:
-    made, _ = study("truth")
+    drawn, _ = study("truth")
     orders = [
-        [(task.item, [label.value for label in task.labels]) for task in items_for(made, sheet(made, name))] for name in "ab"
+        [(task.item, [label.value for label in task.labels]) for task in items_for(drawn, sheet(drawn, name))] for name in "ab"
     ]
     assert orders[0] != orders[1]
     assert sorted(item for item, _ in orders[0]) == sorted(item for item, _ in orders[1])
-    assert orders[0] == [(task.item, [label.value for label in task.labels]) for task in items_for(made, sheet(made, "a"))]
+    assert orders[0] == [(task.item, [label.value for label in task.labels]) for task in items_for(drawn, sheet(drawn, "a"))]
 
 
 @pytest.mark.parametrize(
-    ("names", "told"), [(("anna",), "two or more"), (("anna", "anna"), "two or more"), (("anna", "../ben"), "cannot name")]
+    ("names", "message"), [(("anna",), "two or more"), (("anna", "anna"), "two or more"), (("anna", "../ben"), "cannot name")]
 )
-def test_annotators_are_two_with_names_that_can_be_files(names: tuple[str, ...], told: str) -> None:
-    with pytest.raises(AnnotationError, match=told):
+def test_annotators_are_two_with_names_that_can_be_files(names: tuple[str, ...], message: str) -> None:
+    with pytest.raises(AnnotationError, match=message):
         study("truth", annotators=names)
 
 

@@ -47,12 +47,12 @@ def asked(tmp_path: Path) -> Path:
 
 
 def test_the_cache_is_told_by_model(asked: Path, amemgym: Amemgym) -> None:
-    told = amemgym("cache", "info")
-    lines = {line.split()[0]: line.split() for line in told.replace("│", " ").splitlines() if line.strip()}
+    output = amemgym("cache", "info")
+    lines = {line.split()[0]: line.split() for line in output.replace("│", " ").splitlines() if line.strip()}
     today = time.strftime("%Y-%m-%d")
     assert lines["gpt-4.1"] == ["gpt-4.1", "2", "0.0", today, today, "33%"]
     assert lines["made-up"][1] == "1"
-    assert "3 replies" in told
+    assert "3 replies" in output
 
 
 def test_the_cache_is_exported_as_lines_or_as_a_database(asked: Path, amemgym: Amemgym) -> None:
@@ -133,12 +133,12 @@ def test_where_nothing_was_asked_yet_that_is_said(tmp_path: Path, amemgym: Amemg
 
 
 def test_the_ledger_is_told_by_stage_model_and_prompt(asked: Path, amemgym: Amemgym) -> None:
-    told = amemgym("ledger")
-    assert [line for line in told.splitlines() if line.startswith("by ")] == [
-        line for line in told.splitlines() if line.rstrip() in ("by stage", "by model", "by prompt")
+    output = amemgym("ledger")
+    assert [line for line in output.splitlines() if line.startswith("by ")] == [
+        line for line in output.splitlines() if line.rstrip() in ("by stage", "by model", "by prompt")
     ]
-    assert "$0.0056 + unknown" in told
-    assert "unknown" in next(line for line in told.splitlines() if "made-up" in line)
+    assert "$0.0056 + unknown" in output
+    assert "unknown" in next(line for line in output.splitlines() if "made-up" in line)
     with pytest.raises(Problem, match="no calls of 'other'"):
         amemgym("ledger", "--variant", "other")
 
@@ -149,19 +149,19 @@ def test_the_ledger_is_exported_as_parquet(asked: Path, amemgym: Amemgym) -> Non
 
 
 def test_the_plan_of_base_stands_beside_the_papers_figures(amemgym: Amemgym) -> None:
-    told = amemgym("plan", "base", "--model", "gpt-4.1")
-    assert told.startswith("base: 20 users, gpt-4.1")
-    assert "140 K input and 15.2 K output tokens, $0.40" in told
-    assert "From the shipped defaults" in told
-    assert "No model endpoint is configured" in told
+    output = amemgym("plan", "base", "--model", "gpt-4.1")
+    assert output.startswith("base: 20 users, gpt-4.1")
+    assert "140 K input and 15.2 K output tokens, $0.40" in output
+    assert "From the shipped defaults" in output
+    assert "No model endpoint is configured" in output
     assert "paper" not in amemgym("plan", "demo")
 
 
 def test_the_plan_of_a_model_without_price_says_so(amemgym: Amemgym) -> None:
-    told = amemgym("plan", "demo", "--model", "made-up")
-    assert "unknown" in told
-    assert "AMEMGYM_PRICES" in told
-    assert "$0" not in told
+    output = amemgym("plan", "demo", "--model", "made-up")
+    assert "unknown" in output
+    assert "AMEMGYM_PRICES" in output
+    assert "$0" not in output
 
 
 def test_the_plan_warns_where_the_budget_may_not_do(amemgym: Amemgym) -> None:

@@ -191,6 +191,6 @@ def test_the_chain_killed_after_submission_and_run_again_sends_nothing_twice(tmp
 
 def test_the_road_is_no_part_of_what_a_recipe_makes() -> None:
     live = Recipe(variant="own")
-    there = live.model_copy(update={"models": Models(writer=ModelSpec(transport="batch"))})
-    assert there.models.batched
-    assert (live.fingerprint, live.user_fingerprint) == (there.fingerprint, there.user_fingerprint)
+    batched_recipe = live.model_copy(update={"models": Models(writer=ModelSpec(transport="batch"))})
+    assert batched_recipe.models.batched
+    assert (live.fingerprint, live.user_fingerprint) == (batched_recipe.fingerprint, batched_recipe.user_fingerprint)

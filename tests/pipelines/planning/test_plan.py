@@ -30,8 +30,8 @@ def basis(*users: UserUsage) -> Basis:
     return Basis("here", users, 1.0, NO_MARGIN, defaults.call_time, dict.fromkeys(PROMPT_CALLS, 0.5))
 
 
-def whole(told: Sequence[StageForecast]) -> StageForecast:
-    return told[-1]
+def whole(forecasts: Sequence[StageForecast]) -> StageForecast:
+    return forecasts[-1]
 
 
 def test_every_prompt_of_the_stages_says_how_often_it_is_called() -> None:
@@ -51,11 +51,11 @@ def test_the_shipped_defaults_are_measured_on_the_shipped_recipes() -> None:
 
 
 def test_users_that_are_all_alike_leave_no_doubt() -> None:
-    told = forecast(one_model(num_users=3), basis(*[user(2)] * 4), terms=TERMS)
-    assert [each.name for each in told] == [*STAGES, "small"]
+    forecasts = forecast(one_model(num_users=3), basis(*[user(2)] * 4), terms=TERMS)
+    assert [each.name for each in forecasts] == [*STAGES, "small"]
     calls = 3 * 2 * len(PROMPT_CALLS)  # users, calls of each prompt
-    assert (whole(told).calls.low, whole(told).calls.mid, whole(told).calls.high) == (calls, calls, calls)
-    cost = whole(told).cost_usd
+    assert (whole(forecasts).calls.low, whole(forecasts).calls.mid, whole(forecasts).calls.high) == (calls, calls, calls)
+    cost = whole(forecasts).cost_usd
     assert cost is not None
     assert cost.mid == pytest.approx(calls * (1000 * 1 + 100 * 10) / 1e6)
 
@@ -71,11 +71,11 @@ def test_time_is_bounded_by_slots_and_by_the_longest_chain() -> None:
 @settings(max_examples=30)
 @given(st.lists(st.integers(min_value=1, max_value=50), min_size=2, max_size=8))
 def test_the_interval_holds_what_is_expected_or_lies_close_to_it(calls: list[int]) -> None:
-    told = whole(forecast(one_model(), basis(*map(user, calls)), terms=TERMS)).calls
-    assert told.low <= told.high
-    assert len(PROMPT_CALLS) * 2 * min(calls) <= told.low
-    assert told.high <= len(PROMPT_CALLS) * 2 * max(calls)
-    assert len(PROMPT_CALLS) * 2 * min(calls) <= told.mid <= len(PROMPT_CALLS) * 2 * max(calls)
+    total = whole(forecast(one_model(), basis(*map(user, calls)), terms=TERMS)).calls
+    assert total.low <= total.high
+    assert len(PROMPT_CALLS) * 2 * min(calls) <= total.low
+    assert total.high <= len(PROMPT_CALLS) * 2 * max(calls)
+    assert len(PROMPT_CALLS) * 2 * min(calls) <= total.mid <= len(PROMPT_CALLS) * 2 * max(calls)
 
 
 def test_more_observed_users_give_a_narrower_interval() -> None:
@@ -91,9 +91,9 @@ def test_the_same_basis_gives_the_same_forecast() -> None:
 
 
 def test_an_unknown_price_leaves_the_cost_open_and_the_tokens_known() -> None:
-    told = whole(forecast(one_model("made-up"), basis(user(1)), terms=TERMS))
-    assert told.cost_usd is None
-    assert told.input_tokens.mid == 2 * len(PROMPT_CALLS) * 1000
+    total = whole(forecast(one_model("made-up"), basis(user(1)), terms=TERMS))
+    assert total.cost_usd is None
+    assert total.input_tokens.mid == 2 * len(PROMPT_CALLS) * 1000
 
 
 def test_calls_in_batch_jobs_are_counted_at_half_price() -> None:
@@ -119,10 +119,10 @@ def test_calls_of_the_defaults_grow_with_the_recipes_counts() -> None:
 
 
 def test_without_a_ledger_the_defaults_are_used_and_widened() -> None:
-    found = asyncio.run(basis_for(load_recipe("base"), None))
-    assert "defaults" in found.source
-    told = whole(forecast(load_recipe("base"), found, terms=TERMS)).calls
-    assert (told.low / told.mid, told.high / told.mid) == (pytest.approx(0.7), pytest.approx(1.8))
+    shipped = asyncio.run(basis_for(load_recipe("base"), None))
+    assert "defaults" in shipped.source
+    total = whole(forecast(load_recipe("base"), shipped, terms=TERMS)).calls
+    assert (total.low / total.mid, total.high / total.mid) == (pytest.approx(0.7), pytest.approx(1.8))
 
 
 def test_as_many_opening_queries_are_expected_as_the_recipe_wants_groups() -> None:

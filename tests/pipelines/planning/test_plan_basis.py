@@ -21,9 +21,9 @@ async def live(stores: LedgerStores, recipe: Recipe, *, users: int, prompts: Seq
     await ledger.begin()
     model: LanguageModel = PaidCallRecorder(UsingModel(), ledger)
     for number in range(users):
-        for place, prompt in enumerate(prompts):
+        for index, prompt in enumerate(prompts):
             labels = CallLabels(stage_of(prompt), f"u-{number}", prompt, fingerprints()[prompt])
-            await model.complete(call(number * 100 + place, model=recipe.models.writer.model, labels=labels))
+            await model.complete(call(number * 100 + index, model=recipe.models.writer.model, labels=labels))
 
 
 def based_on(folder: Path, recipe: Recipe, *, run: Recipe, users: int, prompts: Sequence[str] = tuple(PROMPT_CALLS)) -> Basis:
@@ -38,12 +38,12 @@ def based_on(folder: Path, recipe: Recipe, *, run: Recipe, users: int, prompts: 
 
 
 def test_runs_of_the_same_counts_and_model_come_first(tmp_path: Path) -> None:
-    found = based_on(tmp_path, one_model(), run=one_model(seed=7), users=6)
-    assert found.source == "6 users of earlier runs with the same prompts and counts"
-    assert found.margin == NO_MARGIN
-    assert found.users[0]["questions/draft"] == PromptUsage(1, 1000, 100)
-    assert found.seconds["questions/draft"] == 0.25
-    assert found.tried == 3.0  # six users were worked on, two were wanted
+    result = based_on(tmp_path, one_model(), run=one_model(seed=7), users=6)
+    assert result.source == "6 users of earlier runs with the same prompts and counts"
+    assert result.margin == NO_MARGIN
+    assert result.users[0]["questions/draft"] == PromptUsage(1, 1000, 100)
+    assert result.seconds["questions/draft"] == 0.25
+    assert result.tried == 3.0  # six users were worked on, two were wanted
 
 
 def test_few_users_or_another_model_widen_the_interval(tmp_path: Path) -> None:
@@ -79,9 +79,9 @@ def test_calls_of_changed_prompts_say_nothing(tmp_path: Path) -> None:
     async def use() -> int:
         with open_stores(tmp_path) as stores:
             model = PaidCallRecorder(UsingModel(), UnitLedger(stores.ledger, Prices({}), one_model(), "small", ADDRESS))
-            for place, prompt in enumerate(PROMPT_CALLS):
+            for index, prompt in enumerate(PROMPT_CALLS):
                 labels = CallLabels(stage_of(prompt), "u-0", prompt, "another word")
-                reply = await model.complete(replace(call(place), labels=labels))
+                reply = await model.complete(replace(call(index), labels=labels))
                 assert isinstance(reply, ModelReply)
             return len(await observed_runs(stores.ledger))
 

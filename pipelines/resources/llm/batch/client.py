@@ -35,7 +35,7 @@ class NotFound(Exception):
 
 
 class BatchClient:
-    """One event loop's client of the Batch API. `example` stands for the job's calls in what an error says.
+    """One event loop's client of the Batch API. `example` is one of the job's requests; errors name its model.
 
     Raises EndpointError with one sentence when no further try makes sense.
     """

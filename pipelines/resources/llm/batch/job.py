@@ -53,12 +53,12 @@ class BatchJob:
         return outcome
 
     async def _send_once(self) -> str | None:
-        """The provider's name of the job, which is sent if it was not; None when it has ended."""
+        """The provider's id of the job, which is sent if it was not; None when it has ended."""
         async with self.store.locked():
             job = await self.store.job(self.key)
             if job.ended or job.batch_id is not None:
                 return None if job.ended else job.batch_id
-            # Whoever tried before us may have died between sending the job and noting its name.
+            # Whoever tried before us may have died between sending the job and storing its id.
             batch = await self.client.find(self.key) if job.tried else None
             if batch is None:
                 await self.store.try_to_send(self.key)
