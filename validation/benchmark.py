@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assets.engine.benchmark import Benchmark
-from assets.records.base import Record
-from assets.records.report import MinimalReport
 from validation.expectations.validate import TableExpectations
 from validation.report.builder import MakeBuilder, minimal_builder
 from validation.report.page import render_minimal_page
@@ -43,7 +41,6 @@ class ReportSpec:
     the asset names as its own.
     """
 
-    record: type[Record] = MinimalReport
     builder: MakeBuilder = minimal_builder
     render: Callable[[Any], str] = render_minimal_page
     metadata: Callable[[Any], dict[str, Any]] = no_metadata

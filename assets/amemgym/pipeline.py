@@ -6,6 +6,7 @@ from assets.amemgym.episodes import EPISODES
 from assets.amemgym.events import EVENTS
 from assets.amemgym.personas.stage import PERSONAS
 from assets.amemgym.questions import QUESTIONS
+from assets.amemgym.records.report import QualityReport
 from assets.amemgym.records.rows import KEYS, TABLES, WORDS
 from assets.amemgym.session_queries.stage import SESSION_QUERIES
 from assets.amemgym.state_schema import STATE_SCHEMA
@@ -43,5 +44,6 @@ AMEMGYM = Benchmark(
         for name, row in TABLES.items()
     },
     rows=table_rows,
+    report=QualityReport,
 )
 STAGES = AMEMGYM.stages

@@ -7,6 +7,7 @@ from typing import Any
 from assets.engine.stage import Stage
 from assets.recipe.recipe import Recipe
 from assets.records.base import Record
+from assets.records.report import MinimalReport
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,8 @@ class Benchmark:
 
     `noun`: what one item is called in messages, in the singular. `stages` may be given in any order and are sorted by what
     they need; one of them draws the items, and the record of the last one is a finished item. `rows` gives a finished
-    item's rows by table. `prefix` begins the names of assets and jobs that every benchmark has, such as `recipe`.
+    item's rows by table. `report` is the record of its quality report. `prefix` begins the names of assets and jobs that
+    every benchmark has, such as `recipe`.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Benchmark:
     stages: tuple[Stage[Any], ...]
     tables: Mapping[str, Table] = field(default_factory=dict[str, Table])
     rows: Callable[[Any], Mapping[Any, Sequence[Record]]] = no_rows
+    report: type[Record] = MinimalReport
     prefix: str = ""
 
     def __post_init__(self) -> None:
@@ -64,7 +67,6 @@ class Benchmark:
 
     @property
     def stage_names(self) -> tuple[str, ...]:
-        """In order."""
         return tuple(stage.name for stage in self.stages)
 
     @property

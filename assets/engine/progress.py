@@ -115,7 +115,6 @@ class Steps:
         self._step, self._share = step, share
 
     def line(self) -> str:
-        """The step under way."""
         took = self._clock() - self._began
         left = f", about {_duration(took / self._share - took)} left" if self._share else ""
         return f"{self._what}: {self._step}, {_duration(took)} so far{left}"

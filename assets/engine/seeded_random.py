@@ -40,5 +40,4 @@ class SeededRandom:
         return pool[:count]
 
     def bernoulli(self, probability: float) -> bool:
-        """True with the given probability."""
         return self.integer_below(1_000_000) < round(probability * 1_000_000)

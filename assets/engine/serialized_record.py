@@ -29,7 +29,6 @@ class SerializedRecord(Generic[R_co]):
 
     @cached_property
     def sha256(self) -> str:
-        """Of the text, in hex."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
@@ -39,5 +38,4 @@ def serialized(record: R) -> SerializedRecord[R]:
 
 
 def serialized_rows(rows: Iterable[tuple[int, R]]) -> list[tuple[int, SerializedRecord[R]]]:
-    """Such records by position."""
     return [(position, serialized(record)) for position, record in rows]

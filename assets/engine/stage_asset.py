@@ -37,7 +37,10 @@ def stage_asset(stage: Stage[UserRecord], benchmark: Benchmark) -> dg.AssetsDefi
         return _source_asset(stage, benchmark)
     source, description = benchmark.source.name, stage.description
     upstream = (source, *(need.name for need in stage.needs if need.name != source))
-    ins = {"recipe": dg.AssetIn(partition_mapping=by_variant()), **{name: dg.AssetIn() for name in upstream}}
+    ins = {
+        "recipe": dg.AssetIn(benchmark.key("recipe"), partition_mapping=by_variant()),
+        **{name: dg.AssetIn() for name in upstream},
+    }
 
     @dg.asset(
         name=stage.name,
@@ -82,7 +85,7 @@ def _source_asset(stage: Stage[UserRecord], benchmark: Benchmark) -> dg.AssetsDe
 
     @dg.asset(
         name=stage.name,
-        ins={"recipe": dg.AssetIn(partition_mapping=by_variant())},
+        ins={"recipe": dg.AssetIn(benchmark.key("recipe"), partition_mapping=by_variant())},
         partitions_def=UNIT_PARTITIONS,
         required_resource_keys={"run_context"},
         group_name=benchmark.group(description.group),

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 
-from assets.engine.gc_control import all_there_spared, collector_at_rest
+from assets.engine.gc_control import freeze_gc, pause_gc
 from assets.engine.in_flight import Made
 from assets.engine.item_tasks import ItemTasks, RecordedFailure
 from assets.engine.ports import SnapshotRef, SnapshotWriter, StageProgress, serialized_rows_of
@@ -82,7 +82,7 @@ class StageRunner:
         wanted = len(self.unit.users)
         writer = self.run_context.snapshots.writer(self.stage.name, unit=self.unit.key)
         while part := list(islice(candidates, min(wanted - self.done, self.run_context.items_per_part))):
-            with all_there_spared():
+            with freeze_gc():
                 await self._make_and_write(part, writer)
         failures = [self.failures[position] for position in sorted(self.failures)]
         ref = await asyncio.to_thread(writer.finish, failures)
@@ -98,7 +98,7 @@ class StageRunner:
     async def _make_and_write(self, part: Sequence[int], writer: SnapshotWriter) -> None:
         """Make some items' rows and write them; when this ends, nothing of them is left in memory."""
         made = await self._make(part)
-        with collector_at_rest():
+        with pause_gc():
             await asyncio.to_thread(_write, writer, made)
 
     async def _make(self, positions: Sequence[int]) -> dict[str, list[tuple[int, Made]]]:

@@ -16,7 +16,7 @@ from prompts.catalogue import prompt_path
 warnings.filterwarnings("ignore", category=dg.BetaWarning)
 OWNERS = ["team:benchmark"]
 MOST_COLUMNS = 18
-POSITION = dg.TableColumn("position", "int32", "place in the variant's sample of personas, from 0")
+POSITION = dg.TableColumn("position", "int32", "place of the item in the variant's sample, from 0")
 
 
 def definition(record: type[Record] | None, *sources: Callable[..., Any], prompts: Iterable[str] = ()) -> dict[str, Any]:

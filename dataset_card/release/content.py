@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from assets.engine.benchmark import Benchmark
-from assets.engine.gc_control import collector_at_rest
+from assets.engine.gc_control import pause_gc
 from assets.recipe.recipe import Recipe
 from assets.records.base import Failure, GateRecord, UserRecord
 from assets.records.common_tables import failure_row, gate_record_columns
@@ -121,7 +121,7 @@ class ReleaseFormat:
 def write_contents(content: ReleaseContent, *, folder: Path, home: Path) -> ManifestBody:
     """Write the files into `folder`. Raises ReleaseError for a set without items or with one twice."""
     recipe, form = content.recipe, content.form
-    with ExitStack() as stack, collector_at_rest():
+    with ExitStack() as stack, pause_gc():
         extras = form.extras(content, folder=folder, home=home, stack=stack)
         tables = {
             name: stack.enter_context(ParquetFileWriter(folder / table_path(recipe.variant, name), table.row))

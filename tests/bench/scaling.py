@@ -83,7 +83,6 @@ def originals(place: Home) -> Originals:
 
 
 def original_of(user_id: str) -> str:
-    """Whose copy this is."""
     return user_id.rpartition("+")[0]
 
 
@@ -157,7 +156,6 @@ def kilobytes(place: Home, users: int) -> dict[str, float]:
 
 
 def main(sizes: list[int], *, folder: Path, per_shard: int | None) -> None:
-    """Measure, print."""
     written_recipe(folder / "recipes", "lives", num_users=LIVES, num_reserve=10)
     if not (folder / "lives").exists():
         process(Home(folder / "lives"), folder / "recipes", "pipelines.cli.main", "generate", "lives")
@@ -174,7 +172,6 @@ def main(sizes: list[int], *, folder: Path, per_shard: int | None) -> None:
 
 
 def arguments() -> argparse.Namespace:
-    """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sizes", nargs="*", type=int, default=[300, 3000])
     parser.add_argument("--keep", type=Path, help="a folder for all that is made, which a later call goes on with")

@@ -57,9 +57,16 @@ class ScriptedModel:
 
 
 async def ask_test_prompt(
-    model: LanguageModel, convert: Callable[[B], T], *, reply: type[B], recipe: Recipe, sample: int = 0
+    model: LanguageModel,
+    convert: Callable[[B], T],
+    *,
+    reply: type[B],
+    recipe: Recipe,
+    sample: int = 0,
+    name: str = "test/ask",
+    question: str = "What?",
 ) -> T:
-    """Ask with a prompt that does not matter, `test/ask`."""
-    messages = (Message("system", "Answer."), Message("user", "What?"))
-    prompt = RenderedPrompt("test/ask", "writer", "steady", "f" * 12, messages)
+    """Ask with a prompt that no file holds."""
+    messages = (Message("system", "Answer."), Message("user", question))
+    prompt = RenderedPrompt(name, "writer", "steady", "f" * 12, messages)
     return await ask_structured(model, prompt=prompt, reply=reply, convert=convert, recipe=recipe, sample=sample)

@@ -1,7 +1,6 @@
 """What must hold of AMemGym: its rules, what it expects of its tables, and its quality report."""
 
 from assets.amemgym.pipeline import AMEMGYM
-from assets.amemgym.records.report import QualityReport
 from assets.engine.benchmark import Benchmark
 from assets.recipe.recipe import Recipe
 from validation.amemgym import (
@@ -49,7 +48,6 @@ AMEMGYM_VALIDATION = Validation(
     rules=RULES,
     expectations=TABLE_EXPECTATIONS,
     report=ReportSpec(
-        record=QualityReport,
         builder=report_builder,
         render=render_page,
         metadata=report_metadata,

@@ -13,7 +13,7 @@ from itertools import chain, islice
 from typing import Any, Literal, Union, get_args, get_origin
 
 from assets.engine.benchmark import Benchmark, Table
-from assets.engine.gc_control import all_there_spared
+from assets.engine.gc_control import freeze_gc
 from assets.recipe.recipe import Recipe
 from assets.records.base import Failure, Record
 from assets.records.report import ColumnLine
@@ -136,7 +136,7 @@ class ExpectationRun:
         columns, self._columns = self._columns, _Columns(self._benchmark.tables, self._expectations)
         self._items += items
         counts = Counter[str]()
-        with all_there_spared():  # a validation leaves many reference cycles behind
+        with freeze_gc():  # a validation leaves many reference cycles behind
             for line in _validated(columns, self._suites(items), self._benchmark.tables):
                 key = (line.table, counts[line.table])
                 counts[line.table] += 1

@@ -6,7 +6,7 @@ from typing import Any
 import dagster as dg
 
 from assets.engine.cancellation import stop_with_run
-from assets.engine.gc_control import collector_at_rest
+from assets.engine.gc_control import pause_gc
 from assets.engine.progress import Steps, heartbeat
 from assets.engine.run_context import RunContext
 from assets.engine.stage_asset import disk_error_message
@@ -32,7 +32,7 @@ def report_asset(validation: Validation) -> dg.AssetsDefinition:
     @dg.asset(
         name=benchmark.key("quality_report"),
         ins={
-            "recipe": dg.AssetIn(),
+            "recipe": dg.AssetIn(benchmark.key("recipe")),
             **{name: dg.AssetIn(partition_mapping=by_unit(), metadata={"many": True}) for name in benchmark.stage_names},
         },
         partitions_def=VARIANT_PARTITIONS,
@@ -42,7 +42,7 @@ def report_asset(validation: Validation) -> dg.AssetsDefinition:
         kinds={"python", "html"},
         tags=spec.tags,
         description=spec.description,
-        metadata=definition(spec.record, *spec.sources, ExpectationRun.add, write_page),
+        metadata=definition(benchmark.report, *spec.sources, ExpectationRun.add, write_page),
     )
     async def quality_report(context: dg.AssetExecutionContext, recipe: Recipe, **refs: Any) -> dg.MaterializeResult[Any]:
         """Read the variant's units, report on them, and write the page. Raises dg.Failure with one sentence."""
@@ -88,7 +88,7 @@ async def report_on(
         if stage in finished.refs
     }
     columns = ExpectationRun(benchmark, validation.expectations, recipe, failed=failed)
-    with collector_at_rest():
+    with pause_gc():
         for number, portion in enumerate(finished.portions()):
             first = number * finished.items_at_once
             on_step(f"{benchmark.noun} {first} and later of {finished.count}: rules, columns, figures")

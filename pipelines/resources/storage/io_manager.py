@@ -1,27 +1,33 @@
 """Asset values: small records as JSON beside the snapshots they point to."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 from pydantic import ValidationError
 
-from assets.amemgym.records.report import QualityReport
+from assets.engine.benchmark import Benchmark
 from assets.engine.ports import SnapshotRef
 from assets.engine.stage_asset import disk_error_message
-from assets.recipe.recipe import Recipe
 from assets.records.base import Record
+from pipelines.benchmarks import BENCHMARKS
 from pipelines.resources.storage.errors import StoreError
 from pipelines.resources.storage.file_store import FileStore, as_file_store
 
-RECORD_TYPES: dict[str, type[Record]] = {kind.__name__: kind for kind in (Recipe, SnapshotRef, QualityReport)}
+ALL_BENCHMARKS = tuple(entry.benchmark for entry in BENCHMARKS)
 
 
 class RecordIOManager(dg.IOManager):
-    """Keeps each asset's latest value per partition as `<asset>/<partition>.json`, replaced atomically."""
+    """Keeps each asset's latest value per partition as `<asset>/<partition>.json`, replaced atomically.
 
-    def __init__(self, files: Path | FileStore) -> None:
+    Values are snapshot references, and the recipes and quality reports of these benchmarks.
+    """
+
+    def __init__(self, files: Path | FileStore, benchmarks: Sequence[Benchmark] = ALL_BENCHMARKS) -> None:
         self._files = as_file_store(files)
+        own = (kind for benchmark in benchmarks for kind in (benchmark.recipe, benchmark.report))
+        self._types: dict[str, type[Record]] = {kind.__name__: kind for kind in (SnapshotRef, *own)}
 
     def handle_output(self, context: dg.OutputContext, obj: Record) -> None:
         """Write the record; a run killed midway leaves the value before it. Raises dg.Failure with one sentence."""
@@ -44,7 +50,7 @@ class RecordIOManager(dg.IOManager):
         except FileNotFoundError:
             return None
         try:
-            return RECORD_TYPES[kind.decode()].model_validate_json(content)
+            return self._types[kind.decode()].model_validate_json(content)
         except (KeyError, ValidationError) as error:
             where = f"{self._files.address}/{_name(asset, partition)}"
             raise StoreError(f"{where} is of another version of this program; materialize {asset!r} again.") from error

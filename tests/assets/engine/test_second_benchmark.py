@@ -1,93 +1,95 @@
-"""A second benchmark of two toy stages and one that draws: native assets with snapshots, a gate and a replaced item."""
+"""A second benchmark: its value alone gives it assets with checks, snapshots, replaced items, a report and a release."""
 
-from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
+import pytest
 
-from assets.engine.benchmark import Benchmark
 from assets.engine.ports import SnapshotRef
-from assets.engine.stage import Stage
 from assets.engine.stage_asset import stage_assets
-from assets.llm.ports import LanguageModel
-from assets.recipe.loading import Unit
 from assets.recipe.partitions import VARIANT_PARTITIONS
 from assets.recipe.recipe import Recipe
-from assets.records.base import ItemFailed, UserRecord
+from assets.records.report import MinimalReport
+from dataset_card.release.asset import release_asset
+from dataset_card.release.checks import release_checks
+from dataset_card.release.store import FolderReleaseStore
+from dataset_card.release.verify import examine_release
 from pipelines.resources.storage.io_manager import RecordIOManager
+from tests.support.releases import queried
 from tests.support.run_contexts import run_context
-from tests.support.scripted_model import ScriptedModel
+from tests.support.sentences_benchmark import ARITHMETIC, FORMAT, VALIDATION, scripted_model
 from tests.support.small import small_recipe
+from validation.checks import benchmark_checks
+from validation.report.asset import report_asset
 
 
-class Number(UserRecord):
-    """A number to be doubled."""
-
-    value: int
-
-
-def draw(recipe: Recipe, unit: Unit) -> Iterator[tuple[int, Number]]:
-    return ((position, Number(user_id=f"number-{position}", value=position)) for position in unit.positions)
-
-
-async def double(number: Number, *, recipe: Recipe, model: LanguageModel) -> Number:
-    return number.model_copy(update={"value": 2 * number.value})
-
-
-async def is_no_two(doubled: Number, *, recipe: Recipe, model: LanguageModel) -> Number:
-    """The gate, which lets every number pass but 2."""
-    if doubled.value == 2:
-        raise ItemFailed("gate_exhausted", "The number is 2.")
-    return doubled
-
-
-NUMBERS = Stage(name="numbers", record=Number, draw=draw)
-DOUBLES = Stage(name="doubles", record=Number, make=double, needs=(NUMBERS,))
-FINISHED = Stage(name="finished_numbers", record=Number, make=is_no_two, needs=(DOUBLES,))
-ARITHMETIC = Benchmark(name="arithmetic", noun="number", recipe=Recipe, stages=(FINISHED, NUMBERS, DOUBLES))
-
-
-@dg.asset(partitions_def=VARIANT_PARTITIONS)
+@dg.asset(name=ARITHMETIC.key("recipe"), partitions_def=VARIANT_PARTITIONS)
 def recipe() -> Recipe:
     return small_recipe(variant="demo", num_users=2, num_reserve=1)
 
 
-def materialized(folder: Path) -> tuple[dg.ExecuteInProcessResult, dict[str, dict[int, int]]]:
-    """The run, and the values of each stage's snapshot by position."""
-    context = run_context(folder / "snapshots", ScriptedModel())
-    values = RecordIOManager(folder / "values")
-    resources: dict[str, Any] = {"run_context": context, "io_manager": values}
-    result = dg.materialize([recipe, *stage_assets(ARITHMETIC)], partition_key="demo", resources=resources)
-    found: dict[str, dict[int, int]] = {}
+@dataclass
+class Made:
+    """A run over everything, what it stored, and the folder of its release."""
+
+    result: dg.ExecuteInProcessResult
+    snapshots: dict[str, dict[int, int]]
+    report: object
+    release: Path
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    folder = tmp_path_factory.mktemp("arithmetic")
+    context, values = run_context(folder / "snapshots", scripted_model()), RecordIOManager(folder / "values", [ARITHMETIC])
+    releases = FolderReleaseStore(folder / "releases")
+    resources: dict[str, Any] = {"run_context": context, "io_manager": values, "releases": releases, "reports": folder}
+    checks = [*benchmark_checks(VALIDATION), *release_checks(ARITHMETIC)[:2]]
+    assets = [recipe, *stage_assets(ARITHMETIC), report_asset(VALIDATION), release_asset(FORMAT), *checks]
+    result = dg.materialize(assets, partition_key="demo", resources=resources)
+    snapshots: dict[str, dict[int, int]] = {}
     for stage in ARITHMETIC.stages:
         ref = values.find(stage.name, "demo")
         assert isinstance(ref, SnapshotRef)
-        rows = context.snapshots.read(ref, stage.name, record=Number)
-        found[stage.name] = {position: row.value for position, row in rows.items()}
-    return result, found
+        records = context.snapshots.read(ref, stage.name, record=stage.record)
+        snapshots[stage.name] = {position: record.value for position, record in records.items()}
+    return Made(result, snapshots, values.find("arithmetic_quality_report", "demo"), releases.folder("demo", "0.1.0"))
 
 
-def test_stages_are_made_in_order_and_an_item_that_fails_the_gate_is_replaced_from_the_reserve(tmp_path: Path) -> None:
-    result, values = materialized(tmp_path)
-    assert result.success
-    assert values == {"numbers": {0: 0, 1: 1, 2: 2}, "doubles": {0: 0, 1: 2}, "finished_numbers": {0: 0, 2: 4}}
-
-
-def test_the_materialization_counts_items_and_names_the_one_that_was_replaced(tmp_path: Path) -> None:
-    result, _ = materialized(tmp_path)
-    (event,) = result.asset_materializations_for_node("finished_numbers")
+def test_stages_are_made_in_order_and_an_item_that_fails_the_gate_is_replaced_from_the_reserve(made: Made) -> None:
+    assert made.snapshots == {"numbers": {0: 0, 1: 1, 2: 2}, "doubles": {0: 0, 1: 2}, "sentences": {0: 0, 2: 4}}
+    (event,) = made.result.asset_materializations_for_node("sentences")
     assert event.metadata["dagster/row_count"].value == 2
     assert "number-1" in str(event.metadata["replaced"].value)
-    assert "The number is 2." in str(event.metadata["replaced"].value)
+    assert "No draft of number-1 passed the reading gate" in str(event.metadata["replaced"].value)
+
+
+def test_its_checks_pass_and_the_report_has_its_gate_its_rule_and_its_tables(made: Made) -> None:
+    checks = {check.check_name: check for check in made.result.get_asset_check_evaluations()}
+    columns = {f"{table}_columns" for table in ARITHMETIC.tables}
+    others = {"all_numbers_finished", "rules_hold", "files_match_manifest", "links_and_configurations_resolve"}
+    assert {name: check.passed for name, check in checks.items()} == dict.fromkeys({"doubled", *columns, *others}, True)
+    assert checks["doubled"].description == "Holds for all 2 numbers."
+    assert isinstance(made.report, MinimalReport)
+    assert (made.report.noun, made.report.finished, made.report.replaced) == ("number", 2, {"sentences: gate_exhausted": 1})
+    assert [(gate.gate, gate.passed_at_once, gate.passed_after_refining) for gate in made.report.gates] == [("reading", 1, 1)]
+
+
+def test_its_release_folder_is_whole_and_has_its_tables(made: Made) -> None:
+    assert examine_release(made.release) == []
+    assert queried(f"SELECT value, text FROM '{made.release}/tables/demo/sentences.parquet'") == [
+        (0, "It is 0."),
+        (4, "It is 4. Yes, certainly."),
+    ]
+    assert queried(f"SELECT user_id FROM '{made.release}/tables/demo/failures.parquet'") == [("number-1",)]
+    assert queried(f"SELECT count(*) > 4 FROM '{made.release}/tables/demo/gate_records.parquet'") == [(True,)]
 
 
 def test_the_assets_have_their_direct_predecessors_and_the_benchmarks_group() -> None:
     specs = {spec.key.to_user_string(): spec for asset in stage_assets(ARITHMETIC) for spec in asset.specs}
     parents = {name: {dep.asset_key.to_user_string() for dep in spec.deps} for name, spec in specs.items()}
-    assert parents == {
-        "numbers": {"recipe"},
-        "doubles": {"recipe", "numbers"},
-        "finished_numbers": {"recipe", "numbers", "doubles"},
-    }
-    assert {spec.group_name for spec in specs.values()} == {"1_items"}
+    first = {"arithmetic_recipe", "numbers"}
+    assert parents == {"numbers": first - {"numbers"}, "doubles": first, "sentences": {*first, "doubles"}}
+    assert {spec.group_name for spec in specs.values()} == {"arithmetic_1_items"}

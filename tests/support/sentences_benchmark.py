@@ -1,0 +1,117 @@
+"""A second benchmark in one file: numbers are drawn, a model writes a sentence about each, and judges read it back."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+from pydantic import BaseModel
+
+from assets.engine.benchmark import Benchmark, Table
+from assets.engine.stage import Stage
+from assets.llm.gate import Gate, GateAttempt, VoteContext, pass_gate
+from assets.llm.ports import LanguageModel, ModelRequest
+from assets.recipe.loading import Unit
+from assets.recipe.recipe import Recipe
+from assets.records.base import GateRecord, Record, UserRecord
+from assets.records.common_tables import FailureRow, GateVoteRow
+from dataset_card.release.content import ReleaseFormat
+from tests.support.scripted_model import ScriptedModel, ask_test_prompt
+from validation.benchmark import Validation
+from validation.rules import Rule, expect
+
+
+class Number(UserRecord):
+    value: int
+
+
+class Sentence(UserRecord):
+    value: int
+    text: str
+    gate_records: tuple[GateRecord, ...]
+
+
+class SentenceRow(Record):
+    user_id: str
+    value: int
+    text: str
+
+
+class Reply(BaseModel):
+    text: str
+
+
+def text_of(reply: Reply) -> str:
+    return reply.text
+
+
+def draw(recipe: Recipe, unit: Unit) -> Iterator[tuple[int, Number]]:
+    return ((position, Number(user_id=f"number-{position}", value=position)) for position in unit.positions)
+
+
+async def double(number: Number, *, recipe: Recipe, model: LanguageModel) -> Number:
+    return number.model_copy(update={"value": 2 * number.value})
+
+
+async def write(number: Number, *, recipe: Recipe, model: LanguageModel) -> Sentence:
+    """A sentence out of which the gate's judges read the number."""
+    ask = partial(ask_test_prompt, model, text_of, reply=Reply, recipe=recipe)
+
+    async def draft(sample: int) -> str:
+        return await ask(name="sentences/write", question=str(number.value), sample=sample)
+
+    async def judge(text: str, vote: VoteContext) -> dict[str, str]:
+        return {"value": await ask(name="sentences/read", question=text, sample=vote.number)}
+
+    async def refine(text: str, reading: dict[str, str], sample: int) -> str:
+        return await ask(name="sentences/refine", question=text, sample=sample)
+
+    attempt = GateAttempt(number.user_id, await draft(0))
+    await pass_gate(Gate("reading", {"value": str(number.value)}, judge, refine, draft), attempt, recipe=recipe)
+    records = tuple(attempt.records)
+    return Sentence(user_id=number.user_id, value=number.value, text=attempt.text, gate_records=records)
+
+
+def is_double(sentence: Sentence, number: Number, recipe: Recipe) -> tuple[str, ...]:
+    return expect(sentence.value == 2 * number.value, f"{sentence.value} is not twice {number.value}")
+
+
+def rows(item: Sentence) -> Mapping[str, Sequence[Record]]:
+    return {"sentences": [SentenceRow(user_id=item.user_id, value=item.value, text=item.text)]}
+
+
+def scripted_model() -> ScriptedModel:
+    """Its judges never find 2, and find other numbers once the sentence was refined; 0 they find at once."""
+
+    def read(request: ModelRequest) -> object:
+        text = request.messages[-1].content
+        (number,) = re.findall(r"\d+", text)
+        return {"text": number if number == "0" or (number != "2" and "certainly" in text) else "none"}
+
+    return ScriptedModel(
+        {
+            "sentences/write": [lambda request: {"text": f"It is {request.messages[-1].content}."}],
+            "sentences/refine": [lambda request: {"text": f"{request.messages[-1].content} Yes, certainly."}],
+            "sentences/read": [read],
+        }
+    )
+
+
+NUMBERS = Stage(name="numbers", record=Number, draw=draw)
+DOUBLES = Stage(name="doubles", record=Number, make=double, needs=(NUMBERS,))
+SENTENCES = Stage(name="sentences", record=Sentence, make=write, needs=(DOUBLES,))
+ARITHMETIC = Benchmark(
+    name="arithmetic",
+    noun="number",
+    recipe=Recipe,
+    stages=(SENTENCES, NUMBERS, DOUBLES),
+    tables={
+        "sentences": Table(SentenceRow, ("user_id",), words=frozenset({"text"})),
+        "gate_records": Table(GateVoteRow, ("user_id", "number"), scored=False),
+        "failures": Table(FailureRow, ("user_id",), scored=False),
+    },
+    rows=rows,
+    prefix="arithmetic_",
+)
+RULE = Rule("doubled", "A sentence is about twice the number that was drawn.", is_double, reads=("numbers",))
+VALIDATION = Validation(ARITHMETIC, {"sentences": (RULE,)})
+FORMAT = ReleaseFormat(ARITHMETIC, reported=True)
