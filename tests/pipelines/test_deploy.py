@@ -20,7 +20,8 @@ DEPLOY = ROOT / "pipelines" / "deploy"
 SETTINGS = sorted((ROOT / "pipelines").rglob("dagster*.yaml"))
 SHARED = [path for path in SETTINGS if path.name != "dagster.sqlite.yaml"]
 PACKAGES = ("prompts", "assets", "validation", "dataset_card", "pipelines")
-OURS = re.compile(r"\bAMEMGYM_[A-Z_]+\b")
+# Variables of the environment; two constants of the code begin like them.
+OURS = re.compile(r"\bAMEMGYM_(?!VALIDATION\b|RELEASE\b)[A-Z_]+\b")
 STORAGE = {
     "dagster.sqlite.yaml": "DagsterSqliteStorage",
     "dagster.postgres.yaml": "DagsterPostgresStorage",
