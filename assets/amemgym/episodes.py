@@ -5,6 +5,7 @@ from pydantic import ValidationError
 from assets.amemgym import stage_summaries
 from assets.amemgym.answers.stage import ANSWERS
 from assets.amemgym.audits.stage import AUDITS
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.audit import UserAudit
 from assets.amemgym.records.episode import Episode, join_periods, join_questions
 from assets.amemgym.records.persona import UserProfile
@@ -16,7 +17,6 @@ from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
-from assets.recipe.recipe import Recipe
 from assets.records.base import ItemFailed
 from assets.reporting.asset_description import AssetDescription, Row
 
@@ -29,7 +29,7 @@ async def join_episode(
     answers: AnswerSet,
     _audit: UserAudit,
     *,
-    recipe: Recipe,
+    recipe: AMemGymRecipe,
     model: LanguageModel,
 ) -> Episode:
     """Join one user's records; asks no model. Parts that contradict each other give the user up.

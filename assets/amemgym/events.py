@@ -3,6 +3,7 @@
 from typing import Any
 
 from assets.amemgym import stage_summaries
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.state import Event, EventSet, PeriodEvents, StateSchema, StateTrajectory, TrajectoryPeriod
 from assets.amemgym.state_schema import STATE_SCHEMA
@@ -12,14 +13,13 @@ from assets.engine.async_calls import gather_all
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import TEXT, ReplySchema, ask_structured, enum_of, list_of, object_of
-from assets.recipe.recipe import Recipe
 from assets.records.base import duplicates
 from assets.reporting.asset_description import AssetDescription, Row
 from prompts.catalogue import load_prompt
 
 
 async def elaborate_events(
-    profile: UserProfile, schema: StateSchema, trajectory: StateTrajectory, *, recipe: Recipe, model: LanguageModel
+    profile: UserProfile, schema: StateSchema, trajectory: StateTrajectory, *, recipe: AMemGymRecipe, model: LanguageModel
 ) -> EventSet:
     """Explain the updates of all periods, each period in a call of its own, all at once."""
     periods = await gather_all(
@@ -29,7 +29,7 @@ async def elaborate_events(
 
 
 async def _period_events(
-    profile: UserProfile, schema: StateSchema, period: TrajectoryPeriod, *, recipe: Recipe, model: LanguageModel
+    profile: UserProfile, schema: StateSchema, period: TrajectoryPeriod, *, recipe: AMemGymRecipe, model: LanguageModel
 ) -> PeriodEvents:
     changed = {update.variable for update in period.updates}
     prompt = load_prompt("events/elaborate").render(

@@ -6,6 +6,7 @@ from assets.amemgym.episodes import EPISODES
 from assets.amemgym.events import EVENTS
 from assets.amemgym.personas.stage import PERSONAS
 from assets.amemgym.questions import QUESTIONS
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.report import QualityReport
 from assets.amemgym.records.rows import KEYS, TABLES, WORDS
 from assets.amemgym.session_queries.stage import SESSION_QUERIES
@@ -14,12 +15,11 @@ from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
 from assets.amemgym.tables import table_rows
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.benchmark import Benchmark, Table
-from assets.recipe.recipe import Recipe
 
 AMEMGYM = Benchmark(
     name="amemgym",
     noun="user",
-    recipe=Recipe,
+    recipe=AMemGymRecipe,
     stages=(
         PERSONAS,
         USER_PROFILES,

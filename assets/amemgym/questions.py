@@ -4,18 +4,18 @@ import itertools
 from typing import Any
 
 from assets.amemgym import stage_summaries
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import Question, QuestionSet, RequiredInfo
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import NAME, TEXT, ReplySchema, ask_structured, list_of, object_of
-from assets.recipe.recipe import Recipe
 from assets.reporting.asset_description import AssetDescription, Row
 from prompts.catalogue import load_prompt
 
 
-async def draft_questions(profile: UserProfile, *, recipe: Recipe, model: LanguageModel) -> QuestionSet:
+async def draft_questions(profile: UserProfile, *, recipe: AMemGymRecipe, model: LanguageModel) -> QuestionSet:
     """Draft exactly `num_questions` questions with exactly the recipe's numbers of info types and choices."""
     prompt = load_prompt("questions/draft").render(
         user_profile=profile.formatted_str,
@@ -33,7 +33,7 @@ async def draft_questions(profile: UserProfile, *, recipe: Recipe, model: Langua
     return await ask_structured(model, prompt=prompt, reply=_reply_schema(recipe), convert=convert, recipe=recipe)
 
 
-def _reply_schema(recipe: Recipe) -> ReplySchema[dict[str, list[dict[str, Any]]]]:
+def _reply_schema(recipe: AMemGymRecipe) -> ReplySchema[dict[str, list[dict[str, Any]]]]:
     """The paper's keys, with the recipe's numbers of everything."""
     choices, infos, wanted = recipe.num_choices_per_state, recipe.num_states_per_question, recipe.num_questions
     info = object_of({"info_type": NAME, "info_choices": list_of(NAME, min_items=choices, max_items=choices)})

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from assets.amemgym import stage_summaries
 from assets.amemgym.questions import QUESTIONS
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import QuestionSet, RequiredInfo
 from assets.amemgym.records.state import SchemaQuestion, StateSchema, StateVariable
@@ -14,7 +15,6 @@ from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import NAME, ReplySchema, ask_structured, list_of, object_of
 from assets.llm.text import folded
-from assets.recipe.recipe import Recipe
 from assets.records.base import duplicates
 from assets.reporting.asset_description import AssetDescription, Row
 from prompts.catalogue import load_prompt
@@ -29,7 +29,9 @@ class Original:
     info: RequiredInfo
 
 
-async def refine_schema(profile: UserProfile, questions: QuestionSet, *, recipe: Recipe, model: LanguageModel) -> StateSchema:
+async def refine_schema(
+    profile: UserProfile, questions: QuestionSet, *, recipe: AMemGymRecipe, model: LanguageModel
+) -> StateSchema:
     """Name and merge the info types, unify the choices of merged ones, rewrite the questions onto the variables."""
     originals = originals_of(questions)
     merged = await _merge(profile, questions, recipe=recipe, model=model)
@@ -58,7 +60,9 @@ def originals_of(questions: QuestionSet) -> dict[str, Original]:
     return originals
 
 
-async def _merge(profile: UserProfile, questions: QuestionSet, *, recipe: Recipe, model: LanguageModel) -> dict[str, list[str]]:
+async def _merge(
+    profile: UserProfile, questions: QuestionSet, *, recipe: AMemGymRecipe, model: LanguageModel
+) -> dict[str, list[str]]:
     originals = originals_of(questions)
     prompt = load_prompt("state_schema/refine").render(
         user_profile=profile.formatted_str, questions=_shown(questions, originals), language=recipe.language_name
@@ -119,7 +123,7 @@ def _mended(reply: Mapping[str, str], originals: Mapping[str, Original]) -> dict
     return names
 
 
-def _check_room(variables: int, recipe: Recipe) -> None:
+def _check_room(variables: int, recipe: AMemGymRecipe) -> None:
     per_variable = min(recipe.max_changes_per_state, recipe.num_periods)
     if variables * per_variable < recipe.fewest_changes * recipe.num_periods:
         needed = -(-recipe.fewest_changes * recipe.num_periods // per_variable)
@@ -127,7 +131,12 @@ def _check_room(variables: int, recipe: Recipe) -> None:
 
 
 async def _unify(
-    profile: UserProfile, questions: QuestionSet, conflicts: Mapping[str, list[str]], *, recipe: Recipe, model: LanguageModel
+    profile: UserProfile,
+    questions: QuestionSet,
+    conflicts: Mapping[str, list[str]],
+    *,
+    recipe: AMemGymRecipe,
+    model: LanguageModel,
 ) -> dict[str, tuple[str, ...]]:
     prompt = load_prompt("state_schema/unify").render(
         user_profile=profile.formatted_str,

@@ -6,11 +6,11 @@ from pydantic import BaseModel
 
 from assets.amemgym import stage_summaries
 from assets.amemgym.personas.stage import PERSONAS
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import Persona, UserProfile
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import ask_structured
-from assets.recipe.recipe import Recipe
 from assets.records.base import Text
 from assets.reporting.asset_description import AssetDescription, Row
 from prompts.catalogue import load_prompt
@@ -51,7 +51,7 @@ class ProfileReply(BaseModel):
     profile: Text
 
 
-async def complete_profile(persona: Persona, *, recipe: Recipe, model: LanguageModel) -> UserProfile:
+async def complete_profile(persona: Persona, *, recipe: AMemGymRecipe, model: LanguageModel) -> UserProfile:
     """Find the persona's name and condense its texts. The name must occur in them, the paragraph stay under 500 words."""
     fields = basic_fields(persona)
     info = complementary_info(persona)

@@ -6,6 +6,7 @@ from typing import Any
 
 from assets.engine.stage import Stage
 from assets.recipe.recipe import Recipe
+from assets.recipe.registry import RECIPE_TYPES
 from assets.records.base import Record
 from assets.records.report import MinimalReport
 
@@ -54,6 +55,8 @@ class Benchmark:
         drawing = [stage.name for stage in self.stages if stage.draw]
         if drawing != [self.stages[0].name]:
             raise ValueError(f"One stage of {self.name!r} draws the items and needs no other; these draw: {drawing}.")
+        if RECIPE_TYPES.setdefault(self.name, self.recipe) is not self.recipe:
+            raise ValueError(f"Recipes of {self.name!r} are read as {RECIPE_TYPES[self.name].__name__} already.")
 
     @property
     def source(self) -> Stage[Any]:

@@ -1,11 +1,12 @@
 """The root of the graph: the recipe of a variant, with the launchpad's overrides, resolved."""
 
 import hashlib
-from typing import Any
+from typing import Any, TypeVar
 
 import dagster as dg
 
 from assets.amemgym.personas.sampling import pool_digest, pool_files, sample_personas
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.engine.run_context import RunContext
 from assets.recipe.config_schema import launchpad_fields
 from assets.recipe.loading import RecipeError, load_recipe, units, variants
@@ -16,18 +17,18 @@ from assets.records.base import Record
 from assets.reporting.asset_description import group, markdown_table
 from assets.reporting.definition_metadata import OWNERS, definition
 
+R = TypeVar("R", bound=Recipe)
 
-def resolve(recipe: Recipe, *, embedded_model: str | None) -> Recipe:
+
+def resolve(recipe: R, *, embedded_model: str | None) -> R:
     """Settle what the YAML leaves open: the pool's digest, and the embedded model where no endpoint is configured.
 
     `embedded_model` is the embedded model's full name when it has to stand in for every role, else None.
     """
     pool = recipe.pool.model_copy(update={"content": pool_digest(pool_files(recipe.pool))})
-    models = recipe.models if embedded_model is None else _all_roles(recipe.models, embedded_model)
-    diversity = recipe.diversity
-    if embedded_model is not None and diversity.embedding_model:
-        diversity = diversity.model_copy(update={"embedding_model": embedded_model})
-    return recipe.model_copy(update={"pool": pool, "models": models, "diversity": diversity})
+    if embedded_model is not None:
+        recipe = recipe.with_models(lambda name: name and embedded_model)
+    return recipe.model_copy(update={"pool": pool})
 
 
 def stand_in(models: Models, *, embedded_model: str | None) -> str | None:
@@ -39,15 +40,11 @@ def stand_in(models: Models, *, embedded_model: str | None) -> str | None:
     return f"No address or key of a model is set, so the embedded model takes every role, in place of {', '.join(others)}."
 
 
-def _all_roles(models: Models, name: str) -> Models:
-    roles = {role: {**spec, "model": name} for role, spec in models.model_dump().items()}
-    roles["judge"]["further"] = (name,) * len(models.judge.further)
-    return Models.model_validate(roles)
-
-
 def shown(resolved: Recipe, overrides: dict[str, object]) -> dict[str, str | dg.MetadataValue]:
     """The recipe as metadata: what was overridden, its own fields, each group of fields, and the models by role."""
-    groups = {name: dict(value) for name, value in resolved if isinstance(value, Record)}
+    # In the order of recipe files.
+    fields = {name: getattr(resolved, name) for name in resolved.model_dump()}
+    groups = {name: dict(value) for name, value in fields.items() if isinstance(value, Record)}
     models = groups.pop("models")
     groups["pool"]["content"] = resolved.pool.content[:16]
     roles = [
@@ -56,7 +53,7 @@ def shown(resolved: Recipe, overrides: dict[str, object]) -> dict[str, str | dg.
     ]
     return {
         "overrides": ", ".join(f"{name} = {value}" for name, value in overrides.items()) or "none",
-        "fields": _table({name: value for name, value in resolved if not isinstance(value, Record)}),
+        "fields": _table({name: value for name, value in fields.items() if not isinstance(value, Record)}),
         "models": dg.MetadataValue.md(markdown_table(roles)),
         **{name: _table(group) for name, group in groups.items()},
         "fingerprint": resolved.fingerprint,
@@ -83,12 +80,12 @@ def files_version() -> str:
     name="recipe",
     partitions_def=VARIANT_PARTITIONS,
     required_resource_keys={"run_context"},
-    config_schema=launchpad_fields(),
+    config_schema=launchpad_fields(AMemGymRecipe),
     code_version=files_version(),
     group_name=group("sampling"),
     kinds={"yaml"},
     tags={"asks_a_model": "no", "paper": "4.1"},
-    metadata=definition(Recipe, resolve, load_recipe),
+    metadata=definition(AMemGymRecipe, resolve, load_recipe),
     owners=OWNERS,
     description="Every count, date, seed, model and policy that decides the rows (paper section 4.1). Launchpad values "
     "override the YAML, and everything below reads the recipe from here.",

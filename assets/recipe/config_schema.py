@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, cast
 
 import dagster as dg
@@ -34,19 +33,33 @@ class RecipeField:
         return f"{_begun(self.meaning)}. {kind}. Left out: as the YAML says, else {self.default}."
 
 
-def recipe_fields() -> list[RecipeField]:
+def recipe_fields(recipe_type: type[Recipe]) -> list[RecipeField]:
     """Every field that a recipe file may set, in its order."""
-    return list(_leaves(_schema(), ""))
+    return list(_leaves(_schema(recipe_type), ""))
 
 
-def launchpad_fields() -> dict[str, dg.Field]:
+def launchpad_fields(recipe_type: type[Recipe]) -> dict[str, dg.Field]:
     """The recipe asset's config: every field may be left out, and what is given has its type and one of its words."""
-    return _fields(_schema(), "")
+    fields = _fields(_schema(recipe_type), "")
+    # The asset is that of one benchmark.
+    return {name: field for name, field in fields.items() if name != "benchmark"}
 
 
-@cache
-def _schema() -> Node:
-    return Recipe.model_json_schema()
+def _schema(recipe_type: type[Recipe]) -> Node:
+    schema: Node = recipe_type.model_json_schema()
+    return _without_references(schema, groups=schema.get("$defs", {}))
+
+
+def _without_references(node: Any, *, groups: dict[str, Node]) -> Any:
+    """The schema with groups of fields in the place of references to them; a field's own words stand before its group's."""
+    if isinstance(node, list):
+        return [_without_references(part, groups=groups) for part in cast(list[Any], node)]
+    if not isinstance(node, dict):
+        return node
+    parts = cast(Node, node)
+    if "$ref" in parts:
+        parts = {**groups[parts["$ref"].rpartition("/")[2]], **{key: part for key, part in parts.items() if key != "$ref"}}
+    return {key: _without_references(part, groups=groups) for key, part in parts.items() if key != "$defs"}
 
 
 def _children(node: Node, path: str) -> Iterator[tuple[str, Node, str]]:
@@ -58,10 +71,7 @@ def _children(node: Node, path: str) -> Iterator[tuple[str, Node, str]]:
 
 
 def _resolved(node: Node) -> Node:
-    """Follow a reference, and put what may also be null in one piece; its own words stand before those of its group."""
-    if "$ref" in node:
-        group: Node = _schema()["$defs"][node["$ref"].rpartition("/")[2]]
-        node = {**group, **{key: value for key, value in node.items() if key != "$ref"}}
+    """What may also be null, in one piece."""
     if "anyOf" in node:
         (inner,) = (one for one in node["anyOf"] if one.get("type") != "null")
         node = {**inner, **node, "nullable": True}

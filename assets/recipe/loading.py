@@ -1,18 +1,21 @@
 """Recipe files: find, read, override. Adding a YAML file to the folder adds a variant."""
 
 import difflib
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import yaml
 from pydantic import ValidationError
 
 from assets.recipe.recipe import Recipe
+from assets.recipe.registry import DEFAULT_BENCHMARK, RECIPE_TYPES
 
 RECIPES = Path(os.environ.get("AMEMGYM_RECIPES") or Path(__file__).parents[2] / "pipelines" / "recipes")
+R = TypeVar("R", bound=Recipe)
 
 
 class RecipeError(ValueError):
@@ -58,10 +61,33 @@ def load_recipe(variant: str, overrides: Mapping[str, object] | None = None) -> 
 
 def build_recipe(fields: Mapping[str, object]) -> Recipe:
     """Check the fields. Raises RecipeError with one sentence for each thing that is wrong."""
+    recipe_type = RECIPE_TYPES.get(str(fields.get("benchmark", DEFAULT_BENCHMARK)))
+    if recipe_type is None:
+        raise RecipeError(
+            f"Recipe {fields.get('variant')!r}: there is no benchmark {fields['benchmark']!r}; "
+            f"there are {', '.join(sorted(RECIPE_TYPES))}."
+        )
     try:
-        return Recipe.model_validate(fields)
+        # A record that several benchmarks share has no name of its own as a default.
+        return recipe_type.model_validate({"benchmark": DEFAULT_BENCHMARK, **fields})
     except ValidationError as error:
-        raise RecipeError(f"Recipe {fields.get('variant')!r}: {' '.join(_sentences(error))}") from error
+        raise RecipeError(f"Recipe {fields.get('variant')!r}: {' '.join(_sentences(error, recipe_type))}") from error
+
+
+def recipe_from_json(text: str | bytes) -> Recipe:
+    """A recipe as it was stored. Raises RecipeError for one of another version, ValueError for what is not JSON."""
+    fields: object = json.loads(text)
+    if not isinstance(fields, dict):
+        raise RecipeError("A stored recipe must map field names to values.")
+    return build_recipe(cast(dict[str, object], fields))
+
+
+def expect_recipe(recipe: Recipe, recipe_type: type[R]) -> R:
+    """The recipe as that of one benchmark. Raises RecipeError for another benchmark's."""
+    if not isinstance(recipe, recipe_type):
+        names = [name for name, known in RECIPE_TYPES.items() if issubclass(known, recipe_type)]
+        raise RecipeError(f"{recipe.variant!r} is a variant of {recipe.benchmark!r}; this works for {', '.join(names)}.")
+    return recipe
 
 
 def units(recipe: Recipe) -> tuple[Unit, ...]:
@@ -90,20 +116,20 @@ def _set(fields: dict[str, Any], path: list[str], value: object) -> None:
     fields[path[-1]] = value
 
 
-def _siblings(where: str) -> list[str]:
+def _siblings(where: str, recipe_type: type[Recipe]) -> list[str]:
     """The fields there are where this dotted one was looked for."""
-    group: Any = Recipe
+    group: Any = recipe_type
     for name in where.split(".")[:-1]:
         group = group.model_fields[name].annotation
     return list(group.model_fields)
 
 
-def _sentences(error: ValidationError) -> list[str]:
+def _sentences(error: ValidationError, recipe_type: type[Recipe]) -> list[str]:
     found: list[str] = []
     for problem in error.errors():
         where = ".".join(str(part) for part in problem["loc"])
         if problem["type"] == "extra_forbidden":
-            close = difflib.get_close_matches(where.rpartition(".")[2], _siblings(where), n=1)
+            close = difflib.get_close_matches(where.rpartition(".")[2], _siblings(where, recipe_type), n=1)
             hint = f" Did you mean {close[0]!r}?" if close else ""
             found.append(f"there is no field {where!r}.{hint}")
         elif problem["type"] == "value_error":

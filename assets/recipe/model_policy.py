@@ -1,5 +1,6 @@
 """Which models write, judge and play the user, as part of the recipe."""
 
+from collections.abc import Callable
 from typing import Literal
 
 from pydantic import Field
@@ -49,6 +50,15 @@ class Models(Record):
     def batched(self) -> bool:
         """Whether any role's calls go in batch jobs."""
         return any(self.for_role(role).transport == "batch" for role in ROLES)
+
+    def renamed(self, name: Callable[[str], str]) -> "Models":
+        """The models with `name` of each in its place; a panel of judges may come to name one twice."""
+        further = tuple(name(model) for model in self.judge.further)
+        return Models(
+            writer=self.writer.model_copy(update={"model": name(self.writer.model)}),
+            judge=self.judge.model_copy(update={"model": name(self.judge.model), "further": further}),
+            user_simulator=self.user_simulator.model_copy(update={"model": name(self.user_simulator.model)}),
+        )
 
     def for_role(self, role: Role) -> ModelSpec:
         """The model of a prompt's role."""

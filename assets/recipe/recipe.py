@@ -1,13 +1,13 @@
-"""The recipe: every count, date, seed, model and policy that decides the rows."""
+"""The recipe: what every benchmark's variants have of counts, seeds, models and policies that decide the rows."""
 
 import hashlib
-from datetime import date
-from typing import Annotated, Literal, Self, cast
+from collections.abc import Callable, Mapping
+from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, Field, PositiveInt, model_validator
 
 from assets.recipe.model_policy import ROLES, Models
-from assets.recipe.policies import AuditPolicy, DiversityPolicy, GatePolicy, ShortcutPolicy
+from assets.recipe.policies import GatePolicy
 from assets.records.base import Name, Record, unit
 
 LANGUAGES = {"en": "English", "zh": "Simplified Chinese"}
@@ -18,27 +18,22 @@ ONLY_WHICH_USERS = frozenset({"variant", "num_users", "num_reserve", "users_per_
 # What is asked again of one user is in that user's `sample`, see `Recipe.for_stage`.
 ONLY_SOME_USERS = frozenset({"again"})
 ONLY_HOW_IT_IS_REPORTED = frozenset({"wall", "diversity"})
-MAX_STATES_PER_QUERY = 3  # what the prompt allows
 
 EVERYONE = "all"
-AskingStage = Literal[
-    "user_profiles", "questions", "state_schema", "state_trajectory", "events", "session_queries", "answers", "audits"
-]
-Stages = dict[AskingStage, PositiveInt]
+S = TypeVar("S", bound=str)
 
 
-def _in_order(again: dict[Name, Stages]) -> dict[Name, Stages]:
+def in_order(again: dict[Name, dict[S, PositiveInt]]) -> dict[Name, dict[S, PositiveInt]]:
     """Equal entries give equal bytes, in whatever order they were written."""
     return {user: dict(sorted(stages.items())) for user, stages in sorted(again.items())}
 
 
-Again = Annotated[dict[Name, Stages], AfterValidator(_in_order)]
+Again = Annotated[dict[Name, dict[Name, PositiveInt]], AfterValidator(in_order)]
 
 
-def times_again(again: Again, *, stage: str, user_id: str) -> int:
+def times_again(again: Mapping[str, Mapping[str, int]], *, stage: str, user_id: str) -> int:
     """How often this user's stage is asked anew: the entries of everyone and of the user add up."""
-    asked = cast(dict[str, dict[str, int]], again)
-    return sum(asked.get(who, {}).get(stage, 0) for who in (EVERYONE, user_id))
+    return sum(again.get(who, {}).get(stage, 0) for who in (EVERYONE, user_id))
 
 
 class PoolSpec(Record):
@@ -77,62 +72,14 @@ class Budget(Record):
 
 
 class Recipe(Record):
-    """All parameters of a benchmark variant; the defaults are the paper's `base` (section 4.1, App. C)."""
+    """What decides a variant of any benchmark; a benchmark adds its own fields in a subclass, and its stages to `again`."""
 
     variant: Name = Field(description="the variant's name, that of its file")
-    start_date: date = Field(default=date(2020, 10, 1), description="day of the initial state")
+    benchmark: Name = Field(description="the benchmark that the variant is of")
     language: Literal["en", "zh"] = Field(default="en", description="language of the generated text")
     num_users: int = Field(default=20, ge=1, description="users in the variant", json_schema_extra=unit("users"))
     num_reserve: int = Field(
         default=10, ge=0, description="stand-ins for users who cannot be finished", json_schema_extra=unit("personas")
-    )
-    num_questions: int = Field(
-        default=10, ge=1, le=100, description="questions asked of every user", json_schema_extra=unit("questions")
-    )
-    num_states_per_question: int = Field(
-        default=2, ge=1, le=6, description="variables that an answer depends on, N_s", json_schema_extra=unit("state variables")
-    )
-    num_choices_per_state: int = Field(
-        default=3, ge=2, le=10, description="values that a state variable may have", json_schema_extra=unit("choices")
-    )
-    num_periods: int = Field(
-        default=10, ge=1, le=200, description="periods after the initial one, N_p", json_schema_extra=unit("periods")
-    )
-    num_months_per_period: int = Field(
-        default=3, ge=1, le=24, description="months from one state to the next", json_schema_extra=unit("months")
-    )
-    num_changes_per_period: int = Field(
-        default=4,
-        ge=1,
-        le=50,
-        description="state updates in a period, one more or fewer is fine",
-        json_schema_extra=unit("state updates"),
-    )
-    max_changes_per_state: int = Field(
-        default=3,
-        ge=1,
-        le=200,
-        description="state updates of one variable over all periods",
-        json_schema_extra=unit("state updates"),
-    )
-    min_variants_per_question: int = Field(
-        default=4, ge=2, le=20, description="answers offered per question at least", json_schema_extra=unit("answers")
-    )
-    golden_changes: float | None = Field(
-        default=None, ge=0, le=1, description="target share of questions whose right answer changes in a period"
-    )
-    max_states_per_query: int = Field(
-        default=MAX_STATES_PER_QUERY,
-        ge=1,
-        le=MAX_STATES_PER_QUERY,
-        description="values that an opening query tells at most; 1 is easiest for small models",
-        json_schema_extra=unit("state variables"),
-    )
-    num_rounds_initial: int = Field(
-        default=1, ge=1, le=50, description="length of a session in period 0", json_schema_extra=unit("rounds")
-    )
-    num_rounds_update: int = Field(
-        default=2, ge=1, le=50, description="length of a later session; N_i is twice this", json_schema_extra=unit("rounds")
     )
     seed: int = Field(default=42, ge=0, description="decides every draw, and is sent to the models")
     sample: int = Field(default=0, ge=0, description="raise it to ask everything anew")
@@ -147,45 +94,16 @@ class Recipe(Record):
     pool: PoolSpec = PoolSpec()
     models: Models = Models()
     gates: GatePolicy = GatePolicy()
-    audit: AuditPolicy = AuditPolicy()
-    # The field is older than the class, and recipe files name it.
-    wall: ShortcutPolicy = ShortcutPolicy()
-    diversity: DiversityPolicy = DiversityPolicy()
     budget: Budget = Budget()
-
-    @model_validator(mode="after")
-    def counts_are_possible(self) -> Self:
-        options = self.num_choices_per_state**self.num_states_per_question
-        if self.min_variants_per_question > options:
-            raise ValueError(
-                f"min_variants_per_question is {self.min_variants_per_question}, but {self.num_states_per_question} "
-                f"states of {self.num_choices_per_state} choices have only {options} variants."
-            )
-        # A variable changes once in a period at most.
-        each = min(self.max_changes_per_state, self.num_periods)
-        changes = self.num_questions * self.num_states_per_question * each
-        if self.num_periods * self.fewest_changes > changes:
-            raise ValueError(
-                f"num_periods {self.num_periods} with num_changes_per_period {self.num_changes_per_period} needs at "
-                f"least {self.num_periods * self.fewest_changes} changes, but {self.num_questions} questions on "
-                f"{self.num_states_per_question} states, each with up to {each} changes, allow at most {changes}."
-            )
-        return self
-
-    @property
-    def fewest_changes(self) -> int:
-        """The least number of updates in a period."""
-        return max(1, self.num_changes_per_period - 1)
-
-    @property
-    def num_total_months(self) -> int:
-        """Months from the start date to the end of the last period."""
-        return self.num_periods * self.num_months_per_period
 
     @property
     def language_name(self) -> str:
         """The language as prompts name it."""
         return LANGUAGES[self.language]
+
+    def with_models(self, name: Callable[[str], str]) -> Self:
+        """The recipe with `name` of each model in the model's place."""
+        return self.model_copy(update={"models": self.models.renamed(name)})
 
     def for_stage(self, stage: str, *, user_id: str) -> Self:
         """The recipe as one user's stage follows it: `again` moves its `sample` on, and with it the user's fingerprint."""

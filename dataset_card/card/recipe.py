@@ -1,25 +1,26 @@
 """The recipe as a release publishes it: without paths and other private values, and as rows of a table."""
 
-from typing import Any, cast
+from typing import TypeVar, cast
 
-from assets.recipe.model_policy import Models, ModelSpec
+from assets.recipe.model_policy import Models
 from assets.recipe.public_names import file_name, shared_model
 from assets.recipe.recipe import Budget, PoolSpec, Recipe
 
+R = TypeVar("R", bound=Recipe)
 EMBEDDED_FAMILY = "amemgym-embedded"
 
 
-def shared_recipe(recipe: Recipe) -> Recipe:
+def shared_recipe(recipe: R) -> R:
     """The recipe as it may be shared: of the pool's paths, and of models that are local files, only the names.
 
     What changes no row (budget, transport) is left at its default, so that it changes no byte of a release either.
     """
     pool = recipe.pool.model_copy(update={"paths": tuple(file_name(path) for path in recipe.pool.paths)})
-    models = {role: _shared_spec(spec) for role, spec in recipe.models}
-    embeddings = shared_model(recipe.diversity.embedding_model or "") or None
-    diversity = recipe.diversity.model_copy(update={"embedding_model": embeddings})
-    given = {"pool": pool, "models": recipe.models.model_copy(update=models), "diversity": diversity, "budget": Budget()}
-    return recipe.model_copy(update=given)
+    models = recipe.models.model_copy(
+        update={role: spec.model_copy(update={"transport": "live"}) for role, spec in recipe.models}
+    )
+    given = {"pool": pool, "models": models, "budget": Budget()}
+    return recipe.model_copy(update=given).with_models(shared_model)
 
 
 def recipe_rows(recipe: Recipe) -> dict[str, str]:
@@ -51,13 +52,6 @@ def pool_terms(pool: PoolSpec) -> str:
         else "The recipe does not name the pool's license (`pool.license`): settle it before you share this data."
     )
     return f"The personas are from a pool of the maker's choice: {source}. {license_text}"
-
-
-def _shared_spec(spec: ModelSpec) -> ModelSpec:
-    update: dict[str, Any] = {"model": shared_model(spec.model), "transport": "live"}
-    if "further" in type(spec).model_fields:
-        update["further"] = tuple(shared_model(name) for name in getattr(spec, "further", ()))
-    return spec.model_copy(update=update)
 
 
 def _plain(text: str) -> str:

@@ -10,8 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from assets.recipe.loading import load_recipe
-from assets.recipe.recipe import Recipe
+from assets.amemgym.recipe import AMemGymRecipe
 from pipelines.cli.errors import Problem
 from pipelines.cli.options import ModelOption, RecipeArgument, SetOption
 from pipelines.cli.recipe import checked_recipe
@@ -57,7 +56,7 @@ def plan(variant: RecipeArgument, overrides: SetOption = None, model: ModelOptio
         console.print("No model endpoint is configured: a run now would use the embedded model, which is free.")
 
 
-def _plan_table(recipe: Recipe, forecasts: Sequence[StageForecast]) -> Table:
+def _plan_table(recipe: AMemGymRecipe, forecasts: Sequence[StageForecast]) -> Table:
     models = " and ".join(dict.fromkeys((recipe.models.writer.model, recipe.models.judge.model)))
     title = f"{recipe.variant}: {recipe.num_users} users, {models}"
     table = Table("", title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
@@ -92,14 +91,14 @@ def _thousands(tokens: float) -> str:
     return f"{tokens / 1000:,.0f}" if tokens >= 100_000 else f"{tokens / 1000:.1f}"
 
 
-def _sentences(recipe: Recipe, whole: StageForecast) -> Iterator[str]:
+def _sentences(recipe: AMemGymRecipe, whole: StageForecast) -> Iterator[str]:
     users = recipe.num_users
     cost = "an unknown price" if whole.cost_usd is None else dollars(whole.cost_usd.mid / users)
     sent, received = (_thousands(spread.mid / users) for spread in (whole.input_tokens, whole.output_tokens))
     yield f"One user: {sent} K input and {received} K output tokens, {cost}."
     if recipe.models.batched:
         yield "Calls in batch jobs are counted at half price; a job may take up to a day, the seconds are those of live calls."
-    if RecipeSize.of(recipe) == RecipeSize.of(load_recipe("base")):
+    if RecipeSize.of(recipe) == RecipeSize.of(checked_recipe("base")):
         yield f"The paper's: {PAPER}."
     if whole.cost_usd is None:
         yield "Give the model's price in pipelines/resources/ledger/prices.yaml, or in the file that AMEMGYM_PRICES names."

@@ -14,11 +14,12 @@ from rich.console import Console
 from sqlalchemy.exc import OperationalError
 
 from assets.amemgym.pipeline import AMEMGYM
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.episode import Episode
 from assets.engine.cancellation import STOPPED
 from assets.recipe.asset import stand_in
 from assets.recipe.loading import units
-from assets.recipe.recipe import EVERYONE, Recipe
+from assets.recipe.recipe import EVERYONE
 from pipelines.cli.errors import Problem
 from pipelines.cli.options import ModelOption, RecipeArgument, SetOption, VersionOption
 from pipelines.cli.recipe import checked_recipe, launchpad_config
@@ -78,7 +79,7 @@ def regenerate(
     before = finished_episodes(variant)
     user_id = EVERYONE if user == EVERYONE else choose_user(user, before).user_id
     last = RecordIOManager(value_files(home())).find("recipe", variant)
-    if not isinstance(last, Recipe):
+    if not isinstance(last, AMemGymRecipe):
         raise Problem(f"The recipe of {variant!r} has not been materialized yet; make it with: amemgym generate {variant}")
     if stage not in AMEMGYM.asking_stages:
         raise Problem(f"--from {stage!r} is no stage that asks a model; there are {', '.join(AMEMGYM.asking_stages)}.")
@@ -99,7 +100,7 @@ def demo() -> None:
     console.print("      [bold]make ui[/bold] opens the same assets in Dagster.")
 
 
-def generate_variant(recipe: Recipe, options: RunOptions) -> Path:
+def generate_variant(recipe: AMemGymRecipe, options: RunOptions) -> Path:
     """Make the variant and its release; return the release's folder. Raises Problem with one sentence."""
     console = Console(stderr=True)
     started = time.monotonic()
@@ -125,7 +126,7 @@ def freeze_variant(variant: str, *, version: str) -> Path:
         return _release_folder(_run(phase, {"run_context": run_context}, instance=dagster_instance()))
 
 
-def phases(recipe: Recipe, *, version: str) -> list[Phase]:
+def phases(recipe: AMemGymRecipe, *, version: str) -> list[Phase]:
     """The runs that make a variant: one if it is not split into work units, else recipe, each unit, release."""
     root = {"recipe": {"config": launchpad_config(recipe)}}
     last = {"release_folder": {"config": {"version": version}}}
@@ -217,7 +218,7 @@ def check_details(check: dg.AssetCheckEvaluation) -> str:
     return f"{check.description or ''} {counts}".strip()
 
 
-def asked_again(recipe: Recipe, *, user_id: str, stage: str, finished: bool) -> Recipe:
+def asked_again(recipe: AMemGymRecipe, *, user_id: str, stage: str, finished: bool) -> AMemGymRecipe:
     """The recipe with one more try at this user's stage; if that try was interrupted (not `finished`), the same recipe.
 
     Raises Problem when something else was interrupted, because then nobody knows which users there should be.
@@ -228,7 +229,7 @@ def asked_again(recipe: Recipe, *, user_id: str, stage: str, finished: bool) -> 
     if not finished:
         raise Problem(f"The last run of {recipe.variant!r} did not finish; finish it first, with the command that started it.")
     again: dict[str, object] = {**recipe.again, user_id: {**own, stage: own.get(stage, 0) + 1}}
-    return Recipe.model_validate({**recipe.model_dump(), "again": again})
+    return type(recipe).model_validate({**recipe.model_dump(), "again": again})
 
 
 def _is_finished(variant: str) -> bool:
@@ -252,6 +253,6 @@ def _changed_users(before: list[Episode], after: list[Episode]) -> str:
     return f"Changed: {', '.join(changed)}. The other {len(after) - len(changed)} of {len(after)} users are as they were."
 
 
-def _as_yaml(recipe: Recipe) -> str:
+def _as_yaml(recipe: AMemGymRecipe) -> str:
     users = (f"{user}: {{{', '.join(f'{stage}: {n}' for stage, n in took.items())}}}" for user, took in recipe.again.items())
     return f"{{{', '.join(users)}}}"

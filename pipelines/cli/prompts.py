@@ -13,8 +13,8 @@ from rich.markup import escape
 from rich.table import Table
 from scipy.stats import binomtest  # pyright: ignore[reportUnknownVariableType]
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.llm.usage import Usage
-from assets.recipe.recipe import Recipe
 from pipelines.cli.errors import Problem
 from pipelines.cli.recipe import checked_recipe
 from pipelines.experiments.prompt_trials.judging import Verdict, judge_cases, load_cases
@@ -93,7 +93,7 @@ def judge(
     show_misses(console, verdicts, count=misses)
 
 
-def _sides(name: str, recipe: Recipe, *, models: Sequence[str], against: Path | None) -> list[Side]:
+def _sides(name: str, recipe: AMemGymRecipe, *, models: Sequence[str], against: Path | None) -> list[Side]:
     try:
         shipped, other = load_prompt(name), _version(name, against)
     except PromptError as error:

@@ -10,8 +10,9 @@ import yaml
 from rich.console import Console
 from rich.table import Table
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.recipe.config_schema import recipe_fields
-from assets.recipe.loading import RECIPES, RecipeError, build_recipe, load_recipe, variants
+from assets.recipe.loading import RECIPES, RecipeError, build_recipe, expect_recipe, load_recipe, variants
 from assets.recipe.recipe import Recipe
 from pipelines.cli.errors import Problem
 from pipelines.cli.options import SetOption
@@ -63,8 +64,15 @@ def parse_overrides(pairs: Sequence[str]) -> dict[str, object]:
     return overrides
 
 
-def checked_recipe(variant: str, overrides: Sequence[str] | None = None, *, model: str = "") -> Recipe:
+def checked_recipe(variant: str, overrides: Sequence[str] | None = None, *, model: str = "") -> AMemGymRecipe:
     """The recipe with FIELD=VALUE overrides, and one model for every role. Raises Problem with the recipe's own sentence."""
+    try:
+        return expect_recipe(_loaded(variant, overrides, model=model), AMemGymRecipe)
+    except RecipeError as error:
+        raise Problem(str(error)) from error
+
+
+def _loaded(variant: str, overrides: Sequence[str] | None = None, *, model: str = "") -> Recipe:
     roles = [f"models.{role}.model={model}" for role in ("writer", "judge", "user_simulator") if model]
     try:
         return load_recipe(variant, parse_overrides([*(overrides or []), *roles]))
@@ -95,16 +103,19 @@ def list_recipes() -> None:
     """List the recipes with their main numbers."""
     table = Table("variant", "users", "periods", "questions", "states per question", "messages per session", "writer")
     for variant in variants():
-        recipe = checked_recipe(variant)
-        counts = (recipe.num_users, recipe.num_periods, recipe.num_questions, recipe.num_states_per_question)
-        table.add_row(variant, *map(str, counts), str(2 * recipe.num_rounds_update), recipe.models.writer.model)
+        recipe = _loaded(variant)
+        counts = (str(recipe.num_users), "", "", "", "")
+        if isinstance(recipe, AMemGymRecipe):
+            each = (recipe.num_periods, recipe.num_questions, recipe.num_states_per_question, 2 * recipe.num_rounds_update)
+            counts = (str(recipe.num_users), *map(str, each))
+        table.add_row(variant, *counts, recipe.models.writer.model)
     Console().print(table)
 
 
 @app.command("show")
 def show_recipe(variant: Annotated[str, typer.Argument(help="Which variant.")], overrides: SetOption = None) -> None:
     """Print a recipe with all its fields, as YAML."""
-    recipe = checked_recipe(variant, overrides)
+    recipe = _loaded(variant, overrides)
     print(yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False, allow_unicode=True), end="")
 
 
@@ -112,7 +123,7 @@ def show_recipe(variant: Annotated[str, typer.Argument(help="Which variant.")], 
 def list_fields() -> None:
     """List every field that a recipe may set: meaning, kind, unit, range, default."""
     table = Table("field", "meaning", "kind", "unit", "range", "default")
-    for field in recipe_fields():
+    for field in recipe_fields(AMemGymRecipe):
         table.add_row(field.path, field.meaning, field.kind, field.unit, field.range, field.default)
     Console().print(table)
 

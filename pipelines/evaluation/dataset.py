@@ -8,9 +8,10 @@ from typing import Any
 
 import yaml
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.episode import Episode
-from assets.recipe.loading import RecipeError, build_recipe
-from assets.recipe.recipe import LANGUAGES, Recipe
+from assets.recipe.loading import RecipeError, build_recipe, expect_recipe
+from assets.recipe.recipe import LANGUAGES
 from dataset_card.reference.data_json import ReferenceError, read_data_json
 from dataset_card.release.digests import file_digest
 from dataset_card.release.manifest import MANIFEST, ReleaseError, read_manifest
@@ -133,10 +134,10 @@ def _in_store(source: str, release_store: ReleaseStore) -> Path:
     return folder
 
 
-def _recipe(path: Path) -> Recipe:
+def _recipe(path: Path) -> AMemGymRecipe:
     fields: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     try:
-        return build_recipe(fields)
+        return expect_recipe(build_recipe(fields), AMemGymRecipe)
     except RecipeError as error:
         raise EvaluationError(f"{path} cannot be used: {error}") from error
 

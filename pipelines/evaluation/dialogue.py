@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.state import Session
 from assets.llm.ports import CallLabels, LanguageModel, ModelRequest
 from assets.llm.structured_output import ask_structured
-from assets.recipe.recipe import Recipe
 from assets.records.base import ItemFailed
 from pipelines.evaluation.assistant import Assistant, Observer
 from pipelines.evaluation.dataset import Rounds
@@ -45,7 +45,7 @@ class SimulatedUser:
     """The simulated user of one episode: `model` writes its messages with the settings of `recipe`."""
 
     episode: Episode
-    recipe: Recipe
+    recipe: AMemGymRecipe
     language: str
     model: LanguageModel
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from importlib.metadata import version as installed_version
 from typing import Any
 
-from assets.recipe.recipe import Budget, Recipe
+from assets.amemgym.recipe import AMemGymRecipe
+from assets.recipe.recipe import Budget
 from dataset_card.release.digests import canonical_digest
 from pipelines.evaluation.assistants.registry import BUILT_IN, EMBEDDING_KINDS, kind_version
 from pipelines.evaluation.dataset import Dataset
@@ -55,7 +56,7 @@ class RoleModels:
         }
         return cls(**{role: name or embedded or PAPER_MODELS[role] for role, name in chosen.items()})
 
-    def recipe(self, manifest: RunManifest, *, budget: Budget) -> Recipe:
+    def recipe(self, manifest: RunManifest, *, budget: Budget) -> AMemGymRecipe:
         """The simulator's and its judge's models as a recipe: for `assets.llm.structured_output.ask`, and for the ledger.
 
         The run's id is its variant, so that it has a budget and ledger entries of its own.
@@ -65,7 +66,7 @@ class RoleModels:
             "judge": {"model": self.judge, "temperature": 0.0},
         }
         fields: dict[str, Any] = {"models": models, "gates": {"max_reasks": 1}, "budget": budget}
-        return Recipe(variant=manifest.run_id, num_users=1, seed=manifest.seed, sample=manifest.attempt, **fields)
+        return AMemGymRecipe(variant=manifest.run_id, num_users=1, seed=manifest.seed, sample=manifest.attempt, **fields)
 
 
 def manifest_of(dataset: Dataset, spec: AssistantSpec, options: EvaluationOptions, *, roles: RoleModels) -> RunManifest:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TypeVar
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.episode import Episode
 from assets.llm.ports import LanguageModel, ModelReply, ModelRequest
 from assets.llm.usage import Usage
-from assets.recipe.recipe import Recipe
 from assets.records.base import Record
 from pipelines.evaluation.assistant import Assistant, Evolvable, Tools
 from pipelines.evaluation.assistants.registry import make_assistant
@@ -38,7 +38,7 @@ class Run:
     dataset: Dataset
     models: ModelPorts
     roles: RoleModels
-    recipe: Recipe
+    recipe: AMemGymRecipe
     folder: RunFolder
     recorded: dict[str, list[DialogueTurn]] | None = None
     users_at_once: int = 32

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.llm.ports import BATCH_SHARE
 from assets.llm.usage import Usage
-from assets.recipe.recipe import Recipe
 from pipelines.planning.defaults import CallTime, ErrorMargin
 from pipelines.planning.prompt_calls import PROMPT_CALLS, STAGES, PromptUsage, UserUsage, stage_of
 from pipelines.resources.ledger.prices import Prices
@@ -67,7 +67,7 @@ class Terms:
     users_at_once: int
 
 
-def forecast(recipe: Recipe, basis: Basis, *, terms: Terms) -> list[StageForecast]:
+def forecast(recipe: AMemGymRecipe, basis: Basis, *, terms: Terms) -> list[StageForecast]:
     """One forecast per stage, then the whole under the name of the variant.
 
     Users are drawn from those observed with the weights of a Bayesian bootstrap, so that few observed users give a
@@ -98,7 +98,7 @@ def forecast(recipe: Recipe, basis: Basis, *, terms: Terms) -> list[StageForecas
     return [*stages, total(recipe.variant, lambda figures: figures.sum(axis=-1))]
 
 
-def _figures(user: UserUsage, *, recipe: Recipe, basis: Basis, terms: Terms) -> Figures:
+def _figures(user: UserUsage, *, recipe: AMemGymRecipe, basis: Basis, terms: Terms) -> Figures:
     """Stages by figures, for one user. An unknown cost is nan, and so is every sum with it."""
     figures = np.zeros((len(STAGES), len(FIGURES)))
     for prompt, use in user.items():

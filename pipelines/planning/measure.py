@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 import yaml
 
-from assets.recipe.loading import load_recipe
+from assets.amemgym.recipe import AMemGymRecipe
+from assets.recipe.loading import expect_recipe, load_recipe
 from pipelines.embedded.bank import model_name
 from pipelines.home import home
 from pipelines.planning.defaults import FILE, CallTime, Defaults, ErrorMargin, MeasuredVariant, PromptMean
@@ -58,7 +59,9 @@ def main() -> None:
         runs = asyncio.run(observed_runs(ledger))
     finally:
         ledger.close()
-    defaults = defaults_of(runs, {variant: RecipeSize.of(load_recipe(variant)) for variant in VARIANTS})
+    defaults = defaults_of(
+        runs, {variant: RecipeSize.of(expect_recipe(load_recipe(variant), AMemGymRecipe)) for variant in VARIANTS}
+    )
     FILE.write_text(HEAD + yaml.safe_dump(defaults.model_dump(mode="json"), sort_keys=False), encoding="utf-8")
     print(f"Wrote {FILE}.")
 

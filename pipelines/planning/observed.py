@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.recipe.model_policy import Models
-from assets.recipe.recipe import Recipe
 from pipelines.planning.defaults import Defaults, load_defaults
 from pipelines.planning.forecast import NO_MARGIN, Basis
 from pipelines.planning.prompt_calls import ALWAYS_CALLED, PromptUsage, RecipeSize, UserUsage, fingerprints
@@ -63,11 +63,11 @@ async def observed_seconds(ledger: Ledger, *, model: str) -> dict[str, float]:
     return await ledger.calls.run(read)
 
 
-def _recipes(connection: Connection) -> dict[str, Recipe]:
-    found: dict[str, Recipe] = {}
+def _recipes(connection: Connection) -> dict[str, AMemGymRecipe]:
+    found: dict[str, AMemGymRecipe] = {}
     for key, content in connection.execute(f"SELECT key, value FROM {RECIPES} ORDER BY rowid"):
         try:
-            found[key] = Recipe.model_validate_json(content)
+            found[key] = AMemGymRecipe.model_validate_json(content)
         except ValidationError:
             continue  # a recipe of an older version of the project says nothing about this one
     return found
@@ -91,7 +91,7 @@ def _uses(connection: Connection) -> dict[str, dict[str, dict[str, PromptUsage]]
     return found
 
 
-async def basis_for(recipe: Recipe, ledger: Ledger | None) -> Basis:
+async def basis_for(recipe: AMemGymRecipe, ledger: Ledger | None) -> Basis:
     """Earlier runs of the same prompts and counts with the same models; with other models; else the defaults.
 
     The first is taken as it is when it has at least five users; all else is widened by the defaults' margin.

@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from assets.amemgym.recipe import MAX_STATES_PER_QUERY, AMemGymRecipe
 from assets.recipe.policies import AuditPolicy, GatePolicy
-from assets.recipe.recipe import MAX_STATES_PER_QUERY, Recipe
 from assets.records.base import Record
 from prompts.catalogue import load_prompt
 
@@ -26,7 +26,7 @@ class RecipeSize(Record):
     audit: AuditPolicy = AuditPolicy()
 
     @classmethod
-    def of(cls, recipe: Recipe) -> "RecipeSize":
+    def of(cls, recipe: AMemGymRecipe) -> "RecipeSize":
         return cls.model_validate({name: getattr(recipe, name) for name in cls.model_fields})
 
     def distance(self, other: "RecipeSize") -> float:
@@ -121,7 +121,7 @@ PROMPT_CALLS = {
 ALWAYS_CALLED = frozenset(name for name, calls in PROMPT_CALLS.items() if calls.always)
 
 
-def calls_per_user(recipe: Recipe, stage: str) -> float:
+def calls_per_user(recipe: AMemGymRecipe, stage: str) -> float:
     """About how many calls a user takes at a stage, if each of its prompts is asked for all that it may be asked for."""
     size = RecipeSize.of(recipe)
     return sum(calls.scale(size) for prompt, calls in PROMPT_CALLS.items() if stage_of(prompt) == stage)

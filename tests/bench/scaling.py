@@ -24,6 +24,7 @@ import yaml
 
 from assets.amemgym.personas.stage import draw_unit
 from assets.amemgym.pipeline import STAGES
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import PERSONA_COLUMNS, Persona
 from assets.engine.item_tasks import ItemTasks
 from assets.engine.ports import SnapshotRef
@@ -31,7 +32,7 @@ from assets.engine.serialized_record import serialized_rows
 from assets.engine.stage import Stage
 from assets.llm.usage import Meter
 from assets.recipe.asset import resolve
-from assets.recipe.loading import load_recipe, units
+from assets.recipe.loading import expect_recipe, load_recipe, units
 from assets.records.base import UserRecord
 from pipelines.home import Home, home
 from pipelines.resources.open import open_run_context
@@ -119,7 +120,7 @@ def copying(stage: Stage[UserRecord], lives: Originals) -> Stage[UserRecord]:
 async def fill(place: Home, lives: Originals) -> None:
     """Keep every stage's work of all copies, so that a run finds it."""
     with open_run_context(place) as shop:
-        recipe = resolve(load_recipe(COPIES), embedded_model=shop.embedded_model)
+        recipe = resolve(expect_recipe(load_recipe(COPIES), AMemGymRecipe), embedded_model=shop.embedded_model)
         stages = [copying(stage, lives) for stage in STAGES if stage.name == "episodes"]
         for unit in units(recipe):
             drawn = list(draw_unit(recipe, unit))

@@ -13,6 +13,7 @@ from assets.amemgym.audits.rates import gate_error_rates, recovery_rates
 from assets.amemgym.audits.stage import AUDITS, audit_user
 from assets.amemgym.events import EVENTS
 from assets.amemgym.questions import QUESTIONS
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.audit import Decoy, GateErrorRate, UserAudit
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import AnswerSet
@@ -23,7 +24,6 @@ from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.run_context import RunContext
 from assets.recipe.policies import GatePolicy
-from assets.recipe.recipe import Recipe
 from assets.records.estimate import Estimate
 from assets.reporting.user_share import Outcome, share_by_user
 from pipelines.embedded.bank import model_name
@@ -41,7 +41,7 @@ REPEATS = 16
 CHOICES = 3
 
 
-def recipe(*, sample: int = 0, gates: dict[str, int] | None = None, audit: dict[str, int] | None = None) -> Recipe:
+def recipe(*, sample: int = 0, gates: dict[str, int] | None = None, audit: dict[str, int] | None = None) -> AMemGymRecipe:
     spec = {"model": model_name()}
     return small_recipe(
         num_users=1,

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.engine.ports import SnapshotRef
 from assets.engine.run_context import RunContext
 from assets.engine.serialized_record import serialized_rows
 from assets.engine.stage import Stage
 from assets.engine.stage_runner import StageResult, StageRunner
 from assets.recipe.loading import units
-from assets.recipe.recipe import Recipe
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.support.coroutines import run
 from tests.support.scripted_model import ScriptedModel
@@ -37,7 +37,7 @@ def run_context(folder: Path, model: ScriptedModel, **changes: Any) -> RunContex
     return RunContext(model=model, **fields)
 
 
-def sampled(context: RunContext, recipe: Recipe) -> SnapshotRef:
+def sampled(context: RunContext, recipe: AMemGymRecipe) -> SnapshotRef:
     """A snapshot of personas 0, 1, ... for the recipe's users and reserve."""
     writer = context.snapshots.writer("personas", unit=recipe.variant)
     writer.add(
@@ -46,14 +46,14 @@ def sampled(context: RunContext, recipe: Recipe) -> SnapshotRef:
     return writer.finish([])
 
 
-def runner_of(stage: Stage[Any], context: RunContext, recipe: Recipe, refs: Mapping[str, SnapshotRef]) -> StageRunner:
+def runner_of(stage: Stage[Any], context: RunContext, recipe: AMemGymRecipe, refs: Mapping[str, SnapshotRef]) -> StageRunner:
     """The runner of the recipe's only unit, with the snapshots that the stage's asset would be given."""
     (unit,) = units(recipe)
     names: tuple[str, ...] = ("personas", *(need.name for need in stage.needs))
     return StageRunner(stage, unit, recipe, context, {name: refs[name] for name in names})
 
 
-def materialized(context: RunContext, recipe: Recipe, *stages: Stage[Any]) -> dict[str, StageResult]:
+def materialized(context: RunContext, recipe: AMemGymRecipe, *stages: Stage[Any]) -> dict[str, StageResult]:
     """Pass the sample through these stages, one after another."""
     refs: dict[str, SnapshotRef] = {"personas": sampled(context, recipe)}
     results: dict[str, StageResult] = {}

@@ -8,6 +8,7 @@ braces, pipes, line breaks and letters from several alphabets, and one option no
 from datetime import date, datetime
 from typing import Any, TypeVar
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.episode import Episode, join_periods, join_questions
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import AnswerChoice, QuestionAnswers
@@ -20,7 +21,7 @@ from assets.amemgym.records.state import (
     StateVariable,
     TrajectoryPeriod,
 )
-from assets.recipe.recipe import PoolSpec, Recipe
+from assets.recipe.recipe import PoolSpec
 from assets.records.base import Record
 
 R = TypeVar("R", bound=Record)
@@ -47,7 +48,7 @@ def varied(record: R, **changes: Any) -> R:
     return type(record).model_validate({**{name: getattr(record, name) for name in type(record).model_fields}, **changes})
 
 
-def recipe(**changes: Any) -> Recipe:
+def recipe(**changes: Any) -> AMemGymRecipe:
     """The recipe that the example could come from."""
     fields: dict[str, Any] = {
         "variant": "demo",
@@ -59,7 +60,7 @@ def recipe(**changes: Any) -> Recipe:
         "min_variants_per_question": 2,
         "pool": PoolSpec(paths=("/home/zoë/pool {1}/personas.parquet",), content="ab" * 32),
     }
-    return Recipe.model_validate({**fields, **changes})
+    return AMemGymRecipe.model_validate({**fields, **changes})
 
 
 def profile(**changes: Any) -> UserProfile:

@@ -5,6 +5,7 @@ from datetime import date
 from itertools import pairwise
 from typing import Any
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import Persona
 from assets.amemgym.records.state import (
     SchemaQuestion,
@@ -14,7 +15,6 @@ from assets.amemgym.records.state import (
     StateVariable,
     TrajectoryPeriod,
 )
-from assets.recipe.recipe import Recipe
 
 START = date(2020, 10, 1)
 # One vote, no probes, and little patience: each test adds the part of the gates that it is about.
@@ -65,7 +65,7 @@ def persona(number: int, **changes: object) -> Persona:
     return Persona.from_row(persona_row(number, **changes))
 
 
-def small_recipe(**changes: Any) -> Recipe:
+def small_recipe(**changes: Any) -> AMemGymRecipe:
     """One question on two variables of two choices, one period with one change."""
     fields: dict[str, Any] = {
         "variant": "small",
@@ -78,7 +78,7 @@ def small_recipe(**changes: Any) -> Recipe:
         "min_variants_per_question": 2,
         "gates": {"max_refinements": 1, "max_redrafts": 1, "max_reasks": 1},
     }
-    return Recipe.model_validate({**fields, **changes})
+    return AMemGymRecipe.model_validate({**fields, **changes})
 
 
 def trajectory_of(states: Sequence[Mapping[str, str]], *, ends: Sequence[date], user_id: str = "u") -> StateTrajectory:

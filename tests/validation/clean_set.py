@@ -9,13 +9,13 @@ from typing import Any
 
 from assets.amemgym.personas.stage import draw_unit
 from assets.amemgym.pipeline import STAGES
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.rows import TABLES
 from assets.engine.ports import SnapshotRef
 from assets.engine.run_context import RunContext
 from assets.engine.serialized_record import serialized_rows
 from assets.llm.ports import ModelReply, ModelRequest
 from assets.recipe.loading import load_recipe, units
-from assets.recipe.recipe import Recipe
 from assets.records.base import Failure, Record, UserRecord
 from pipelines.embedded.app import answer
 from pipelines.embedded.task import recognise
@@ -41,7 +41,7 @@ class EmbeddedModel:
 class CleanSet:
     """All records of the finished users, by stage and user, and the snapshots they come from."""
 
-    recipe: Recipe
+    recipe: AMemGymRecipe
     records: Mapping[str, Mapping[str, UserRecord]]
     refs: Mapping[str, SnapshotRef]
     failures: Sequence[Failure]
@@ -61,10 +61,10 @@ class CleanSet:
         return {name: [row for part in parts for row in part.get(name, ())] for name in TABLES}
 
 
-def clean_set_recipe() -> Recipe:
+def clean_set_recipe() -> AMemGymRecipe:
     """The demo's recipe with fewer questions; every variable has room to change."""
     shared = load_recipe("demo").model_dump(mode="json")
-    return Recipe.model_validate({**shared, "num_questions": 3, "num_periods": 4, "exclude_ids": ["excluded"]})
+    return AMemGymRecipe.model_validate({**shared, "num_questions": 3, "num_periods": 4, "exclude_ids": ["excluded"]})
 
 
 @cache

@@ -2,17 +2,17 @@
 
 from collections.abc import Iterable, Sequence
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.audit import UserAudit
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.report import QualityReport, ShortcutLine
-from assets.recipe.recipe import Recipe
 from assets.records.base import Failure
 from validation.amemgym.report.builder import FinishedUser, QualityReportBuilder
 from validation.amemgym.shortcuts import ShortcutBaselines
 from validation.report.builder import SharedLines
 
 
-def report_of(recipe: Recipe, *users: FinishedUser, failures: Sequence[Failure] = ()) -> QualityReport:
+def report_of(recipe: AMemGymRecipe, *users: FinishedUser, failures: Sequence[Failure] = ()) -> QualityReport:
     builder = QualityReportBuilder(recipe, users=len(users))
     for user in users:
         builder.add_user(user)
@@ -20,7 +20,7 @@ def report_of(recipe: Recipe, *users: FinishedUser, failures: Sequence[Failure] 
 
 
 def shortcut_lines(
-    episodes: Iterable[Episode], audits: Sequence[UserAudit] = (), *, recipe: Recipe
+    episodes: Iterable[Episode], audits: Sequence[UserAudit] = (), *, recipe: AMemGymRecipe
 ) -> tuple[ShortcutLine, ...]:
     """The shortcut baselines on these users."""
     baselines = ShortcutBaselines(recipe)

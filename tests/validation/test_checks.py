@@ -8,12 +8,12 @@ import dagster as dg
 import pytest
 
 from assets.amemgym.personas.stage import PERSONAS
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import Persona
 from assets.amemgym.records.rows import TABLES
 from assets.engine.ports import SnapshotRef
 from assets.engine.serialized_record import serialized_rows
 from assets.recipe.partitions import UNIT_PARTITIONS, VARIANT_PARTITIONS
-from assets.recipe.recipe import Recipe
 from assets.records.report import ColumnLine
 from pipelines.resources.storage.io_manager import RecordIOManager
 from tests.support.run_contexts import run_context
@@ -29,7 +29,7 @@ def run_with(personas: Sequence[Persona], folder: Path) -> dg.ExecuteInProcessRe
     shop = run_context(folder, ScriptedModel())
 
     @dg.asset(name="recipe", partitions_def=VARIANT_PARTITIONS)
-    def recipe() -> Recipe:
+    def recipe() -> AMemGymRecipe:
         return small_recipe(exclude_ids=("excluded",))
 
     @dg.asset(name="personas", partitions_def=UNIT_PARTITIONS, deps=["recipe"])

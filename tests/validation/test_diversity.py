@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from assets.amemgym.personas.sampling import pool_counts
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import Persona
 from assets.amemgym.records.report import CoverageLine, Diversity
 from assets.llm.ports import BudgetReached, EndpointError, Vector
 from assets.recipe.policies import DiversityPolicy
-from assets.recipe.recipe import Recipe
 from tests.support import scenario
 from tests.support.coroutines import run
 from tests.support.small import persona, persona_row
@@ -47,7 +47,7 @@ class Embeds:
         return [self.vectors[text] for text in texts]
 
 
-def of(*asked: tuple[str, str], vectors: Mapping[str, Vector] | None = None, recipe: Recipe = RECIPE) -> Diversity:
+def of(*asked: tuple[str, str], vectors: Mapping[str, Vector] | None = None, recipe: AMemGymRecipe = RECIPE) -> Diversity:
     questions = ComparedQuestions(tuple(user for user, _ in asked), tuple(text for _, text in asked))
     found = diversity(questions, Embeddings("meaning-1", vectors) if vectors else Embeddings(), recipe=recipe)
     assert found is not None

@@ -6,17 +6,18 @@ from typing import Any
 import dagster as dg
 
 from assets.amemgym.personas.sampling import pool_digest
-from assets.recipe.recipe import PoolSpec, Recipe
+from assets.amemgym.recipe import AMemGymRecipe
+from assets.recipe.recipe import PoolSpec
 from tests.support import scenario
 from validation.amemgym.personas import pool_is_unchanged
 
 
-def resolved(pool: Path) -> Recipe:
+def resolved(pool: Path) -> AMemGymRecipe:
     pool.write_text('{"uuid": "zoë"}\n', encoding="utf-8")
     return scenario.recipe(pool=PoolSpec(paths=(str(pool),), content=pool_digest([pool])))
 
 
-def result(recipe: Recipe) -> dg.AssetCheckResult:
+def result(recipe: AMemGymRecipe) -> dg.AssetCheckResult:
     found: Any = pool_is_unchanged(recipe)
     return found
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import Persona
 from assets.llm.text import alike, spells
-from assets.recipe.recipe import Recipe
 from assets.records.base import UserRecord
 from tests.support import scenario
 from tests.support.small import persona
@@ -16,7 +16,7 @@ from validation.rules import Rule, apply_rules
 RECIPE = scenario.recipe()
 
 
-def ages_are_even(record: Persona, _: Recipe) -> list[str]:
+def ages_are_even(record: Persona, _: AMemGymRecipe) -> list[str]:
     return ["is odd"] if record.age % 2 else []
 
 
@@ -33,7 +33,7 @@ def test_a_rule_over_nobody_passes() -> None:
 
 
 def test_a_user_whom_the_stage_beside_does_not_know_is_a_violation() -> None:
-    def same_age(record: Persona, other: Persona, _: Recipe) -> list[str]:
+    def same_age(record: Persona, other: Persona, _: AMemGymRecipe) -> list[str]:
         return [] if record.age == other.age else ["is older"]
 
     rule = Rule("same_age", "Nobody ages.", same_age, reads=("personas",))

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.audit import Probe, UserAudit
 from assets.amemgym.records.episode import Episode, EpisodeQuestion
 from assets.amemgym.records.report import ShortcutLine
 from assets.recipe.policies import ShortcutPolicy
-from assets.recipe.recipe import Recipe
 from tests.support import scenario
 from tests.support.scenario import varied
 from tests.validation.random_questions import (
@@ -29,7 +29,9 @@ from tests.validation.reports import shortcut_lines
 RECIPE = scenario.recipe(num_periods=PERIODS - 1)
 
 
-def wall(episodes: Sequence[Episode], audited: Sequence[UserAudit] = (), *, recipe: Recipe = RECIPE) -> dict[str, ShortcutLine]:
+def wall(
+    episodes: Sequence[Episode], audited: Sequence[UserAudit] = (), *, recipe: AMemGymRecipe = RECIPE
+) -> dict[str, ShortcutLine]:
     return {line.cue: line for line in shortcut_lines(episodes, audited, recipe=recipe)}
 
 

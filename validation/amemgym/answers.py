@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assets.amemgym.answers.variants import lived_variants
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.question import AnswerSet, QuestionAnswers
 from assets.amemgym.records.state import SchemaQuestion, StateSchema, StateTrajectory
 from assets.llm.text import spells
-from assets.recipe.recipe import Recipe
 from validation.rules import Rule, SetRule, Violation, accepting_votes, expect, invariants
 
 SENTENCE_END = re.compile(r"[.!?。！？](?=\s|$)")
@@ -23,13 +23,13 @@ def _answered(record: AnswerSet, schema: StateSchema) -> Iterator[tuple[SchemaQu
     yield from ((one, answers[one.question_id]) for one in schema.questions if one.question_id in answers)
 
 
-def every_question_is_answered(record: AnswerSet, schema: StateSchema, _: Recipe) -> Iterator[str]:
+def every_question_is_answered(record: AnswerSet, schema: StateSchema, _: AMemGymRecipe) -> Iterator[str]:
     """The schema's questions are answered, and no other."""
     answered, asked = [one.question_id for one in record.questions], [one.question_id for one in schema.questions]
     yield from expect(answered == asked, f"answers the questions {answered}, the schema has {asked}")
 
 
-def questions_have_enough_options(record: AnswerSet, recipe: Recipe) -> Iterator[str]:
+def questions_have_enough_options(record: AnswerSet, recipe: AMemGymRecipe) -> Iterator[str]:
     """Every question has the recipe's least number of options, and a golden one for every period."""
     for question in record.questions:
         count, golden = len(question.choices), len(question.golden)
@@ -37,7 +37,7 @@ def questions_have_enough_options(record: AnswerSet, recipe: Recipe) -> Iterator
         yield from expect(golden == recipe.num_periods + 1, f"{question.question_id} has {golden} golden choices")
 
 
-def variants_are_legal(record: AnswerSet, schema: StateSchema, _: Recipe) -> Iterator[str]:
+def variants_are_legal(record: AnswerSet, schema: StateSchema, _: AMemGymRecipe) -> Iterator[str]:
     """Each option is for one choice of each of the question's variables, in their order."""
     for question, answers in _answered(record, schema):
         choices = [schema.choices.get(name, []) for name in question.required_info]
@@ -47,7 +47,9 @@ def variants_are_legal(record: AnswerSet, schema: StateSchema, _: Recipe) -> Ite
                 yield f"{option.choice_id} is for {list(option.state)}, which is no variant of its question"
 
 
-def golden_options_are_right(record: AnswerSet, schema: StateSchema, trajectory: StateTrajectory, _: Recipe) -> Iterator[str]:
+def golden_options_are_right(
+    record: AnswerSet, schema: StateSchema, trajectory: StateTrajectory, _: AMemGymRecipe
+) -> Iterator[str]:
     """In every period exactly one option matches the state, and it is the golden one."""
     for question, answers in _answered(record, schema):
         fitting: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
@@ -58,7 +60,9 @@ def golden_options_are_right(record: AnswerSet, schema: StateSchema, trajectory:
                 yield f"in period {period} the key of {question.question_id} is {golden}, right is {fitting[variant]}"
 
 
-def types_say_what_occurred(record: AnswerSet, schema: StateSchema, trajectory: StateTrajectory, _: Recipe) -> Iterator[str]:
+def types_say_what_occurred(
+    record: AnswerSet, schema: StateSchema, trajectory: StateTrajectory, _: AMemGymRecipe
+) -> Iterator[str]:
     """An option is "experience" when the user lived through its variant, else "random"."""
     for question, answers in _answered(record, schema):
         states = set(lived_variants(question, trajectory))
@@ -68,7 +72,7 @@ def types_say_what_occurred(record: AnswerSet, schema: StateSchema, trajectory: 
                 yield f"{option.choice_id} has the type {option.type!r}, it is {right!r}"
 
 
-def answers_passed_their_gates(record: AnswerSet, schema: StateSchema, recipe: Recipe) -> Iterator[str]:
+def answers_passed_their_gates(record: AnswerSet, schema: StateSchema, recipe: AMemGymRecipe) -> Iterator[str]:
     """Of the final text, as many judges as the recipe asks read the variant, and chose it for the variant."""
     gates: tuple[str, ...] = ("recovery", "choice") if recipe.gates.reverse else ("recovery",)
     votes = accepting_votes(record.gate_records)
@@ -81,14 +85,14 @@ def answers_passed_their_gates(record: AnswerSet, schema: StateSchema, recipe: R
                     yield f"{option.choice_id} has {count} accepting votes of the {gate} gate"
 
 
-def answers_are_a_few_sentences(record: AnswerSet, _: Recipe) -> Iterator[str]:
+def answers_are_a_few_sentences(record: AnswerSet, _: AMemGymRecipe) -> Iterator[str]:
     """An answer has two or three sentences; one more or fewer is accepted."""
     for choice in (choice for question in record.questions for choice in question.choices):
         if not 1 <= (count := len(SENTENCE_END.findall(choice.answer))) <= 4:
             yield f"{choice.choice_id} has {count} sentences"
 
 
-def values_are_not_copied_into_answers(record: AnswerSet, _: Recipe) -> Iterator[str]:
+def values_are_not_copied_into_answers(record: AnswerSet, _: AMemGymRecipe) -> Iterator[str]:
     """An answer follows from its values without naming them; otherwise the labels alone would match option and state."""
     for choice in (choice for question in record.questions for choice in question.choices):
         for value in (value for value in choice.state if "_" in value and spells(choice.answer, value)):

@@ -4,13 +4,13 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from assets.amemgym.audits.judgements import GUESSES
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.audit import Probe, UserAudit
 from assets.amemgym.records.question import AnswerSet
-from assets.recipe.recipe import Recipe
 from validation.rules import Rule, expect
 
 
-def every_question_is_guessed(record: UserAudit, answers: AnswerSet, recipe: Recipe) -> Iterator[str]:
+def every_question_is_guessed(record: UserAudit, answers: AnswerSet, recipe: AMemGymRecipe) -> Iterator[str]:
     """Each question has the recipe's guesses of each kind, counted against every period's right option."""
     if not recipe.audit.enabled:
         return
@@ -23,7 +23,7 @@ def every_question_is_guessed(record: UserAudit, answers: AnswerSet, recipe: Rec
             yield from expect(same, f"{probe} has other keys of {question.question_id} than the answers")
 
 
-def judgements_are_about_the_answers(record: UserAudit, answers: AnswerSet, _: Recipe) -> Iterator[str]:
+def judgements_are_about_the_answers(record: UserAudit, answers: AnswerSet, _: AMemGymRecipe) -> Iterator[str]:
     """Judges expected and chose options of the question asked."""
     options = {(one.question_id, choice.choice_id) for one in answers.questions for choice in one.choices}
     for one in record.judgements:
@@ -32,7 +32,7 @@ def judgements_are_about_the_answers(record: UserAudit, answers: AnswerSet, _: R
             yield f"{one.probe} of {one.question_id} is about options that the question has not"
 
 
-def pairs_are_recovered(record: UserAudit, recipe: Recipe) -> Iterator[str]:
+def pairs_are_recovered(record: UserAudit, recipe: AMemGymRecipe) -> Iterator[str]:
     """Judges recover every pair that was audited, at least as often as the recipe says."""
     pairs: defaultdict[tuple[Probe, str, str], list[bool]] = defaultdict(list)
     for one in record.judgements:

@@ -1,7 +1,9 @@
 """What must hold of AMemGym: its rules, what it expects of its tables, and its quality report."""
 
 from assets.amemgym.pipeline import AMEMGYM
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.engine.benchmark import Benchmark
+from assets.recipe.loading import expect_recipe
 from assets.recipe.recipe import Recipe
 from validation.amemgym import (
     answers,
@@ -40,7 +42,7 @@ def report_builder(recipe: Recipe, *, items: int, benchmark: Benchmark) -> Repor
     # numpy and what needs it take a second to import, which is not spent where the graph is only shown.
     from validation.amemgym.report.builder import QualityReportBuilder
 
-    return QualityReportBuilder(recipe, users=items)
+    return QualityReportBuilder(expect_recipe(recipe, AMemGymRecipe), users=items)
 
 
 AMEMGYM_VALIDATION = Validation(

@@ -3,19 +3,19 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.episode import Episode
-from assets.recipe.recipe import Recipe
 from validation.rules import OneRowPerUser, Rule, SetRule, expect, invariants
 
 
-def episode_has_all_questions(episode: Episode, recipe: Recipe) -> Iterator[str]:
+def episode_has_all_questions(episode: Episode, recipe: AMemGymRecipe) -> Iterator[str]:
     """Nothing of what the recipe asks for is missing."""
     yield from expect(len(episode.questions) == recipe.num_questions, f"has {len(episode.questions)} questions")
     yield from expect(len(episode.periods) == recipe.num_periods + 1, f"has {len(episode.periods)} periods")
     yield from expect(episode.start_date == recipe.start_date, f"starts on {episode.start_date}, not {recipe.start_date}")
 
 
-def updates_are_counted(episode: Episode, _: Recipe) -> Iterator[str]:
+def updates_are_counted(episode: Episode, _: AMemGymRecipe) -> Iterator[str]:
     """The count of a variable is the number of its updates up to that period."""
     counts: Counter[str] = Counter()
     for index, period in enumerate(episode.periods):

@@ -4,13 +4,13 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.state import EventSet, StateTrajectory
 from assets.llm.text import alike
-from assets.recipe.recipe import Recipe
 from validation.rules import Rule, expect
 
 
-def every_period_has_events(record: EventSet, recipe: Recipe) -> Iterator[str]:
+def every_period_has_events(record: EventSet, recipe: AMemGymRecipe) -> Iterator[str]:
     """Each period after the first has at least one event, and none is left over."""
     indices = [period.index for period in record.periods]
     yield from expect(indices == list(range(1, recipe.num_periods + 1)), f"has events for the periods {indices}")
@@ -18,7 +18,7 @@ def every_period_has_events(record: EventSet, recipe: Recipe) -> Iterator[str]:
         yield from expect(bool(period.events), f"period {period.index} has no event")
 
 
-def events_cause_the_updates(record: EventSet, trajectory: StateTrajectory, _: Recipe) -> Iterator[str]:
+def events_cause_the_updates(record: EventSet, trajectory: StateTrajectory, _: AMemGymRecipe) -> Iterator[str]:
     """Every update is caused by exactly one event, and no event is about a state that stays."""
     updates = {period.index: {update.variable for update in period.updates} for period in trajectory.periods}
     for period in record.periods:
@@ -31,7 +31,7 @@ def events_cause_the_updates(record: EventSet, trajectory: StateTrajectory, _: R
         yield from expect(not doubled, f"{where} has two events for {doubled}")
 
 
-def events_differ(record: EventSet, _: Recipe) -> Iterator[str]:
+def events_differ(record: EventSet, _: AMemGymRecipe) -> Iterator[str]:
     """In the few years that a trajectory covers, the same thing happens once."""
     for group in alike(event.text for period in record.periods for event in period.events):
         yield f"{len(group)} events read {group[0][:80]!r}"

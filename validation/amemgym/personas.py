@@ -6,20 +6,20 @@ from collections.abc import Iterator
 import dagster as dg
 
 from assets.amemgym.personas.sampling import pool_digest, pool_files
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import Persona
 from assets.amemgym.user_profiles import complementary_info
 from assets.llm.text import folded
 from assets.recipe.loading import RecipeError
 from assets.recipe.partitions import VARIANT_PARTITIONS
-from assets.recipe.recipe import Recipe
 from validation.rules import OneRowPerUser, Rule, SetRule, Violation, expect
 
 
-def persona_is_not_excluded(persona: Persona, recipe: Recipe) -> Iterator[str]:
+def persona_is_not_excluded(persona: Persona, recipe: AMemGymRecipe) -> Iterator[str]:
     yield from expect(persona.user_id not in recipe.exclude_ids, "is named in exclude_ids")
 
 
-def persona_has_words(persona: Persona, _: Recipe) -> Iterator[str]:
+def persona_has_words(persona: Persona, _: AMemGymRecipe) -> Iterator[str]:
     """A persona has words to make a profile of."""
     yield from expect(bool(persona.persona or persona.professional_persona), "has no persona text")
 
@@ -61,7 +61,7 @@ RULES = (
     partitions_def=VARIANT_PARTITIONS,
     description="The files of the persona pool have the content that the recipe was resolved with.",
 )
-def pool_is_unchanged(recipe: Recipe) -> dg.AssetCheckResult:
+def pool_is_unchanged(recipe: AMemGymRecipe) -> dg.AssetCheckResult:
     try:
         files = pool_files(recipe.pool)
         digest = pool_digest(files)

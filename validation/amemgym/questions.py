@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.question import QuestionSet
 from assets.llm.text import spells
-from assets.recipe.recipe import Recipe
 from validation.rules import Rule, expect, invariants
 
 
-def questions_have_the_recipes_counts(record: QuestionSet, recipe: Recipe) -> Iterator[str]:
+def questions_have_the_recipes_counts(record: QuestionSet, recipe: AMemGymRecipe) -> Iterator[str]:
     """Exactly the recipe's numbers of questions, info types and choices."""
     yield from expect(len(record.questions) == recipe.num_questions, f"has {len(record.questions)} questions")
     for question in record.questions:
@@ -19,7 +19,7 @@ def questions_have_the_recipes_counts(record: QuestionSet, recipe: Recipe) -> It
             yield from expect(count == recipe.num_choices_per_state, f"{info.info_type} has {count} choices")
 
 
-def question_spells_no_choice(record: QuestionSet, _: Recipe) -> Iterator[str]:
+def question_spells_no_choice(record: QuestionSet, _: AMemGymRecipe) -> Iterator[str]:
     """A question that states a value can be answered without memory of it."""
     for question in record.questions:
         for choice in (choice for info in question.required_info for choice in info.info_choices):

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.state import EventSet, Session, SessionSet, StateSchema, StateTrajectory
 from assets.amemgym.session_queries.stage import WEEKS_BEFORE_START
 from assets.amemgym.state_trajectory.stage import period_dates
 from assets.llm.text import alike, spells
-from assets.recipe.recipe import Recipe
 from validation.rules import Rule, accepting_votes, expect, invariants
 
 
@@ -15,14 +15,14 @@ def _sessions(record: SessionSet) -> Iterator[Session]:
     return (session for period in record.periods for session in period.sessions)
 
 
-def initial_queries_expose_few_states(record: SessionSet, recipe: Recipe) -> Iterator[str]:
+def initial_queries_expose_few_states(record: SessionSet, recipe: AMemGymRecipe) -> Iterator[str]:
     """An initial query exposes one state or more, as many as the recipe allows at most."""
     for session in record.periods[0].sessions:
         count = len(session.exposed_states)
         yield from expect(count <= recipe.max_states_per_query, f"{session.query[:60]!r} exposes {count} states")
 
 
-def sessions_lie_inside_their_period(record: SessionSet, recipe: Recipe) -> Iterator[str]:
+def sessions_lie_inside_their_period(record: SessionSet, recipe: AMemGymRecipe) -> Iterator[str]:
     """Sessions take place within their period, the initial ones in the weeks before the start date."""
     for period in record.periods:
         start, end = period_dates(recipe, period.index)
@@ -32,7 +32,7 @@ def sessions_lie_inside_their_period(record: SessionSet, recipe: Recipe) -> Iter
                 yield f"the session of {session.session_time} lies outside period {period.index}"
 
 
-def sessions_expose_what_is_new(record: SessionSet, trajectory: StateTrajectory, _: Recipe) -> Iterator[str]:
+def sessions_expose_what_is_new(record: SessionSet, trajectory: StateTrajectory, _: AMemGymRecipe) -> Iterator[str]:
     """The initial sessions expose the whole state, later ones exactly the updates of their period with the new values."""
     sessions = {period.index: period.sessions for period in record.periods}
     yield from (f"has sessions of period {index}, which there is not" for index in sessions if index >= len(trajectory.periods))
@@ -44,7 +44,7 @@ def sessions_expose_what_is_new(record: SessionSet, trajectory: StateTrajectory,
             yield from expect(value == right, f"period {period.index} exposes {name!r} as {value!r}, it should be {right!r}")
 
 
-def sessions_cover_the_events(record: SessionSet, events: EventSet, _: Recipe) -> Iterator[str]:
+def sessions_cover_the_events(record: SessionSet, events: EventSet, _: AMemGymRecipe) -> Iterator[str]:
     """Every event has its session, which exposes the states of that event; the initial sessions have none."""
     due = {period.index: {(event.text, frozenset(event.states)) for event in period.events} for period in events.periods}
     for period in record.periods:
@@ -58,7 +58,7 @@ def sessions_cover_the_events(record: SessionSet, events: EventSet, _: Recipe) -
         yield from expect(not foreign, f"period {period.index} has {foreign} sessions that are for none of its events")
 
 
-def queries_passed_their_gate(record: SessionSet, recipe: Recipe) -> Iterator[str]:
+def queries_passed_their_gate(record: SessionSet, recipe: AMemGymRecipe) -> Iterator[str]:
     """Of the final text, as many judges as the recipe asks read exactly the values that it should expose."""
     votes = accepting_votes(record.gate_records)
     for session in _sessions(record):
@@ -67,7 +67,7 @@ def queries_passed_their_gate(record: SessionSet, recipe: Recipe) -> Iterator[st
             yield f"{session.query[:60]!r} has {count} accepting votes for what it exposes"
 
 
-def values_are_not_copied_into_queries(record: SessionSet, schema: StateSchema, _: Recipe) -> Iterator[str]:
+def values_are_not_copied_into_queries(record: SessionSet, schema: StateSchema, _: AMemGymRecipe) -> Iterator[str]:
     """A query hints at the values that it exposes and spells none, neither its own nor another variable's."""
     marked = [(name, value) for name, values in schema.choices.items() for value in values if "_" in value]
     for session in _sessions(record):
@@ -76,7 +76,7 @@ def values_are_not_copied_into_queries(record: SessionSet, schema: StateSchema, 
                 yield f"{session.query[:60]!r} spells {value!r} of {name!r}"
 
 
-def queries_differ(record: SessionSet, _: Recipe) -> Iterator[str]:
+def queries_differ(record: SessionSet, _: AMemGymRecipe) -> Iterator[str]:
     """A user does not open two sessions with the same words."""
     for group in alike(session.query for session in _sessions(record)):
         yield f"{len(group)} sessions begin with {group[0][:60]!r}"

@@ -15,10 +15,10 @@ from itertools import chain
 from operator import mul
 from typing import NamedTuple
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.audit import Judgement, Probe
 from assets.amemgym.records.episode import Episode, EpisodeQuestion
 from assets.amemgym.records.report import ShortcutLine, Verdict, WorstItem
-from assets.recipe.recipe import Recipe
 from assets.records.estimate import Estimate
 
 # Scripts without spaces are compared by character.
@@ -248,7 +248,7 @@ class Measurement:
 class ShortcutBaselines:
     """Measures every shortcut, user by user; some four hundred bytes of each stay in memory."""
 
-    def __init__(self, recipe: Recipe) -> None:
+    def __init__(self, recipe: AMemGymRecipe) -> None:
         self._recipe = recipe
         self._users: list[str] = []
         self._positions: list[Measurement] = []
@@ -314,7 +314,7 @@ def _weights_of_judges(options: OptionTexts, chosen: ChosenOptions, probe: Probe
     return tuple(sum(1 / len(ids) if one is None else one == own for one in choices) / len(choices) for own in ids)
 
 
-def _limit(one: Measurement, measured: Mapping[str, Measurement], recipe: Recipe) -> float:
+def _limit(one: Measurement, measured: Mapping[str, Measurement], recipe: AMemGymRecipe) -> float:
     """A guess and the recipe's margin, with two exceptions beside those without a limit.
 
     The stale shortcut knows the start in full: it may reach what it would in a set of which each period changes the share

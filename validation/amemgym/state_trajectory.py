@@ -4,17 +4,17 @@ from collections import Counter
 from collections.abc import Iterator
 from statistics import fmean
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.state import StateSchema, StateTrajectory
 from assets.amemgym.state_trajectory.quality import all_can_move, balance, golden_change_share, ping_pongs, unmoved
 from assets.amemgym.state_trajectory.stage import period_dates
-from assets.recipe.recipe import Recipe
 from validation.rules import Rule, expect, invariants
 
 LEAST_EVENNESS = 0.4
 GOLDEN_CHANGES_OFF = 0.1
 
 
-def states_are_legal(trajectory: StateTrajectory, schema: StateSchema, _: Recipe) -> Iterator[str]:
+def states_are_legal(trajectory: StateTrajectory, schema: StateSchema, _: AMemGymRecipe) -> Iterator[str]:
     """Every state assigns exactly the schema's variables, each one of its choices."""
     for period in trajectory.periods:
         missing, orphans = sorted(set(schema.choices) - set(period.state)), sorted(set(period.state) - set(schema.choices))
@@ -25,7 +25,7 @@ def states_are_legal(trajectory: StateTrajectory, schema: StateSchema, _: Recipe
                 yield f"period {period.index} sets {name!r} to {value!r}, which is none of its choices"
 
 
-def periods_have_the_recipes_dates(trajectory: StateTrajectory, recipe: Recipe) -> Iterator[str]:
+def periods_have_the_recipes_dates(trajectory: StateTrajectory, recipe: AMemGymRecipe) -> Iterator[str]:
     """Periods chain from the start date in steps of the recipe's months."""
     yield from expect(len(trajectory.periods) == recipe.num_periods + 1, f"has {len(trajectory.periods)} periods")
     yield from expect(trajectory.periods[0].end == recipe.start_date, "does not begin on the start date")
@@ -34,7 +34,7 @@ def periods_have_the_recipes_dates(trajectory: StateTrajectory, recipe: Recipe) 
         yield from expect(dates == period_dates(recipe, period.index), f"period {period.index} has the dates {dates}")
 
 
-def periods_change_about_as_much_as_wanted(trajectory: StateTrajectory, recipe: Recipe) -> Iterator[str]:
+def periods_change_about_as_much_as_wanted(trajectory: StateTrajectory, recipe: AMemGymRecipe) -> Iterator[str]:
     """One update more or fewer than wanted is fine."""
     for period in trajectory.periods[1:]:
         count = len(period.updates)
@@ -42,32 +42,32 @@ def periods_change_about_as_much_as_wanted(trajectory: StateTrajectory, recipe: 
         yield from expect(fits, f"period {period.index} has {count} updates")
 
 
-def no_variable_changes_too_often(trajectory: StateTrajectory, recipe: Recipe) -> Iterator[str]:
+def no_variable_changes_too_often(trajectory: StateTrajectory, recipe: AMemGymRecipe) -> Iterator[str]:
     counts = Counter(update.variable for period in trajectory.periods for update in period.updates)
     for name, count in counts.items():
         yield from expect(count <= recipe.max_changes_per_state, f"{name} changes {count} times")
 
 
-def every_variable_moves(trajectory: StateTrajectory, recipe: Recipe) -> Iterator[str]:
+def every_variable_moves(trajectory: StateTrajectory, recipe: AMemGymRecipe) -> Iterator[str]:
     """A variable that never changes tests no memory. Not asked where the recipe leaves no room for all to change."""
     if all_can_move(len(trajectory.periods[0].state), recipe):
         yield from (f"{name} never changes" for name in unmoved(trajectory.periods))
 
 
-def no_value_returns_at_once(trajectory: StateTrajectory, recipe: Recipe) -> Iterator[str]:
+def no_value_returns_at_once(trajectory: StateTrajectory, recipe: AMemGymRecipe) -> Iterator[str]:
     """A value left is not taken up again within two periods. Variables with two values can do nothing else."""
     for pair in ping_pongs(trajectory.periods) if recipe.num_choices_per_state > 2 else ():
         yield f"{pair.variable} leaves {pair.value!r} in period {pair.left} and returns to it in period {pair.back}"
 
 
-def values_are_balanced(trajectory: StateTrajectory, schema: StateSchema, recipe: Recipe) -> Iterator[str]:
+def values_are_balanced(trajectory: StateTrajectory, schema: StateSchema, recipe: AMemGymRecipe) -> Iterator[str]:
     """Where a variable has one value nearly all the time, guessing that value is nearly always right."""
     if all_can_move(len(schema.variables), recipe):
         evenness = fmean(balance(trajectory.periods, schema.choices).values())
         yield from expect(evenness >= LEAST_EVENNESS, f"has an evenness of {evenness:.2f}, wanted are {LEAST_EVENNESS} or more")
 
 
-def right_answers_change_as_wanted(trajectory: StateTrajectory, schema: StateSchema, recipe: Recipe) -> Iterator[str]:
+def right_answers_change_as_wanted(trajectory: StateTrajectory, schema: StateSchema, recipe: AMemGymRecipe) -> Iterator[str]:
     """The share of right answers that change in a period is near the recipe's target, where it names one."""
     share, target = (
         golden_change_share(trajectory.periods, [one.required_info for one in schema.questions]),

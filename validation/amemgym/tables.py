@@ -10,11 +10,11 @@ from datetime import date, datetime
 from typing import Any
 
 from assets.amemgym.episodes import EPISODES
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.question import AnswerSet
 from assets.amemgym.records.state import SessionSet
 from assets.amemgym.tables import gate_record_rows, table_rows
 from assets.amemgym.user_profiles import PROFILE_WORD_LIMIT
-from assets.recipe.recipe import Recipe
 from assets.records.base import Failure
 from assets.records.common_tables import failure_row
 from validation.expectations.expectation import (
@@ -36,7 +36,7 @@ OLDEST = 120
 QUESTION_ID, CHOICE_ID = r"^q\d{2,}$", r"^q\d{2,}-c\d+$"
 
 
-def _users(recipe: Recipe, users: int) -> list[ColumnExpectation]:
+def _users(recipe: AMemGymRecipe, users: int) -> list[ColumnExpectation]:
     return [
         rows_are(users, "a row for each user"),
         among("start_date", [recipe.start_date.isoformat()]),
@@ -47,7 +47,7 @@ def _users(recipe: Recipe, users: int) -> list[ColumnExpectation]:
     ]
 
 
-def _state_variables(recipe: Recipe, _: int) -> list[ColumnExpectation]:
+def _state_variables(recipe: AMemGymRecipe, _: int) -> list[ColumnExpectation]:
     count = recipe.num_choices_per_state
     return [
         unique("user_id", "position"),
@@ -60,7 +60,7 @@ def _state_variables(recipe: Recipe, _: int) -> list[ColumnExpectation]:
     ]
 
 
-def _periods(recipe: Recipe, users: int) -> list[ColumnExpectation]:
+def _periods(recipe: AMemGymRecipe, users: int) -> list[ColumnExpectation]:
     return [
         rows_are(users * (recipe.num_periods + 1), f"{recipe.num_periods + 1} rows for each user"),
         true("user exists"),
@@ -73,7 +73,7 @@ def _periods(recipe: Recipe, users: int) -> list[ColumnExpectation]:
     ]
 
 
-def _states(recipe: Recipe, _: int) -> list[ColumnExpectation]:
+def _states(recipe: AMemGymRecipe, _: int) -> list[ColumnExpectation]:
     return [
         true("period exists"),
         true("value is a choice of the variable"),
@@ -82,7 +82,7 @@ def _states(recipe: Recipe, _: int) -> list[ColumnExpectation]:
     ]
 
 
-def _sessions(recipe: Recipe, _: int) -> list[ColumnExpectation]:
+def _sessions(recipe: AMemGymRecipe, _: int) -> list[ColumnExpectation]:
     most = max(recipe.max_states_per_query, recipe.num_changes_per_period + 1)
     return [
         unique("user_id", "session_time"),
@@ -97,7 +97,7 @@ def _sessions(recipe: Recipe, _: int) -> list[ColumnExpectation]:
     ]
 
 
-def _questions(recipe: Recipe, users: int) -> list[ColumnExpectation]:
+def _questions(recipe: AMemGymRecipe, users: int) -> list[ColumnExpectation]:
     states, golden = recipe.num_states_per_question, recipe.num_periods + 1
     return [
         unique("user_id", "query"),
@@ -114,7 +114,7 @@ def _questions(recipe: Recipe, users: int) -> list[ColumnExpectation]:
     ]
 
 
-def _answer_choices(recipe: Recipe, _: int) -> list[ColumnExpectation]:
+def _answer_choices(recipe: AMemGymRecipe, _: int) -> list[ColumnExpectation]:
     return [
         unique("user_id", "question_id", "position"),
         unique("user_id", "question_id", "state"),
@@ -127,7 +127,7 @@ def _answer_choices(recipe: Recipe, _: int) -> list[ColumnExpectation]:
     ]
 
 
-def _gate_records(_: Recipe, __: int) -> list[ColumnExpectation]:
+def _gate_records(_: AMemGymRecipe, __: int) -> list[ColumnExpectation]:
     return [
         true("released tells whether the user is in users"),
         *(between(name, 0) for name in ("number", "draft", "refinement", "vote")),
@@ -135,11 +135,11 @@ def _gate_records(_: Recipe, __: int) -> list[ColumnExpectation]:
     ]
 
 
-def _failures(_: Recipe, __: int) -> list[ColumnExpectation]:
+def _failures(_: AMemGymRecipe, __: int) -> list[ColumnExpectation]:
     return [true("user is not in users"), between("position", 0), *written("message")]
 
 
-EXPECTATIONS: dict[str, Callable[[Recipe, int], list[ColumnExpectation]]] = {
+EXPECTATIONS: dict[str, Callable[[AMemGymRecipe, int], list[ColumnExpectation]]] = {
     "users": _users,
     "state_variables": _state_variables,
     "periods": _periods,

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from assets.amemgym import stage_summaries
 from assets.amemgym.answers.gates import choice_gate, draft_answers, recovery_gate, repeated_answers
 from assets.amemgym.answers.variants import QuestionVariants, Variant, lived_variants, variants_of
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.question import AnswerChoice, AnswerSet, QuestionAnswers
 from assets.amemgym.records.state import StateSchema, StateTrajectory
 from assets.amemgym.state_schema import STATE_SCHEMA
@@ -14,12 +15,13 @@ from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import Stage
 from assets.llm.gate import Gate, GateAttempt, RefinementBudget, is_accepted, pass_gate, rewrite
 from assets.llm.ports import LanguageModel
-from assets.recipe.recipe import Recipe
 from assets.records.base import GateRecord, ItemFailed
 from assets.reporting.asset_description import AssetDescription, Row
 
 
-async def write_answers(schema: StateSchema, trajectory: StateTrajectory, *, recipe: Recipe, model: LanguageModel) -> AnswerSet:
+async def write_answers(
+    schema: StateSchema, trajectory: StateTrajectory, *, recipe: AMemGymRecipe, model: LanguageModel
+) -> AnswerSet:
     """Answer all questions at once, each answer through its gates; golden choices are stored by id."""
     questions = [
         QuestionVariants(question, schema, variants_of(question, schema, trajectory, recipe=recipe), recipe, model)

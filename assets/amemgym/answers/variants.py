@@ -3,12 +3,12 @@
 import itertools
 from dataclasses import dataclass
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.question import ChoiceType
 from assets.amemgym.records.state import SchemaQuestion, StateSchema, StateTrajectory
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.gate import VoteContext
 from assets.llm.ports import LanguageModel
-from assets.recipe.recipe import Recipe
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,9 @@ def lived_variants(question: SchemaQuestion, trajectory: StateTrajectory) -> lis
     return [tuple(period.state[name] for name in question.required_info) for period in trajectory.periods]
 
 
-def variants_of(question: SchemaQuestion, schema: StateSchema, trajectory: StateTrajectory, *, recipe: Recipe) -> list[Variant]:
+def variants_of(
+    question: SchemaQuestion, schema: StateSchema, trajectory: StateTrajectory, *, recipe: AMemGymRecipe
+) -> list[Variant]:
     """Lived variants in order of first occurrence, then seeded random ones up to `min_variants_per_question`."""
     experienced = list(dict.fromkeys(lived_variants(question, trajectory)))
     missing = recipe.min_variants_per_question - len(experienced)
@@ -53,7 +55,7 @@ class QuestionVariants:
     question: SchemaQuestion
     schema: StateSchema
     variants: list[Variant]
-    recipe: Recipe
+    recipe: AMemGymRecipe
     model: LanguageModel
 
     def item_id(self, variant: Variant) -> str:

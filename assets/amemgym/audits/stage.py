@@ -5,6 +5,7 @@ from assets.amemgym.answers.stage import ANSWERS
 from assets.amemgym.audits.decoys import judge_decoys
 from assets.amemgym.audits.judgements import GUESSES, guess_answers, recover_pairs
 from assets.amemgym.audits.user_parts import AuditedUser
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.audit import Decoy, Judgement, UserAudit
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import AnswerSet
@@ -16,7 +17,6 @@ from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.async_calls import gather_all
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
-from assets.recipe.recipe import Recipe
 from assets.reporting.asset_description import AssetDescription, Row
 
 
@@ -27,7 +27,7 @@ async def audit_user(
     sessions: SessionSet,
     answers: AnswerSet,
     *,
-    recipe: Recipe,
+    recipe: AMemGymRecipe,
     model: LanguageModel,
 ) -> UserAudit:
     """Ask all judges at once; nothing of the user changes. Raises ItemFailed when an item turns out ambiguous."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from assets.amemgym.answers.variants import QuestionVariants, Variant, variants_of
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import AnswerChoice, AnswerSet, QuestionAnswers
 from assets.amemgym.records.state import Session, SessionSet, StateSchema, StateTrajectory
@@ -11,7 +12,6 @@ from assets.amemgym.session_queries.drafts import UserContext
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.gate import VoteContext
 from assets.llm.ports import LanguageModel
-from assets.recipe.recipe import Recipe
 
 # Drafts that no gates reach (`max_redrafts` ends at 5 for each): their votes have samples and orders of their own.
 PAIR_DRAFT, DECOY_DRAFT = 98, 99
@@ -57,7 +57,7 @@ class AuditedUser:
     trajectory: StateTrajectory
     sessions: SessionSet
     answers: AnswerSet
-    recipe: Recipe
+    recipe: AMemGymRecipe
     model: LanguageModel
 
     @cached_property

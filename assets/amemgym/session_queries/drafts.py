@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from assets.amemgym.recipe import MAX_STATES_PER_QUERY, AMemGymRecipe
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.state import Event, StateSchema, TrajectoryPeriod
 from assets.engine.async_calls import gather_all
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import TEXT, ReplySchema, ask_structured, list_of, object_of, object_of_enums
 from assets.llm.text import spells
-from assets.recipe.recipe import MAX_STATES_PER_QUERY, Recipe
 from prompts.catalogue import load_prompt
 
 FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
@@ -57,7 +57,7 @@ class UserContext:
 
     profile: UserProfile
     schema: StateSchema
-    recipe: Recipe
+    recipe: AMemGymRecipe
     model: LanguageModel
 
     def common_variables(self) -> dict[str, object]:

@@ -4,6 +4,7 @@ from datetime import datetime, time, timedelta
 
 from assets.amemgym import stage_summaries
 from assets.amemgym.events import EVENTS
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.state import (
     EventSet,
@@ -25,7 +26,6 @@ from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import Stage
 from assets.llm.gate import GateAttempt, pass_gate
 from assets.llm.ports import LanguageModel
-from assets.recipe.recipe import Recipe
 from assets.records.base import GateRecord
 from assets.reporting.asset_description import AssetDescription, Row
 
@@ -41,7 +41,7 @@ async def write_sessions(
     trajectory: StateTrajectory,
     events: EventSet,
     *,
-    recipe: Recipe,
+    recipe: AMemGymRecipe,
     model: LanguageModel,
 ) -> SessionSet:
     """Draft the queries of all periods at once, let each pass the exposure gate, and give the sessions their times."""
@@ -102,7 +102,7 @@ async def _gated_sessions(
     return PeriodSessions(index=period.index, sessions=sessions), [record for own in attempts for record in own.records]
 
 
-def session_times(recipe: Recipe, period: TrajectoryPeriod, *, count: int, user_id: str) -> list[datetime]:
+def session_times(recipe: AMemGymRecipe, period: TrajectoryPeriod, *, count: int, user_id: str) -> list[datetime]:
     """`count` strictly increasing times: within the period, or in the weeks up to the start date for period 0.
 
     A session falls on any day after the period's start and before its end, between 7:00 and 22:00.

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.state import StateSchema, TrajectoryPeriod
 from assets.amemgym.state_trajectory.quality import (
     all_can_move,
@@ -14,7 +15,6 @@ from assets.amemgym.state_trajectory.quality import (
     unmoved,
 )
 from assets.engine.seeded_random import SeededRandom
-from assets.recipe.recipe import Recipe
 
 CANDIDATES = 200  # sets of variables tried, to come near to the wanted number of changed answers
 
@@ -24,7 +24,7 @@ class TrajectoryConstraints:
     """A trajectory while it is made: the schema, and the periods so far."""
 
     schema: StateSchema
-    recipe: Recipe
+    recipe: AMemGymRecipe
     periods: list[TrajectoryPeriod] = field(default_factory=list[TrajectoryPeriod])
 
     @property

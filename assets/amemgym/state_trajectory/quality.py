@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.state import StateUpdate
-from assets.recipe.recipe import Recipe
 
 PING_PONG_PERIODS = 2
 
@@ -65,7 +65,7 @@ def unmoved(periods: Sequence[Period]) -> list[str]:
     return [name for name, count in change_counts(periods).items() if not count]
 
 
-def all_can_move(variables: int, recipe: Recipe) -> bool:
+def all_can_move(variables: int, recipe: AMemGymRecipe) -> bool:
     """Whether a trajectory with the recipe's changes per period has room for every one of so many variables."""
     return variables <= recipe.num_periods * recipe.num_changes_per_period
 

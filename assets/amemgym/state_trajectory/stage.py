@@ -8,6 +8,7 @@ from typing import Any
 from dateutil.relativedelta import relativedelta
 
 from assets.amemgym import stage_summaries
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.state import StateSchema, StateTrajectory, StateUpdate, TrajectoryPeriod
 from assets.amemgym.state_schema import STATE_SCHEMA
@@ -16,12 +17,13 @@ from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import TEXT, ReplySchema, ask_structured, object_of, object_of_enums
-from assets.recipe.recipe import Recipe
 from assets.reporting.asset_description import AssetDescription, Row
 from prompts.catalogue import load_prompt
 
 
-async def evolve_state(profile: UserProfile, schema: StateSchema, *, recipe: Recipe, model: LanguageModel) -> StateTrajectory:
+async def evolve_state(
+    profile: UserProfile, schema: StateSchema, *, recipe: AMemGymRecipe, model: LanguageModel
+) -> StateTrajectory:
     """Choose the initial state, then the updates of each period in turn; every period depends on the ones before."""
     initial = await _initial_state(profile, schema, recipe=recipe, model=model)
     first = TrajectoryPeriod(index=0, start=None, end=recipe.start_date, summary=None, updates=(), state=initial)
@@ -31,7 +33,9 @@ async def evolve_state(profile: UserProfile, schema: StateSchema, *, recipe: Rec
     return StateTrajectory(user_id=profile.user_id, periods=tuple(trajectory.periods))
 
 
-async def _initial_state(profile: UserProfile, schema: StateSchema, *, recipe: Recipe, model: LanguageModel) -> dict[str, str]:
+async def _initial_state(
+    profile: UserProfile, schema: StateSchema, *, recipe: AMemGymRecipe, model: LanguageModel
+) -> dict[str, str]:
     prompt = load_prompt("state_trajectory/initial").render(
         user_profile=profile.formatted_str,
         start_date=recipe.start_date.isoformat(),
@@ -46,7 +50,7 @@ async def _initial_state(profile: UserProfile, schema: StateSchema, *, recipe: R
     return await ask_structured(model, prompt=prompt, reply=reply_schema, convert=convert, recipe=recipe)
 
 
-def period_dates(recipe: Recipe, index: int) -> tuple[date, date]:
+def period_dates(recipe: AMemGymRecipe, index: int) -> tuple[date, date]:
     """Start and end of period `index` (1 to N_p); each starts where the one before ends."""
     months, first_day = recipe.num_months_per_period, recipe.start_date
     return _months_after(first_day, months=months * (index - 1)), _months_after(recipe.start_date, months=months * index)

@@ -9,10 +9,10 @@ from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.llm.ports import CallLabels, ModelRequest
 from assets.llm.text import count_tokens
 from assets.llm.usage import Meter, MeteredModel, Usage
-from assets.recipe.recipe import Recipe
 from pipelines.evaluation.assistant import QuestionPrompt, Settings, Tools
 from pipelines.evaluation.assistants.vector_index import canonical_json
 from pipelines.evaluation.errors import EvaluationError
@@ -65,7 +65,7 @@ class AssistantModel:
         return self.meter.usage
 
     @property
-    def recipe(self) -> Recipe:
+    def recipe(self) -> AMemGymRecipe:
         """A recipe whose writer is this model, for asking with `assets.llm.structured_output.ask`."""
         writer = {
             "model": self._name,
@@ -73,7 +73,7 @@ class AssistantModel:
             "max_output_tokens": self._settings.max_output_tokens,
         }
         fields: dict[str, Any] = {"models": {"writer": writer}, "gates": {"max_reasks": 1}}
-        return Recipe(variant="evaluation", seed=self._seed, **fields)
+        return AMemGymRecipe(variant="evaluation", seed=self._seed, **fields)
 
     async def reply(self, messages: Sequence[Message], *, question: QuestionPrompt | None = None) -> str:
         """The reply to these messages, of which those that do not fit are left out."""

@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.llm.ports import CallLabels, LanguageModel
 from assets.llm.structured_output import ask_structured
 from assets.llm.usage import Meter, MeteredModel
-from assets.recipe.recipe import Recipe
 from assets.records.base import ItemFailed
 from pipelines.experiments.annotation.records import AnnotationItem, AnswerSheet, ItemAnswer, Study
 from pipelines.experiments.annotation.study import items_for
@@ -37,7 +37,7 @@ class Choice(BaseModel):
     choice: int
 
 
-async def answer_with_model(study: Study, sheet: AnswerSheet, *, recipe: Recipe, model: LanguageModel) -> AnswerSheet:
+async def answer_with_model(study: Study, sheet: AnswerSheet, *, recipe: AMemGymRecipe, model: LanguageModel) -> AnswerSheet:
     """The sheet answered by the recipe's judge, all items at once, each shown as to this annotator.
 
     What the model gives no usable reply to stays open. Raises EndpointError where the endpoint cannot serve.
@@ -52,7 +52,9 @@ async def answer_with_model(study: Study, sheet: AnswerSheet, *, recipe: Recipe,
     return sheet.model_copy(update={"kind": "model", "model": name, "answers": answers})
 
 
-async def _answer(study: Study, task: AnnotationItem, *, sample: int, recipe: Recipe, model: LanguageModel) -> str | None:
+async def _answer(
+    study: Study, task: AnnotationItem, *, sample: int, recipe: AMemGymRecipe, model: LanguageModel
+) -> str | None:
     prompt = _prompt(study, task)
     numbers = {0: NONE} | {number: label.value for number, label in enumerate(_options(task), start=1)}
     try:

@@ -9,6 +9,7 @@ import yaml
 
 from assets.amemgym.answers.gates import recover_variant
 from assets.amemgym.answers.variants import QuestionVariants, Variant
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.state import SchemaQuestion, StateSchema, StateVariable
 from assets.amemgym.session_queries.drafts import UserContext
@@ -16,7 +17,6 @@ from assets.amemgym.session_queries.exposure_gate import read_exposure
 from assets.llm.gate import VoteContext
 from assets.llm.ports import CallLabels, LanguageModel
 from assets.llm.usage import Meter, MeteredModel
-from assets.recipe.recipe import Recipe
 from assets.records.base import ItemFailed, Record
 
 CASES = Path(__file__).with_name("cases.yaml")
@@ -69,7 +69,7 @@ def load_cases() -> Cases:
     return Cases.model_validate(yaml.safe_load(CASES.read_text(encoding="utf-8")))
 
 
-async def judge_cases(cases: Cases, *, recipe: Recipe, model: LanguageModel) -> list[Verdict]:
+async def judge_cases(cases: Cases, *, recipe: AMemGymRecipe, model: LanguageModel) -> list[Verdict]:
     """Judge every case once, all at once. Raises EndpointError where the endpoint cannot serve."""
     asked = MeteredModel(model, CallLabels(stage="trial", user_id=NOBODY), Meter())
     return await asyncio.gather(
@@ -78,7 +78,7 @@ async def judge_cases(cases: Cases, *, recipe: Recipe, model: LanguageModel) -> 
     )
 
 
-async def _read(gate: str, case: ReadingCase, *, recipe: Recipe, model: LanguageModel) -> Verdict:
+async def _read(gate: str, case: ReadingCase, *, recipe: AMemGymRecipe, model: LanguageModel) -> Verdict:
     schema = _schema(case.choices, question=case.query)
     user = UserContext(_anybody(), schema, recipe, model)
     wanted = _reading_text({name: case.truth[name] for name in sorted(case.truth)})
@@ -90,7 +90,7 @@ async def _read(gate: str, case: ReadingCase, *, recipe: Recipe, model: Language
     return Verdict(gate, case.query, any(case.truth.values()), wanted, read)
 
 
-async def _recover(case: AnswerCase, *, recipe: Recipe, model: LanguageModel) -> Verdict:
+async def _recover(case: AnswerCase, *, recipe: AMemGymRecipe, model: LanguageModel) -> Verdict:
     names = tuple(case.choices[0])
     variants = [Variant(names, tuple(choice[name] for name in names), "random") for choice in case.choices]
     schema = _schema(

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from assets.amemgym.pipeline import STAGES
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.engine.ports import SnapshotRef, rows_of
 from assets.engine.stage import Stage
 from assets.llm.ports import CallLabels, LanguageModel, ModelReply, ModelRequest
 from assets.llm.usage import Meter, MeteredModel
 from assets.recipe.partitions import UNITS
-from assets.recipe.recipe import Recipe
 from assets.records.base import GateRecord, ItemFailed, UserRecord
 from pipelines.home import Home
 from pipelines.resources.storage.io_manager import RecordIOManager
@@ -72,7 +72,7 @@ class Side:
     """One of the things compared: a recipe, whose models answer, and a version of the prompt, None for the shipped one."""
 
     name: str
-    recipe: Recipe
+    recipe: AMemGymRecipe
     prompt: Prompt | None = None
 
 
@@ -132,10 +132,10 @@ def stage_of_prompt(prompt: str) -> Stage[UserRecord] | None:
     return next((stage for stage in STAGES if prompt in stage.prompts), None)
 
 
-def resolved_recipe(home: Home, variant: str) -> Recipe | None:
+def resolved_recipe(home: Home, variant: str) -> AMemGymRecipe | None:
     """The recipe that the variant was last made with."""
     recipe = RecordIOManager(value_files(home)).find("recipe", variant)
-    return recipe if isinstance(recipe, Recipe) else None
+    return recipe if isinstance(recipe, AMemGymRecipe) else None
 
 
 def finished_inputs(home: Home, variant: str, *, stage: Stage[UserRecord], users: int) -> list[Sequence[UserRecord]]:
@@ -150,7 +150,7 @@ def finished_inputs(home: Home, variant: str, *, stage: Stage[UserRecord], users
     return inputs[:users]
 
 
-def with_model(recipe: Recipe, role: Role, model: str) -> Recipe:
+def with_model(recipe: AMemGymRecipe, role: Role, model: str) -> AMemGymRecipe:
     """The recipe with another model in this role."""
     spec = recipe.models.for_role(role).model_copy(update={"model": model})
     return recipe.model_copy(update={"models": recipe.models.model_copy(update={role: spec})})

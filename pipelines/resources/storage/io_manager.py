@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-from pydantic import ValidationError
 
 from assets.engine.benchmark import Benchmark
 from assets.engine.ports import SnapshotRef
 from assets.engine.stage_asset import disk_error_message
+from assets.recipe.loading import recipe_from_json
+from assets.recipe.recipe import Recipe
 from assets.records.base import Record
 from pipelines.benchmarks import BENCHMARKS
 from pipelines.resources.storage.errors import StoreError
@@ -32,8 +33,9 @@ class RecordIOManager(dg.IOManager):
     def handle_output(self, context: dg.OutputContext, obj: Record) -> None:
         """Write the record; a run killed midway leaves the value before it. Raises dg.Failure with one sentence."""
         name = _name("/".join(context.asset_key.path), context.asset_partition_key)
+        kind = Recipe.__name__ if isinstance(obj, Recipe) else type(obj).__name__
         try:
-            self._files.write(name, f"{type(obj).__name__}\n{obj.model_dump_json()}\n".encode())
+            self._files.write(name, f"{kind}\n{obj.model_dump_json()}\n".encode())
         except OSError as error:
             raise dg.Failure(description=disk_error_message(error), allow_retries=False) from error
 
@@ -50,8 +52,11 @@ class RecordIOManager(dg.IOManager):
         except FileNotFoundError:
             return None
         try:
+            # Recipes of all benchmarks are stored under one name, as they were when there was one benchmark.
+            if kind.decode() == Recipe.__name__:
+                return recipe_from_json(content)
             return self._types[kind.decode()].model_validate_json(content)
-        except (KeyError, ValidationError) as error:
+        except (KeyError, ValueError) as error:
             where = f"{self._files.address}/{_name(asset, partition)}"
             raise StoreError(f"{where} is of another version of this program; materialize {asset!r} again.") from error
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from assets.amemgym.answers.stage import write_answers
 from assets.amemgym.audits.stage import audit_user
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.audit import UserAudit
 from assets.amemgym.records.question import AnswerSet
 from assets.amemgym.records.state import PeriodSessions, SessionSet
-from assets.recipe.recipe import Recipe
 from tests.support import scenario
 from tests.support.coroutines import run
 from tests.support.scripted_model import Script, ScriptedModel
@@ -17,7 +17,7 @@ from tests.support.scripted_model import Script, ScriptedModel
 EXPOSURE, CHECK, CHOOSE = "session_queries/check_exposure", "answers/check", "answers/choose"
 
 
-def recipe(**audit: Any) -> Recipe:
+def recipe(**audit: Any) -> AMemGymRecipe:
     gates = {"votes": 1, "votes_needed": 1, "unexposed": 0}
     return scenario.recipe(gates=gates, audit=audit, min_variants_per_question=4)
 

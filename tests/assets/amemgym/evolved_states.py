@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.state import StateSchema, StateTrajectory
 from assets.amemgym.state_trajectory.stage import evolve_state
-from assets.recipe.recipe import Recipe
 from tests.support import scenario
 from tests.support.coroutines import run
 from tests.support.scenario import DIET, EVENINGS, GOAL
@@ -14,7 +14,7 @@ INITIAL, UPDATE = "state_trajectory/initial", "state_trajectory/update"
 
 
 def evolved(
-    script: Script, *, recipe: Recipe | None = None, schema: StateSchema | None = None
+    script: Script, *, recipe: AMemGymRecipe | None = None, schema: StateSchema | None = None
 ) -> tuple[StateTrajectory, ScriptedModel]:
     model = ScriptedModel(script)
     made = evolve_state(scenario.profile(), schema or scenario.schema(), recipe=recipe or scenario.recipe(), model=model)

@@ -3,11 +3,11 @@
 import json
 from typing import Any
 
+from assets.amemgym.recipe import MAX_STATES_PER_QUERY
 from assets.amemgym.records.state import Event, EventSet, PeriodEvents, SessionSet
 from assets.amemgym.session_queries.stage import write_sessions
 from assets.llm.ports import ModelRequest
 from assets.recipe.policies import GatePolicy
-from assets.recipe.recipe import MAX_STATES_PER_QUERY
 from tests.support import scenario
 from tests.support.coroutines import run
 from tests.support.honest_replies import Answer, honest, material

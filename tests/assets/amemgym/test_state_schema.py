@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.question import Question, QuestionSet, RequiredInfo
 from assets.amemgym.records.state import StateSchema
 from assets.amemgym.state_schema import refine_schema
-from assets.recipe.recipe import Recipe
 from assets.records.base import ItemFailed
 from tests.support import scenario
 from tests.support.coroutines import run
@@ -41,7 +41,7 @@ SAME: dict[str, Any] = {"diet": "diet", "goal": "goal", "food": "food", "time": 
 
 
 def refined(
-    *replies: Reply, questions: QuestionSet = PLAIN, recipe: Recipe = RECIPE, **unified: Any
+    *replies: Reply, questions: QuestionSet = PLAIN, recipe: AMemGymRecipe = RECIPE, **unified: Any
 ) -> tuple[StateSchema, ScriptedModel]:
     model = ScriptedModel({REFINE: replies, **({UNIFY: unified["unify"]} if unified else {})})
     return run(refine_schema(scenario.profile(), questions, recipe=recipe, model=model)), model

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.recipe.loading import RecipeError, build_recipe, load_recipe, units, variants
-from assets.recipe.recipe import Recipe
+from assets.amemgym.recipe import AMemGymRecipe
+from assets.recipe.loading import RecipeError, build_recipe, expect_recipe, load_recipe, units, variants
 from tests.support.small import small_recipe
 
 
 def test_the_papers_variants_have_the_papers_numbers() -> None:
     assert variants()[0] == "demo"
-    base, extra = load_recipe("base"), load_recipe("extra")
+    base, extra = (expect_recipe(load_recipe(name), AMemGymRecipe) for name in ("base", "extra"))
     numbers = [(r.num_periods, r.num_states_per_question, 2 * r.num_rounds_update) for r in (base, extra)]
     assert numbers == [(10, 2, 4), (20, 3, 10)]
     assert (base.num_users, base.num_questions, base.start_date) == (20, 10, date(2020, 10, 1))
@@ -94,11 +94,11 @@ def test_shards_are_numbered() -> None:
     assert [unit.key for unit in units(small_recipe(num_users=3, users_per_shard=2))] == ["small-0000", "small-0001"]
 
 
-def other(recipe: Recipe, overrides: dict[str, Any]) -> Recipe:
+def other(recipe: AMemGymRecipe, overrides: dict[str, Any]) -> AMemGymRecipe:
     fields = recipe.model_dump()
     for name, value in overrides.items():
         fields[name] = {**fields[name], **value} if isinstance(value, dict) else value
-    return Recipe.model_validate(fields)
+    return AMemGymRecipe.model_validate(fields)
 
 
 WHICH_USERS = [

@@ -2,9 +2,9 @@
 
 import pytest
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.recipe.asset import resolve, stand_in
 from assets.recipe.public_names import file_name, shared_model
-from assets.recipe.recipe import Recipe
 from dataset_card.card.recipe import model_names, shared_recipe
 from tests.support import gate_votes, scenario
 from tests.support.scenario import varied
@@ -12,7 +12,7 @@ from tests.support.scenario import varied
 PANEL = {"judge": {"model": "one", "further": ["/home/zoë/models/two.gguf", "org/three"]}}
 
 
-def recipe() -> Recipe:
+def recipe() -> AMemGymRecipe:
     return scenario.recipe(models=PANEL)
 
 

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.amemgym.questions import QUESTIONS
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage_runner import StageResult
-from assets.recipe.recipe import Recipe
 from assets.records.base import UserRecord
 from tests.support.run_contexts import DictRecordCache, materialized, run_context
 from tests.support.scripted_model import ScriptedModel
@@ -49,7 +49,7 @@ def test_the_order_in_which_it_is_written_does_not_matter() -> None:
     assert one.fingerprint == other.fingerprint != small_recipe().fingerprint
 
 
-def made(folder: Path, recipe: Recipe, work: DictRecordCache) -> tuple[ScriptedModel, dict[str, StageResult]]:
+def made(folder: Path, recipe: AMemGymRecipe, work: DictRecordCache) -> tuple[ScriptedModel, dict[str, StageResult]]:
     model = ScriptedModel()
     shop = run_context(folder, model, record_cache=work)
     return model, materialized(shop, recipe, USER_PROFILES, QUESTIONS, STATE_SCHEMA)

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from assets import records
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.question import Question, QuestionSet, RequiredInfo
 from assets.amemgym.records.state import ChatMessage, Session, StateTrajectory, StateUpdate, TrajectoryPeriod
-from assets.recipe.recipe import Recipe
 from assets.records.base import Failure, GateRecord, Name, Record
 from assets.records.columnar import arrow_schema, columns_of, from_table, rows_of, to_table
 
@@ -97,8 +97,8 @@ REAL: list[Record] = [
         user_id="u",
         questions=(Question(question_id="q", text="?", required_info=(RequiredInfo(info_type="t", info_choices=("x", "y")),)),),
     ),
-    Recipe(variant="base"),
-    Recipe(variant="mine", users_per_shard=3, exclude_ids=("a", "b"), start_date=date(1999, 2, 28)),
+    AMemGymRecipe(variant="base"),
+    AMemGymRecipe(variant="mine", users_per_shard=3, exclude_ids=("a", "b"), start_date=date(1999, 2, 28)),
 ]
 
 

@@ -7,9 +7,9 @@ import pandas as pd
 import pyarrow.parquet as pq
 import yaml
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.rows import TABLES
-from assets.recipe.recipe import Recipe
 from assets.records.base import Record
 from assets.records.columnar import from_table
 from dataset_card.card.recipe import shared_recipe
@@ -70,7 +70,7 @@ def test_pandas_and_duckdb_read_every_file(release: Release) -> None:
 
 def test_the_recipe_can_be_read_again_and_holds_no_path(release: Release) -> None:
     text = (release.folder / "recipe.yaml").read_text(encoding="utf-8")
-    read = Recipe.model_validate(yaml.safe_load(text))
+    read = AMemGymRecipe.model_validate(yaml.safe_load(text))
     assert read == shared_recipe(content().recipe)
     assert read.fingerprint == content().recipe.fingerprint
     assert read.pool.paths == ("personas.parquet",)

@@ -6,8 +6,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.llm.ports import CallLabels, EndpointError, LanguageModel, ModelReply, ModelRequest
-from assets.recipe.recipe import Budget, Recipe
+from assets.recipe.recipe import Budget
 from pipelines.resources.cache.reply_cache import CachedModel, open_replies
 from pipelines.resources.ledger.budget import BudgetedModel, VariantBudget
 from pipelines.resources.ledger.ledger import CacheHitRecorder, Ledger, PaidCallRecorder, UnitLedger
@@ -41,7 +42,7 @@ def call(number: int, *, model: str = PRICED, labels: CallLabels | None = None) 
     return replace(plain, labels=labels or replace(plain.labels, fingerprint="f" * 12))
 
 
-def one_model(model: str = "m-1", **changes: object) -> Recipe:
+def one_model(model: str = "m-1", **changes: object) -> AMemGymRecipe:
     """A small recipe whose every role has the same model."""
     roles = {role: {"model": model} for role in ("writer", "judge", "user_simulator")}
     return small_recipe(models=roles, **changes)
@@ -58,7 +59,7 @@ class LedgerStores:
         self.replies = open_replies(self.folder / "calls.sqlite")
         self.prices = Prices({})
 
-    def stack(self, model: LanguageModel, *, recipe: Recipe | None = None, at_once: int = 4) -> LanguageModel:
+    def stack(self, model: LanguageModel, *, recipe: AMemGymRecipe | None = None, at_once: int = 4) -> LanguageModel:
         """As a run opens it."""
         recipe = recipe or small_recipe()
         ledger = UnitLedger(self.ledger, self.prices, recipe, "small", ADDRESS)
@@ -69,7 +70,9 @@ class LedgerStores:
             paid = BudgetedModel(paid, budget=budget, counter=counter, at_once=at_once)
         return CacheHitRecorder(CachedModel(paid, store=self.replies, mode="use"), ledger)
 
-    def ask(self, model: LanguageModel, requests: Sequence[ModelRequest], *, recipe: Recipe | None = None) -> list[object]:
+    def ask(
+        self, model: LanguageModel, requests: Sequence[ModelRequest], *, recipe: AMemGymRecipe | None = None
+    ) -> list[object]:
         """Replies or errors of all requests, asked at once."""
 
         async def together() -> list[object]:

@@ -8,11 +8,11 @@ from typing import Any
 import httpx2
 
 from assets.amemgym.pipeline import STAGES
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.engine.ports import SnapshotRef
 from assets.engine.run_context import RunContext
 from assets.llm.ports import ModelRequest
 from assets.recipe.model_policy import Transport
-from assets.recipe.recipe import Recipe
 from pipelines.embedded.bank import model_name
 from pipelines.resources.cache.reply_cache import CachedModel, open_replies
 from pipelines.resources.llm.batch.queue import BatchedModel, BatchResources
@@ -52,7 +52,7 @@ def chain(url: str, folder: Path, *, transport: Transport, **settings: object) -
     return {name: result.ref for name, result in materialized(shop, recipe(transport), *STAGES[1:]).items()}
 
 
-def recipe(transport: Transport) -> Recipe:
+def recipe(transport: Transport) -> AMemGymRecipe:
     """Two users, two questions, one period."""
     spec = {"model": model_name(), "transport": transport}
     models = {"writer": spec, "judge": spec, "user_simulator": spec}

@@ -12,9 +12,9 @@ import openai
 import pytest
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.llm.ports import EndpointError, ModelReply
 from assets.recipe.model_policy import Models, ModelSpec
-from assets.recipe.recipe import Recipe
 from pipelines.embedded.app import create_app
 from pipelines.resources.cache.reply_cache import CachedModel, request_key
 from pipelines.resources.llm.batch.client import JOB_KEY, URL, input_line
@@ -190,7 +190,7 @@ def test_the_chain_killed_after_submission_and_run_again_sends_nothing_twice(tmp
 
 
 def test_the_road_is_no_part_of_what_a_recipe_makes() -> None:
-    live = Recipe(variant="own")
+    live = AMemGymRecipe(variant="own")
     batched_recipe = live.model_copy(update={"models": Models(writer=ModelSpec(transport="batch"))})
     assert batched_recipe.models.batched
     assert (live.fingerprint, live.user_fingerprint) == (batched_recipe.fingerprint, batched_recipe.user_fingerprint)

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.amemgym.pipeline import STAGES as CHAIN
-from assets.recipe.loading import load_recipe
+from assets.amemgym.recipe import AMemGymRecipe
+from assets.recipe.loading import expect_recipe, load_recipe
 from pipelines.planning.defaults import load_defaults
 from pipelines.planning.forecast import NO_MARGIN, Basis, StageForecast, Terms, forecast
 from pipelines.planning.observed import basis_for
@@ -18,6 +19,10 @@ from tests.pipelines.ledger.ledger_stores import one_model
 from tests.support.small import small_recipe
 
 TERMS = Terms(Prices({"m-1": OwnPrice(input=1, output=10)}), calls_at_once=64, users_at_once=32)
+
+
+def amemgym_recipe(variant: str) -> AMemGymRecipe:
+    return expect_recipe(load_recipe(variant), AMemGymRecipe)
 
 
 def user(calls: int, *, tokens: int = 1000) -> UserUsage:
@@ -47,7 +52,7 @@ def test_the_shipped_defaults_cover_what_every_user_asks() -> None:
 
 def test_the_shipped_defaults_are_measured_on_the_shipped_recipes() -> None:
     for variant, measured in load_defaults().measured.items():
-        assert measured.size == RecipeSize.of(load_recipe(variant))
+        assert measured.size == RecipeSize.of(amemgym_recipe(variant))
 
 
 def test_users_that_are_all_alike_leave_no_doubt() -> None:
@@ -107,7 +112,7 @@ def test_calls_in_batch_jobs_are_counted_at_half_price() -> None:
 
 
 def test_calls_of_the_defaults_grow_with_the_recipes_counts() -> None:
-    defaults, base = load_defaults(), RecipeSize.of(load_recipe("base"))
+    defaults, base = load_defaults(), RecipeSize.of(amemgym_recipe("base"))
     nearest = defaults.nearest(base)
     assert nearest[0] == "base"
     longer = defaults.user(base.model_copy(update={"num_periods": 12}))
@@ -119,9 +124,9 @@ def test_calls_of_the_defaults_grow_with_the_recipes_counts() -> None:
 
 
 def test_without_a_ledger_the_defaults_are_used_and_widened() -> None:
-    shipped = asyncio.run(basis_for(load_recipe("base"), None))
+    shipped = asyncio.run(basis_for(amemgym_recipe("base"), None))
     assert "defaults" in shipped.source
-    total = whole(forecast(load_recipe("base"), shipped, terms=TERMS)).calls
+    total = whole(forecast(amemgym_recipe("base"), shipped, terms=TERMS)).calls
     assert (total.low / total.mid, total.high / total.mid) == (pytest.approx(0.7), pytest.approx(1.8))
 
 

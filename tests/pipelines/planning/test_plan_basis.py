@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.llm.ports import CallLabels, LanguageModel, ModelReply
-from assets.recipe.recipe import Recipe
 from pipelines.planning.forecast import NO_MARGIN, Basis
 from pipelines.planning.observed import basis_for, observed_runs
 from pipelines.planning.prompt_calls import PROMPT_CALLS, PromptUsage, fingerprints, stage_of
@@ -15,7 +15,9 @@ from pipelines.resources.ledger.prices import Prices
 from tests.pipelines.ledger.ledger_stores import ADDRESS, LedgerStores, UsingModel, call, one_model, open_stores
 
 
-async def live(stores: LedgerStores, recipe: Recipe, *, users: int, prompts: Sequence[str] = tuple(PROMPT_CALLS)) -> None:
+async def live(
+    stores: LedgerStores, recipe: AMemGymRecipe, *, users: int, prompts: Sequence[str] = tuple(PROMPT_CALLS)
+) -> None:
     """Let users ask every prompt once, as a run would."""
     ledger = UnitLedger(stores.ledger, Prices({}), recipe, "small", ADDRESS)
     await ledger.begin()
@@ -26,7 +28,9 @@ async def live(stores: LedgerStores, recipe: Recipe, *, users: int, prompts: Seq
             await model.complete(call(number * 100 + index, model=recipe.models.writer.model, labels=labels))
 
 
-def based_on(folder: Path, recipe: Recipe, *, run: Recipe, users: int, prompts: Sequence[str] = tuple(PROMPT_CALLS)) -> Basis:
+def based_on(
+    folder: Path, recipe: AMemGymRecipe, *, run: AMemGymRecipe, users: int, prompts: Sequence[str] = tuple(PROMPT_CALLS)
+) -> Basis:
     """What a forecast for the recipe rests on after this run."""
 
     async def use() -> Basis:

@@ -10,6 +10,7 @@ from assets.amemgym.audits.stage import AUDITS
 from assets.amemgym.episodes import EPISODES
 from assets.amemgym.personas.sampling import pool_counts, pool_files
 from assets.amemgym.personas.stage import PERSONAS
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.audit import UserAudit
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.persona import Persona
@@ -19,7 +20,6 @@ from assets.amemgym.records.state import SessionSet
 from assets.amemgym.session_queries.stage import SESSION_QUERIES
 from assets.engine.run_context import RunContext
 from assets.recipe.loading import RecipeError
-from assets.recipe.recipe import Recipe
 from assets.records.base import GateRecord
 from assets.reporting.gate_summary import Gates
 from validation.amemgym.report.balance import GoldenChangeCounter, MovementCounter, PositionCounter
@@ -62,7 +62,7 @@ def users_of(portion: RecordsByStage) -> Iterator[FinishedUser]:
 class QualityReportBuilder:
     """Counts all that the report needs user by user, so that none of them stays in memory."""
 
-    def __init__(self, recipe: Recipe, *, users: int) -> None:
+    def __init__(self, recipe: AMemGymRecipe, *, users: int) -> None:
         self._recipe = recipe
         self._facts, self._population, self._coverage = FactCounter(), Population(), CoverageCounter()
         self._gates, self._calls, self._errors = Gates(), GateCalls(), GateErrors()

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.report import Diversity, SimilarQuestions
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.ports import BudgetReached, Embedder, EndpointError, Vector
-from assets.recipe.recipe import Recipe
 
 if TYPE_CHECKING:
     from assets.reporting.intervals import Array
@@ -39,7 +39,7 @@ class ComparedQuestions:
 class QuestionSample:
     """The questions to compare: all, or in a large set those of users drawn by seed."""
 
-    def __init__(self, recipe: Recipe, *, users: int) -> None:
+    def __init__(self, recipe: AMemGymRecipe, *, users: int) -> None:
         self._drawn = frozenset(
             SeededRandom(recipe.seed, "diversity").sample(range(users), MOST_COMPARED // recipe.num_questions)
         )
@@ -55,7 +55,7 @@ class QuestionSample:
         return ComparedQuestions(tuple(user for user, _ in self._questions), tuple(text for _, text in self._questions))
 
 
-async def question_embeddings(questions: ComparedQuestions, embedder: Embedder | None, *, recipe: Recipe) -> Embeddings:
+async def question_embeddings(questions: ComparedQuestions, embedder: Embedder | None, *, recipe: AMemGymRecipe) -> Embeddings:
     """Ask for the vectors of all texts. Where an endpoint gives none, words alone are compared, and the report says so."""
     model = recipe.diversity.embedding_model
     if not model or embedder is None or not questions.texts:
@@ -75,7 +75,7 @@ def shared_name(model: str) -> str:
     return model.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
-def diversity(questions: ComparedQuestions, embeddings: Embeddings, *, recipe: Recipe) -> Diversity | None:
+def diversity(questions: ComparedQuestions, embeddings: Embeddings, *, recipe: AMemGymRecipe) -> Diversity | None:
     """Near-duplicates among the questions; None for fewer than two."""
     import numpy as np
 

@@ -1,0 +1,171 @@
+"""AMemGym's recipe: its dates, counts and policies beside what every benchmark has."""
+
+from collections.abc import Callable
+from datetime import date
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    PositiveInt,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
+
+from assets.recipe.policies import AuditPolicy, DiversityPolicy, ShortcutPolicy
+from assets.recipe.recipe import Recipe, in_order
+from assets.records.base import Name, unit
+
+MAX_STATES_PER_QUERY = 3  # what the prompt allows
+AskingStage = Literal[
+    "user_profiles", "questions", "state_schema", "state_trajectory", "events", "session_queries", "answers", "audits"
+]
+# The order of fields in recipe files, and in the bytes that fingerprints are of. `benchmark` is not in them: the first
+# releases do not have it, and a recipe that does not say it is AMemGym's.
+FIELDS = (
+    "variant",
+    "start_date",
+    "language",
+    "num_users",
+    "num_reserve",
+    "num_questions",
+    "num_states_per_question",
+    "num_choices_per_state",
+    "num_periods",
+    "num_months_per_period",
+    "num_changes_per_period",
+    "max_changes_per_state",
+    "min_variants_per_question",
+    "golden_changes",
+    "max_states_per_query",
+    "num_rounds_initial",
+    "num_rounds_update",
+    "seed",
+    "sample",
+    "again",
+    "exclude_ids",
+    "users_per_shard",
+    "pool",
+    "models",
+    "gates",
+    "audit",
+    "wall",
+    "diversity",
+    "budget",
+)
+
+
+def _fields_in_order(schema: dict[str, JsonValue]) -> None:
+    properties = schema["properties"]
+    assert isinstance(properties, dict)
+    schema["properties"] = {name: properties[name] for name in ("benchmark", *FIELDS)}
+
+
+class AMemGymRecipe(Recipe):
+    """All parameters of an AMemGym variant; the defaults are the paper's `base` (section 4.1, App. C)."""
+
+    model_config = ConfigDict(json_schema_extra=_fields_in_order)
+
+    benchmark: Literal["amemgym"] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
+        default="amemgym", exclude=True, description="the benchmark that the variant is of"
+    )
+    again: Annotated[dict[Name, dict[AskingStage, PositiveInt]], AfterValidator(in_order)] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
+        default={},
+        description="how often one user's stage is asked anew: {USER ID: {STAGE: TIMES}}; the user `all` is everyone",
+    )
+    start_date: date = Field(default=date(2020, 10, 1), description="day of the initial state")
+    num_questions: int = Field(
+        default=10, ge=1, le=100, description="questions asked of every user", json_schema_extra=unit("questions")
+    )
+    num_states_per_question: int = Field(
+        default=2, ge=1, le=6, description="variables that an answer depends on, N_s", json_schema_extra=unit("state variables")
+    )
+    num_choices_per_state: int = Field(
+        default=3, ge=2, le=10, description="values that a state variable may have", json_schema_extra=unit("choices")
+    )
+    num_periods: int = Field(
+        default=10, ge=1, le=200, description="periods after the initial one, N_p", json_schema_extra=unit("periods")
+    )
+    num_months_per_period: int = Field(
+        default=3, ge=1, le=24, description="months from one state to the next", json_schema_extra=unit("months")
+    )
+    num_changes_per_period: int = Field(
+        default=4,
+        ge=1,
+        le=50,
+        description="state updates in a period, one more or fewer is fine",
+        json_schema_extra=unit("state updates"),
+    )
+    max_changes_per_state: int = Field(
+        default=3,
+        ge=1,
+        le=200,
+        description="state updates of one variable over all periods",
+        json_schema_extra=unit("state updates"),
+    )
+    min_variants_per_question: int = Field(
+        default=4, ge=2, le=20, description="answers offered per question at least", json_schema_extra=unit("answers")
+    )
+    golden_changes: float | None = Field(
+        default=None, ge=0, le=1, description="target share of questions whose right answer changes in a period"
+    )
+    max_states_per_query: int = Field(
+        default=MAX_STATES_PER_QUERY,
+        ge=1,
+        le=MAX_STATES_PER_QUERY,
+        description="values that an opening query tells at most; 1 is easiest for small models",
+        json_schema_extra=unit("state variables"),
+    )
+    num_rounds_initial: int = Field(
+        default=1, ge=1, le=50, description="length of a session in period 0", json_schema_extra=unit("rounds")
+    )
+    num_rounds_update: int = Field(
+        default=2, ge=1, le=50, description="length of a later session; N_i is twice this", json_schema_extra=unit("rounds")
+    )
+    audit: AuditPolicy = AuditPolicy()
+    # The field is older than the class, and recipe files name it.
+    wall: ShortcutPolicy = ShortcutPolicy()
+    diversity: DiversityPolicy = DiversityPolicy()
+
+    @model_validator(mode="after")
+    def counts_are_possible(self) -> Self:
+        options = self.num_choices_per_state**self.num_states_per_question
+        if self.min_variants_per_question > options:
+            raise ValueError(
+                f"min_variants_per_question is {self.min_variants_per_question}, but {self.num_states_per_question} "
+                f"states of {self.num_choices_per_state} choices have only {options} variants."
+            )
+        # A variable changes once in a period at most.
+        each = min(self.max_changes_per_state, self.num_periods)
+        changes = self.num_questions * self.num_states_per_question * each
+        if self.num_periods * self.fewest_changes > changes:
+            raise ValueError(
+                f"num_periods {self.num_periods} with num_changes_per_period {self.num_changes_per_period} needs at "
+                f"least {self.num_periods * self.fewest_changes} changes, but {self.num_questions} questions on "
+                f"{self.num_states_per_question} states, each with up to {each} changes, allow at most {changes}."
+            )
+        return self
+
+    @property
+    def fewest_changes(self) -> int:
+        """The least number of updates in a period."""
+        return max(1, self.num_changes_per_period - 1)
+
+    @property
+    def num_total_months(self) -> int:
+        """Months from the start date to the end of the last period."""
+        return self.num_periods * self.num_months_per_period
+
+    @model_serializer(mode="wrap")
+    def serialized_in_order(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = handler(self)
+        return {name: fields[name] for name in FIELDS if name in fields}
+
+    def with_models(self, name: Callable[[str], str]) -> Self:
+        """The recipe with `name` of each model in the model's place, the one that compares meanings too."""
+        embeddings = name(self.diversity.embedding_model or "") or None
+        diversity = self.diversity.model_copy(update={"embedding_model": embeddings})
+        return super().with_models(name).model_copy(update={"diversity": diversity})
