@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from assets.amemgym.recipe import MAX_STATES_PER_QUERY, AMemGymRecipe
 from assets.recipe.policies import AuditPolicy, GatePolicy
+from assets.recipe.recipe import Recipe
 from assets.records.base import Record
 from prompts.catalogue import load_prompt
 
@@ -121,8 +122,13 @@ PROMPT_CALLS = {
 ALWAYS_CALLED = frozenset(name for name, calls in PROMPT_CALLS.items() if calls.always)
 
 
-def calls_per_user(recipe: AMemGymRecipe, stage: str) -> float:
-    """About how many calls a user takes at a stage, if each of its prompts is asked for all that it may be asked for."""
+def calls_per_user(recipe: Recipe, stage: str) -> float:
+    """About how many calls a user takes at a stage, if each of its prompts is asked for all that it may be asked for.
+
+    Nothing is known of other benchmarks' stages, which is 0.
+    """
+    if not isinstance(recipe, AMemGymRecipe):
+        return 0.0
     size = RecipeSize.of(recipe)
     return sum(calls.scale(size) for prompt, calls in PROMPT_CALLS.items() if stage_of(prompt) == stage)
 
