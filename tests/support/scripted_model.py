@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.llm.ports import FinishReason, LanguageModel, ModelReply, ModelRequest
 from assets.llm.structured_output import ask_structured
+from assets.recipe.recipe import Recipe
 from prompts.template import Message, RenderedPrompt
 from tests.support.honest_replies import Answer, honest
 
@@ -61,7 +61,7 @@ async def ask_test_prompt(
     convert: Callable[[B], T],
     *,
     reply: type[B],
-    recipe: AMemGymRecipe,
+    recipe: Recipe,
     sample: int = 0,
     name: str = "test/ask",
     question: str = "What?",
