@@ -136,7 +136,7 @@ def _fields(node: Node, path: str) -> dict[str, dg.Field]:
 
 
 def _config(node: Node, path: str) -> object:
-    """The field's type for Dagster."""
+    """The Dagster config type of one field."""
     return dg.Noneable(_kept(node, path)) if node.get("nullable") else _kept(node, path)
 
 

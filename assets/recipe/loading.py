@@ -33,7 +33,7 @@ class Unit:
 
     @property
     def positions(self) -> tuple[int, ...]:
-        """Users first, then the reserve."""
+        """Positions in the sample: the unit's users first, then its reserve."""
         return (*self.users, *self.reserve)
 
 

@@ -92,7 +92,7 @@ class SlotClaim:
         return held
 
     def end(self) -> None:
-        """Give everything back."""
+        """Give every slot back, delete the claim and close its connection."""
         self._connection.execute("DELETE FROM claims WHERE key = ?", (self._name,))
         self._connection.close()
 
@@ -144,11 +144,9 @@ class SharedConcurrencyLimit:
         return self._halvings
 
     def release(self) -> None:
-        """Give the slot back."""
         self._semaphore.release()
 
     def succeeded(self) -> None:
-        """Count a success."""
         with self._lock:
             self._report.successes += 1
 
@@ -232,5 +230,5 @@ def divide_slots(size: int, wants: Mapping[str, int], *, rotation: int = 0) -> d
 
 
 def _ceil_div(left: int, among: int) -> int:
-    """The larger part comes first."""
+    """The quotient rounded up, so that the larger part comes first."""
     return -(-left // among)

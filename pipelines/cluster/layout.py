@@ -41,12 +41,11 @@ class Cluster:
 
     @property
     def broker(self) -> str:
-        """The address of Celery's broker."""
+        """The address of the Redis that Celery uses as broker."""
         return f"redis+socket://{self.sockets}/redis.sock"
 
     @property
     def url(self) -> str:
-        """The Dagster UI."""
         return f"http://127.0.0.1:{self.port}"
 
     def environment(self) -> dict[str, str]:

@@ -81,7 +81,6 @@ class Postgres:
 
     @property
     def exists(self) -> bool:
-        """Whether the schema is there."""
         with self._connected() as connection:
             return connection.execute("SELECT to_regnamespace(?)", (self.schema,)).fetchone()[0] is not None
 

@@ -37,7 +37,6 @@ class Service:
 
     @property
     def running(self) -> bool:
-        """Whether the process lives."""
         return self.process is not None and self.process.poll() is None
 
     def start(self, cluster: Cluster) -> None:
@@ -68,7 +67,7 @@ class Service:
 
 
 class Services:
-    """All of a cluster's processes."""
+    """The processes of one cluster, in the order in which they are started."""
 
     def __init__(self, cluster: Cluster, *, report: Callable[[str], None]) -> None:
         self._cluster, self._report = cluster, report
@@ -82,7 +81,7 @@ class Services:
             self._start(service)
 
     def start_servers(self) -> None:
-        """Start Postgres and Redis alone."""
+        """Start Postgres and Redis without workers and UI, for tests."""
         if self._postgres_ready():
             raise Problem(
                 f"A cluster of {self._cluster.home.root} runs already. End it with Ctrl-C where it was begun; if that process "
@@ -95,7 +94,7 @@ class Services:
             self._wait_until(service, ready)
 
     def supervise(self) -> None:
-        """Restart what dies, until `stop`."""
+        """Restart whatever process dies, until `stop` is called."""
         while not self._stopping.wait(CHECK_SECONDS):
             for service in self.services:
                 if not service.running:
@@ -103,7 +102,7 @@ class Services:
                     service.start(self._cluster)
 
     def stop(self) -> None:
-        """End everything, the last first."""
+        """End every process, the one started last first."""
         self._stopping.set()
         for service in reversed(self.services):
             service.end()

@@ -135,7 +135,7 @@ class Topic(_BankModel):
 
 
 class Bank:
-    """All topics, indexed by variable."""
+    """All topics of the embedded model, indexed by variable."""
 
     def __init__(self, topics: tuple[Topic, ...], digest: str) -> None:
         self.topics = topics

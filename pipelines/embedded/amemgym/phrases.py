@@ -109,7 +109,7 @@ def find_variable(name: str, topic: Topic | None) -> Variable | None:
 
 
 def as_words(name: str) -> str:
-    """A snake_case name as words."""
+    """A snake_case name with spaces for its underscores."""
     return name.replace("_", " ")
 
 

@@ -233,7 +233,6 @@ def find_request(text: str, subject: Topic | None, names: Sequence[str]) -> tupl
 
 
 def compose_query(parts: QueryParts, *, rng: SeededRandom) -> str:
-    """The sentences as one message."""
     sentences = [*([parts.event] if parts.event else []), *parts.cues]
     request = parts.request
     if parts.topic and not _is_subject_evident(parts, parts.topic) and rng.bernoulli(SUBJECT_NAMED_RATE):

@@ -36,7 +36,7 @@ def settled_variables(text: str) -> frozenset[str]:
 
 
 def extract_facts(task: PromptTask) -> dict[str, list[str]]:
-    """Every statement is a fact."""
+    """The reply to a request for facts: each statement of the user is one."""
     return {"facts": statements(task.text("conversation"))}
 
 

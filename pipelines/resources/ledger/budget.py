@@ -51,7 +51,7 @@ class LocalBudgetCounter:
         return begun, self._spent
 
     async def end_call(self) -> None:
-        """Wake those who wait."""
+        """Count the call as ended and wake the calls that wait for room in the budget."""
         self.under_way -= 1
         self._call_ended.set()
         self._call_ended = asyncio.Event()
@@ -63,7 +63,7 @@ class LocalBudgetCounter:
 
 @dataclass(frozen=True)
 class VariantBudget:
-    """What a variant may spend."""
+    """The limits in money and tokens that a variant's recipe sets."""
 
     variant: str
     budget: Budget

@@ -81,7 +81,6 @@ class Ledger:
         self._noted: set[str] = set()
 
     async def add(self, row: LedgerRow) -> None:
-        """Write a row."""
         await self.calls.put(uuid.uuid4().hex, b"", extra=asdict(row))
 
     async def note(self, key: str, recipe: Recipe) -> None:

@@ -40,7 +40,7 @@ class OwnPrice(BaseModel):
     cached_input: float | None = Field(default=None, ge=0)
 
     def of(self, usage: Usage) -> float:
-        """What these tokens cost."""
+        """What these tokens cost at this price, in US dollars."""
         cached_input = self.input if self.cached_input is None else self.cached_input
         fresh = usage.input_tokens - usage.cached_input_tokens
         return (fresh * self.input + usage.cached_input_tokens * cached_input + usage.output_tokens * self.output) / MILLION

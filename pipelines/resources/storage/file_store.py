@@ -26,7 +26,7 @@ class FileStore(Protocol):
 
     @property
     def address(self) -> str:
-        """For messages; free of secrets."""
+        """A path or URL for messages and metadata, free of secrets."""
         ...
 
     def read(self, name: str) -> bytes: ...

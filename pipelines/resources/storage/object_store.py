@@ -61,7 +61,7 @@ class ObjectStore:
 
     @property
     def address(self) -> str:
-        """The URL without its options."""
+        """The store's URL without its options, which may hold secrets."""
         return f"{self._url.partition('?')[0].rstrip('/')}/{self._prefix}".rstrip("/")
 
     @cached_property
@@ -98,7 +98,7 @@ class ObjectStore:
         return copy
 
     def draft(self, folder: str) -> Path:
-        """Below the cache."""
+        """A folder below the cache, from which `commit` uploads."""
         return new_draft(self.cache / folder)
 
     def commit(self, draft: Path, name: str, *, last: str, overwrite: bool = False) -> bool:

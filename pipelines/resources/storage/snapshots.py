@@ -111,7 +111,7 @@ class SnapshotError(OSError):
 
 
 class ParquetSnapshots:
-    """The SnapshotStore port."""
+    """The SnapshotStore port over Parquet files in a file store."""
 
     def __init__(self, files: Path | FileStore) -> None:
         self.files = as_file_store(files)

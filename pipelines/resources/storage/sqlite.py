@@ -73,7 +73,7 @@ class SqliteFile:
         return connection
 
     def diagnose(self, error: Exception) -> str | None:
-        """SQLite's code as a sentence."""
+        """SQLite's error code as one sentence: what, where, what to do."""
         code = getattr(error, "sqlite_errorcode", 0) & PRIMARY_CODE
         return f"{self.path} {REMEDIES[code]} ({error})." if code in REMEDIES else None
 

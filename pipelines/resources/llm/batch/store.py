@@ -101,7 +101,6 @@ class BatchStore:
         await self._store.run(partial(_forget, ids=done))
 
     def close(self) -> None:
-        """Let go of the database."""
         self._store.close()
 
     def _known(self, connection: Connection, *, ids: list[str]) -> StoredLines:
