@@ -33,7 +33,7 @@ class Prefetcher:
         ahead = tasks.ahead(position)
         self.in_flight.start(self._make(ahead, position, self._reachable(ahead.known)))
 
-    def replace(self, position: int) -> None:
+    def start_replacement(self, position: int) -> None:
         """Start the next item of the reserve, once for each item that failed."""
         if position in self.replaced or not self.later:
             return
@@ -48,7 +48,7 @@ class Prefetcher:
     async def _make(self, ahead: ItemTasks, position: int, stages: Sequence[Stage[UserRecord]]) -> None:
         results = await asyncio.gather(*(ahead.record(stage, position) for stage in stages), return_exceptions=True)
         if any(isinstance(result, RecordedFailure) for result in results):
-            self.replace(position)
+            self.start_replacement(position)
 
     def _reachable(self, known: Iterable[str]) -> list[Stage[UserRecord]]:
         """The later stages that need nothing which this run does not have or make."""

@@ -131,7 +131,7 @@ class StageRunner:
             except RecordedFailure as recorded:
                 self.new_failures += 1
                 self.failures[position] = recorded.failure
-                prefetcher.replace(position)
+                prefetcher.start_replacement(position)
 
     def _prefetcher(self, *, after: int) -> Prefetcher:
         def read_item(position: int) -> ItemTasks:

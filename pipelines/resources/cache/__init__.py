@@ -1,1 +1,1 @@
-"""Cache."""
+"""The reply cache of model calls and the record cache of finished items."""

@@ -1,1 +1,1 @@
-"""Storage."""
+"""Snapshots, asset values and release folders in files or an object store; tables in SQLite or Postgres."""
