@@ -1,6 +1,7 @@
 """Failures of a call, how often and how long it is tried again, and how long a service asks to wait (Retry-After).
 
-It imports no client, so that the Hub's retries can use it too.
+The loop that tries a call again is `ModelClient.complete` in `client.py`. This module imports no client, so that the Hub's
+retries can use it too.
 """
 
 import re
