@@ -67,7 +67,7 @@ def test_abandoned_files_are_deleted_and_what_is_whole_or_young_stays(url: str, 
     # The server rounds times up to whole seconds, so what was written just now may be of the future.
     old = ObjectStore(url, "", cache=tmp_path, abandoned_after=timedelta(seconds=-2))
     assert old.commit(draft_of(old, complete="1"), "folder/8", last="complete")
-    assert old.names() == ["folder/7/complete", "folder/8/complete", "folder/whole/part", "folder/whole/complete"]
+    assert old.names() == ["folder/7/complete", "folder/8/complete", "folder/whole/complete", "folder/whole/part"]
 
 
 @pytest.mark.parametrize(
