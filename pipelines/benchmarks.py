@@ -7,6 +7,7 @@ from typing import cast
 import yaml
 
 from assets.engine.benchmark import Benchmark
+from assets.recipe.registry import DEFAULT_BENCHMARK
 from dataset_card.amemgym import AMEMGYM_RELEASE
 from dataset_card.release.content import ReleaseFormat
 from dataset_card.release.manifest import RECIPE, ManifestError
@@ -27,14 +28,12 @@ class BenchmarkEntry:
 
 
 BENCHMARKS = (BenchmarkEntry(AMEMGYM_VALIDATION, AMEMGYM_RELEASE),)
-# Recipes of the first releases name no benchmark.
-DEFAULT = AMEMGYM_RELEASE.benchmark.name
 
 
 def format_of(folder: Path) -> ReleaseFormat:
     """The format of a release, by its recipe. Raises ManifestError for a recipe that names no benchmark of ours, OSError."""
     recipe: object = yaml.safe_load((folder / RECIPE).read_text(encoding="utf-8"))
-    name = str(cast(dict[str, object], recipe).get("benchmark", DEFAULT)) if isinstance(recipe, dict) else ""
+    name = str(cast(dict[str, object], recipe).get("benchmark", DEFAULT_BENCHMARK)) if isinstance(recipe, dict) else ""
     formats = {entry.benchmark.name: entry.release for entry in BENCHMARKS}
     if name not in formats:
         raise ManifestError(f"{RECIPE} is that of {name!r}; this version knows {', '.join(formats)}.")

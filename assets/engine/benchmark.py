@@ -33,12 +33,12 @@ def no_rows(_: Any) -> Mapping[Any, Sequence[Record]]:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A benchmark. Assets, checks, jobs, stage names of the command line and stored types follow from it.
+    """A benchmark. The assets of its stages, checks, report, release, stage names of the command line and stored types follow.
 
     `noun`: what one item is called in messages, in the singular. `stages` may be given in any order and are sorted by what
     they need; one of them draws the items, and the record of the last one is a finished item. `rows` gives a finished
-    item's rows by table. `report` is the record of its quality report. `prefix` begins the names of assets and jobs that
-    every benchmark has, such as `recipe`.
+    item's rows by table. `report` is the record of its quality report. `prefix` begins the names of assets that
+    every benchmark has, such as `recipe`. Not yet made per benchmark: the asset `recipe`, the partitions and the jobs.
     """
 
     name: str

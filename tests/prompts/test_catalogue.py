@@ -84,3 +84,8 @@ def test_an_unknown_prompt_is_named_with_those_there_are() -> None:
 
 def test_the_catalogue_page_is_up_to_date() -> None:
     assert PAGE.read_text(encoding="utf-8") == catalogue_page()
+
+
+def test_no_two_templates_have_one_name() -> None:
+    files = [path for path in PAGE.parent.rglob("*.md") if path != PAGE]
+    assert len(prompt_names()) == len(files)
