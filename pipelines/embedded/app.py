@@ -29,6 +29,8 @@ from pipelines.embedded.amemgym import (
 )
 from pipelines.embedded.assistant import chat, memory_tasks
 from pipelines.embedded.bank import MODEL_FAMILY, model_name
+from pipelines.embedded.deep_research import manuals, telling
+from pipelines.embedded.deep_research import questions as research_questions
 from pipelines.embedded.reader import DIMENSIONS, embedding
 from pipelines.embedded.task import PromptTask, recognise
 
@@ -38,30 +40,49 @@ WRITERS: dict[str, Callable[[PromptTask], Any]] = {
     "questions/draft": questions.draft,
     "state_schema/refine": state_schema.refine,
     "state_schema/unify": state_schema.unify,
+    "state_schema/check": judges.check_schema,
     "state_trajectory/initial": state_trajectory.initial,
     "state_trajectory/update": state_trajectory.update,
+    "state_trajectory/check": judges.check_story,
+    "state_trajectory/retell": state_trajectory.retell,
     "events/elaborate": events.elaborate,
+    "events/refine": events.refine,
     "session_queries/initial": session_queries.initial,
     "session_queries/update": session_queries.update,
     "session_queries/refine": session_queries.refine,
     "session_queries/check_exposure": judges.check_exposure,
     "answers/draft": answers.draft,
     "answers/refine": answers.refine,
-    "answers/check": judges.check_answer,
-    "answers/choose": judges.choose_answer,
+    "answers/check": judges.check_answers,
+    "answers/choose": judges.choose_answers,
     "audits/options_only": judges.guess_blindly,
     "audits/question_only": judges.guess_blindly,
     "audits/profile_only": judges.guess_from_profile,
     "evaluation/follow_up": chat.follow_up,
-    "evaluation/extract_facts": memory_tasks.extract_facts,
-    "evaluation/reconcile_memories": memory_tasks.reconcile,
-    "evaluation/update_notes": memory_tasks.update_notes,
+    "memories/extract_facts": memory_tasks.extract_facts,
+    "memories/reconcile_memories": memory_tasks.reconcile,
+    "memories/update_notes": memory_tasks.update_notes,
+    "paper/update_notes": memory_tasks.update_notes,
+    "memories/update_summary": memory_tasks.update_summary,
+    "memories/describe_note": memory_tasks.describe_note,
+    "memories/link_note": memory_tasks.link_note,
+    "memories/find_boundary": memory_tasks.find_boundary,
+    "memories/narrate_episode": memory_tasks.narrate_episode,
+    "memories/predict_episode": memory_tasks.predict_episode,
+    "memories/distill_knowledge": memory_tasks.distill_knowledge,
     "evaluation/check_turn": memory_tasks.check_turn,
     "evaluation/improve_policy": memory_tasks.improve_policy,
     "evaluation/check_memory": memory_tasks.check_memory,
+    "dr_sources/tell": telling.tell,
+    "dr_sources/phrase": telling.phrase,
+    "dr_facts/extract": manuals.extract,
+    "dr_questions/word": research_questions.word,
+    "dr_questions/check": research_questions.check,
+    "memory_items/answer": research_questions.answer,
+    "memory_items/ask": research_questions.answer_from_memory,
     "annotation/rate_exposure": judges.rate_exposure,
     "annotation/rate_integrity": judges.rate_integrity,
-    "annotation/choose_truth": judges.choose_answer,
+    "annotation/choose_truth": judges.choose_truth,
 }
 
 

@@ -11,7 +11,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 FOLDER = Path(__file__).parent / "bank"
-CODE_VERSION = "2"  # raise it when the program answers the same request in other words
+CODE_VERSION = "3"  # raise it when the program answers the same request in other words
 MODEL_FAMILY = "amemgym-embedded"
 CONCEPTS = {
     "monthly_spare_money": ("almost_nothing_to_spare", "a_modest_amount", "a_comfortable_amount"),

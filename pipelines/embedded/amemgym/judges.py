@@ -6,35 +6,90 @@ They see what their prompt shows and nothing of the state.
 import hashlib
 import math
 from collections.abc import Mapping
+from typing import Any
 
+from pipelines.embedded.amemgym.phrases import split_event
 from pipelines.embedded.bank import Topic, load_bank
 from pipelines.embedded.reader import evidence, find_topic, log_share, read_value
-from pipelines.embedded.task import CANNOT_TELL, PromptTask
+from pipelines.embedded.task import PromptTask
 
 NONE_FITS = 0
 ZERO_ALLOWED = "choose 0"  # instructions with these words allow for `NONE_FITS`
+EVERY_VARIABLE = "Name every variable; where"  # instructions with these words allow for no variable that is left out
 MIN_SITUATION_LEAD = 3.0  # log likelihood ratio between the best and the next situation
 MIN_LOG_SHARE = math.log(0.5)  # of every value: an answer that speaks of none has the share of a guess
+ONCE_ONLY = "the same has happened before"
+EXCLUSIVE = (
+    {"home_type": "small_apartment", "usual_birdwatching_spot": "own_garden_feeder"},
+    {"home_type": "small_apartment", "home_office_location": "converted_garage"},
+    {"home_type": "small_apartment", "grocery_storage_space": "large_chest_freezer"},
+    {"available_cooking_equipment": "microwave_and_kettle", "home_bread_baking_appliance": "full_size_oven"},
+    {"available_cooking_equipment": "stovetop_without_oven", "home_bread_baking_appliance": "full_size_oven"},
+    {"weeknight_cooking_equipment": "slow_cooker_only", "home_bread_baking_appliance": "full_size_oven"},
+    {"weeknight_cooking_equipment": "full_size_oven", "available_cooking_equipment": "stovetop_without_oven"},
+    {"comfort_with_technology": "avoids_screens", "tool_used_for_daily_planning": "phone_calendar"},
+    {"comfort_with_technology": "avoids_screens", "last_activity_before_bed": "scrolling_the_phone"},
+)
 SLIP_RATE = 0.03  # of ratings are one off, so that two annotators of a dry run do not agree on everything
 
 
-def check_exposure(task: PromptTask) -> dict[str, str]:
-    """What a message settles of each variable; "cannot tell" where the options have it, else the closest value."""
-    text = task.text("query")
-    return {name: _settled_option(text, name, options) for name, options in task.data("state_choices").items()}
+def check_exposure(task: PromptTask) -> dict[str, Any]:
+    """What each message settles; of the other variables the closest value, where the prompt wants every variable named."""
+    choices: dict[str, list[str]] = task.data("state_choices")
+    every = EVERY_VARIABLE in task.system
+    readings = [(int(number), _settled(text, choices, every=every)) for number, text in task.data("messages").items()]
+    return {"readings": [{"id": number, "tells": tells} for number, tells in readings]}
 
 
-def _settled_option(text: str, name: str, options: list[str]) -> str:
-    values = [option for option in options if option != CANNOT_TELL]
-    value = read_value(text, name=name, values=values)
-    return value or (CANNOT_TELL if CANNOT_TELL in options else evidence(text, name=name, values=values)[0].value)
+def _settled(text: str, choices: Mapping[str, list[str]], *, every: bool) -> dict[str, str]:
+    found = {name: read_value(text, name=name, values=values) for name, values in choices.items()}
+    if every:
+        return {name: value or evidence(text, name=name, values=choices[name])[0].value for name, value in found.items()}
+    return {name: value for name, value in found.items() if value}
 
 
-def check_answer(task: PromptTask) -> dict[str, int]:
-    """The number of the situation that an answer was written for, 0 where none stands out and 0 is allowed."""
-    ranked = rank_situations(task.text("answer"), task.data("choices"))
+def check_story(task: PromptTask) -> dict[str, Any]:
+    """What each judged text settles; what it contradicts is an earlier text that has the same event."""
+    choices: dict[str, list[str]] = task.data("state_choices")
+    texts: dict[str, str] = task.data("texts")
+    judged: list[int] = task.data("judged")
+    readings = [{"id": number, "tells": _settled(texts[str(number)], choices, every=False)} for number in judged]
+    repeated = [number for number in judged if _happened_before(number, texts)]
+    return {"readings": readings, "contradictions": [{"id": number, "because": ONCE_ONLY} for number in repeated]}
+
+
+def _happened_before(number: int, texts: Mapping[str, str]) -> bool:
+    """Whether an event of the text stands in an earlier one, too."""
+    known = load_bank().event_phrases
+    earlier = {fragment for place in range(1, number) for fragment in _events(texts[str(place)])}
+    return any(fragment in earlier for fragment in _events(texts[str(number)]) if fragment in known)
+
+
+def _events(text: str) -> list[str]:
+    """The fragments of an event, each with its capital."""
+    return [fragment[:1].upper() + fragment[1:] for fragment in split_event(text)]
+
+
+def check_schema(task: PromptTask) -> dict[str, Any]:
+    """The pairs of states that this model knows to exclude each other. It knows of nothing that a profile denies for good."""
+    choices: dict[str, list[str]] = task.data("state_schema")
+    held = [pair for pair in EXCLUSIVE if all(value in choices.get(name, ()) for name, value in pair.items())]
+    return {"denied": [], "exclusive": held}
+
+
+def check_answers(task: PromptTask) -> dict[str, int]:
+    """Of each case the number of the situation that its answer was written for, 0 where none stands out and 0 is allowed."""
+    cases: dict[str, dict[str, Any]] = task.data("cases")
+    return {
+        number: _situation(case["answer"], case["situations"], zero=ZERO_ALLOWED in task.system)
+        for number, case in cases.items()
+    }
+
+
+def _situation(answer: str, situations: Mapping[str, Mapping[str, str]], *, zero: bool) -> int:
+    ranked = rank_situations(answer, situations)
     clear = len(ranked) < 2 or ranked[0][0] - ranked[1][0] >= MIN_SITUATION_LEAD
-    return {"choice": int(ranked[0][1]) if clear or ZERO_ALLOWED not in task.system else NONE_FITS}
+    return int(ranked[0][1]) if clear or not zero else NONE_FITS
 
 
 def rank_situations(text: str, choices: Mapping[str, Mapping[str, str]]) -> list[tuple[float, str]]:
@@ -50,10 +105,19 @@ def rank_situations(text: str, choices: Mapping[str, Mapping[str, str]]) -> list
     return sorted(totals, key=lambda total: (-total[0], total[1]))
 
 
-def choose_answer(task: PromptTask) -> dict[str, int]:
-    """The number of the answer that serves a situation best, 0 where none stands out and 0 is allowed."""
-    situation: dict[str, str] = task.data("situation")
-    options: dict[str, str] = task.data("choices")
+def choose_answers(task: PromptTask) -> dict[str, int]:
+    """Of each case the number of the answer that serves its situation best, 0 where none stands out and 0 is allowed."""
+    cases: dict[str, dict[str, Any]] = task.data("cases")
+    zero = ZERO_ALLOWED in task.system
+    return {number: _best_answer(case["situation"], case["answers"], zero=zero) for number, case in cases.items()}
+
+
+def choose_truth(task: PromptTask) -> dict[str, int]:
+    """An annotator's choice, of a single case."""
+    return {"choice": _best_answer(task.data("situation"), task.data("choices"), zero=ZERO_ALLOWED in task.system)}
+
+
+def _best_answer(situation: Mapping[str, str], options: Mapping[str, str], *, zero: bool) -> int:
     shares = {
         number: [log_share(text, name=name, value=value) for name, value in situation.items()]
         for number, text in options.items()
@@ -61,27 +125,31 @@ def choose_answer(task: PromptTask) -> dict[str, int]:
     best, *others = sorted(shares, key=lambda number: (-sum(shares[number]), options[number]))
     serves = min(shares[best]) >= MIN_LOG_SHARE
     clear = serves and (not others or sum(shares[best]) - sum(shares[others[0]]) >= MIN_SITUATION_LEAD)
-    return {"choice": int(best) if clear or ZERO_ALLOWED not in task.system else NONE_FITS}
+    return int(best) if clear or not zero else NONE_FITS
 
 
 def guess_blindly(task: PromptTask) -> dict[str, int]:
-    """An option picked by a digest of question and options: there is nothing to go on, and the order does not matter."""
-    options: dict[str, str] = task.data("options")
-    return {"choice": _pick_by_digest(options, question=task.text("question"))}
+    """Options picked by a digest of question and options: there is nothing to go on, and the order does not matter."""
+    cases: dict[str, dict[str, Any]] = task.data("cases")
+    return {number: _pick_by_digest(case["options"], question=case.get("question", "")) for number, case in cases.items()}
 
 
 def guess_from_profile(task: PromptTask) -> dict[str, int]:
-    """The option that speaks most for what the profile says of the question's variables, else a blind guess."""
-    options: dict[str, str] = task.data("options")
-    question = task.text("question")
+    """The options that speak most for what the profile says of the questions' variables, else blind guesses."""
+    cases: dict[str, dict[str, Any]] = task.data("cases")
+    profile = task.text("user_profile")
+    return {number: _likeliest(case["question"], case["options"], profile=profile) for number, case in cases.items()}
+
+
+def _likeliest(question: str, options: Mapping[str, str], *, profile: str) -> int:
     topic = find_topic(question)
-    known = _profile_values(task.text("user_profile"), topic) if topic else {}
+    known = _profile_values(profile, topic) if topic else {}
     scores = {
         number: round(sum(one.score for name, value in known.items() for one in evidence(option, name=name, values=[value])), 6)
         for number, option in options.items()
     }
     best = {number: options[number] for number, score in scores.items() if score == max(scores.values())}
-    return {"choice": _pick_by_digest(best, question=question)}
+    return _pick_by_digest(best, question=question)
 
 
 def _profile_values(profile: str, topic: Topic) -> dict[str, str]:

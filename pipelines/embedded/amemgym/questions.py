@@ -11,8 +11,12 @@ from pipelines.embedded.reader import word_set
 from pipelines.embedded.task import PromptTask
 
 MAX_QUESTIONS_PER_CONCEPT = 2  # while there are other topics
-# Each asks about the kitchen in its own words; two of them could contradict each other.
-KITCHEN_TOPICS = frozenset({"bread_baking", "healthy_eating", "weeknight_cooking"})
+# Each group asks about one thing in several words: the kitchen, nights in a tent. Two of a group could contradict each
+# other, and no text could tell the one without the other.
+OVERLAPPING_TOPICS = (
+    frozenset({"bread_baking", "healthy_eating", "weeknight_cooking"}),
+    frozenset({"camping", "weekend_trips"}),
+)
 # Topics that presuppose a dog, a team, a business; only a profile that speaks of them brings them in.
 PRESUPPOSING_TOPICS = frozenset({"dog_care", "team_leadership", "side_business", "mentoring_others", "home_office_setup"})
 # Everyday life in general: anybody may ask about these, so that a user's questions are not all about hobbies.
@@ -102,9 +106,10 @@ def spread_concepts(topics: list[Topic], *, count: int) -> list[Topic]:
     concept_counts: dict[str, int] = {}
     for topic in topics:
         concept = topic.variables[2].name
-        second_kitchen = topic.topic in KITCHEN_TOPICS and any(other.topic in KITCHEN_TOPICS for other in first)
+        present = {other.topic for other in first}
+        second_of_a_kind = any(topic.topic in group and present & group for group in OVERLAPPING_TOPICS)
         repeated = concept_counts.get(concept, 0) >= MAX_QUESTIONS_PER_CONCEPT and len(first) < count
-        overlaps = second_kitchen or repeated
+        overlaps = second_of_a_kind or repeated
         (later if overlaps else first).append(topic)
         concept_counts[concept] = concept_counts.get(concept, 0) + (not overlaps)
     return [*first, *later]

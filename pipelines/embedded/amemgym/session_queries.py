@@ -1,10 +1,11 @@
 """Writes the replies to `session_queries/*`: first utterances that convey state values by circumstances."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from assets.engine.seeded_random import SeededRandom
+from assets.llm.text import is_distinctive, spells
 from pipelines.embedded.amemgym.events import topics_of
 from pipelines.embedded.amemgym.phrases import (
     OPENERS,
@@ -33,11 +34,20 @@ SUBJECT_NAMED_RATE = 0.8  # where the sentences do not say what they are about
 
 @dataclass(frozen=True)
 class SessionQueryRequest:
-    """What all queries of one call share."""
+    """What all queries of one call share. `others`: further variables with their choices, on which queries keep silent."""
 
     profile: str
     schema: Mapping[str, Sequence[str]]
     rng: SeededRandom
+    others: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+
+    def says_too_much(self, text: str, exposed: Iterable[str]) -> bool:
+        """Whether the text conveys or spells a value of a variable that is not to be exposed."""
+        own = set(exposed)
+        silent = {name: values for name, values in {**self.schema, **self.others}.items() if name not in own}
+        return any(read_value(text, name=name, values=values) is not None for name, values in silent.items()) or any(
+            spells(text, value) for values in silent.values() for value in values if is_distinctive(value)
+        )
 
 
 @dataclass(frozen=True)
@@ -53,7 +63,7 @@ class QueryParts:
 def initial(task: PromptTask) -> dict[str, Any]:
     """Queries that expose every variable of the state once."""
     state, schema = _values_and_choices(task, "initial_state")
-    others: list[str] = task.data("other_variables") if "other_variables" in task.blocks else []
+    others: dict[str, str] = task.data("other_states") if "other_states" in task.blocks else {}
     shared = SessionQueryRequest(task.text("user_profile"), {**schema, **_bank_choices(others)}, task.rng("queries"))
     groups = [list(state)] if "a single message" in task.request else group_variables(list(state), shared)
     drafts = [{name: state[name] for name in group} for group in groups]
@@ -62,7 +72,8 @@ def initial(task: PromptTask) -> dict[str, Any]:
 
 def update(task: PromptTask) -> dict[str, Any]:
     """One query per group of changes: what happened, in the first person, and a request."""
-    shared = SessionQueryRequest(task.text("user_profile"), task.data("state_schema"), task.rng("queries"))
+    others = _bank_choices(task.data("other_states"))
+    shared = SessionQueryRequest(task.text("user_profile"), task.data("state_schema"), task.rng("queries"), others)
     groups: list[dict[str, Any]] = task.data("context")
     return {"queries": [_write_from_event(group, shared) for group in groups]}
 
@@ -72,7 +83,8 @@ def refine(task: PromptTask) -> dict[str, str]:
     exposed, choices = _values_and_choices(task, "exposed_states")
     text = task.text("query")
     leaked: dict[str, str] = task.data("leaked") if "leaked" in task.blocks else {}
-    shared = SessionQueryRequest("", {**choices, **_bank_choices(leaked)}, task.rng("refine"))
+    others = _bank_choices(task.data("other_states")) if "other_states" in task.blocks else {}
+    shared = SessionQueryRequest("", {**choices, **_bank_choices(leaked)}, task.rng("refine"), others)
     subject = choose_subject(list(exposed), topics_of(list(exposed)), profile="")
     topic, request = find_request(text, subject, list(exposed))
     unclear = _choose_unclear(exposed, request, rate=UNCLEAR_REFINEMENT_RATE, rng=shared.rng)
@@ -80,7 +92,7 @@ def refine(task: PromptTask) -> dict[str, str]:
     for _ in range(MAX_REWRITES):
         cues = [_cue(name, exposed, topic, shared, unclear=unclear, avoid=text) for name in exposed]
         query = compose_query(QueryParts(topic, request, tuple(cues)), rng=shared.rng)
-        if _exposes_exactly(exposed, query, shared):
+        if _exposes_exactly(exposed, query, shared) and not shared.says_too_much(query, exposed):
             break
     return {"query": query}
 
@@ -143,6 +155,8 @@ def _write_from_event(group: Mapping[str, Any], shared: SessionQueryRequest) -> 
     if unclear or not _is_bank_event(background):
         return _finish_with_cues(parts, exposed, shared, unclear=unclear)
     event = first_person(background)
+    if shared.says_too_much(event, exposed):
+        return _finish_with_cues(parts, exposed, shared, unclear=unclear)
     missed = [name for name, value in exposed.items() if not _target(name, value, shared.schema).is_conveyed_by(event)]
     cues = [_cue(name, exposed, parts.topic, shared) for name in missed]
     return compose_query(replace(parts, cues=tuple(cues), event=event), rng=shared.rng)
@@ -196,6 +210,7 @@ def _cue(
     if name == unclear:
         return _vague_cue(variable, avoid=avoid, rng=shared.rng)
     cues = [cue for cue in variable.choices[value].cues if cue not in avoid]
+    cues = [cue for cue in cues if not shared.says_too_much(cue, exposed)] or cues
     others = {other: values for other, values in shared.schema.items() if other not in exposed}
     return choose_phrase(cues, _target(name, value, shared.schema), others=others, rng=shared.rng)
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,12 +76,14 @@ def unify(task: PromptTask) -> dict[str, list[str]]:
     """For each variable as many choices as asked: those that most drafts have, in the bank's order."""
     count = task.number(r"exactly (\d+) choices", default=3)
     conflicts: dict[str, list[dict[str, Any]]] = task.data("conflicts")
-    return {name: _unified(name, items, count) for name, items in conflicts.items()}
+    denied: dict[str, dict[str, str]] = task.data("denied") if "denied" in task.blocks else {}
+    return {name: _unified(name, items, count, denied=denied.get(name, {})) for name, items in conflicts.items()}
 
 
-def _unified(name: str, items: list[dict[str, Any]], count: int) -> list[str]:
+def _unified(name: str, items: list[dict[str, Any]], count: int, *, denied: Collection[str]) -> list[str]:
     drafted = Counter(choice for item in items for choice in item["info_choices"])
     bank_name = load_bank().resolve_name(name, frozenset(drafted))
     order = list(load_bank().values[bank_name]) if bank_name else list(drafted)
-    chosen = sorted(order, key=lambda value: (-drafted[value], order.index(value)))[:count]
+    fit = [value for value in order if value not in denied]
+    chosen = sorted(fit, key=lambda value: (-drafted[value], order.index(value)))[:count]
     return [value for value in order if value in chosen]

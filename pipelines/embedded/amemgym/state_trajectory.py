@@ -6,10 +6,12 @@ from typing import Any
 
 from assets.engine.seeded_random import SeededRandom
 from pipelines.embedded.bank import load_bank
+from pipelines.embedded.reader import read_value
 from pipelines.embedded.task import PromptTask
 
 SCALE_CONCEPTS = frozenset({"monthly_spare_money", "daily_free_time"})  # concepts whose values form a scale
 MIDDLE_START_RATE = 0.3
+MAX_TRIES = 20  # values that are tried where two exclude each other
 NUM_DRAFTS = 20  # further selections of variables to compare, where the number of changed answers matters
 COMPANION_RATE = 0.25  # how often a change brings another one of the same part of life with it
 LIFE_AREAS = {
@@ -38,6 +40,10 @@ TOPIC_AREAS = {
     "vegetable_garden": "the vegetable garden",
     "weeknight_cooking": "cooking",
 }
+PLAIN_SUMMARIES = (
+    "Life went on, with a change here and there.",
+    "One thing led to another, and not all stayed as it was.",
+)
 ONE_AREA_SUMMARIES = (
     "A quiet stretch on the whole, apart from what changed in {areas}.",
     "Most of life went on as before, while {areas} took a new turn.",
@@ -56,7 +62,29 @@ def initial(task: PromptTask) -> dict[str, str]:
     """One value per variable; on a scale the middle one somewhat more often."""
     rng = task.rng("initial")
     schema: dict[str, list[str]] = task.data("state_schema")
-    return {name: _initial_value(name, values, rng) for name, values in schema.items()}
+    state = {name: _initial_value(name, values, rng) for name, values in schema.items()}
+    return _without_exclusive(state, schema, task, rng=rng)
+
+
+def _without_exclusive(
+    new: dict[str, str],
+    choices: Mapping[str, list[str]],
+    task: PromptTask,
+    *,
+    rng: SeededRandom,
+    state: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """The new values with others in place of those that would exclude a value of the `state`, or each other."""
+    pairs: list[dict[str, str]] = task.data("exclusive") if "exclusive" in task.blocks else []
+    before, chosen = dict(state or {}), dict(new)
+    for _ in range(MAX_TRIES):
+        pair = next((one for one in pairs if one.items() <= {**before, **chosen}.items()), None)
+        if pair is None:
+            break
+        name = rng.choice([name for name in pair if name in chosen])
+        left = [value for value in choices[name] if value not in (chosen[name], before.get(name))]
+        chosen[name] = rng.choice(left or choices[name])
+    return chosen
 
 
 def _initial_value(name: str, values: list[str], rng: SeededRandom) -> str:
@@ -71,6 +99,7 @@ def update(task: PromptTask) -> dict[str, Any]:
     visited: list[dict[str, str]] = task.data("prior_updates")
     names = _choose_changes(task, choices, rng)
     new = {name: _next_value(name, choices[name], task, visited=visited) for name in names}
+    new = _without_exclusive(new, choices, task, rng=task.rng("exclusive"), state=task.data("current_state"))
     return {"period_summary": summary(names, rng=rng), "updated": new}
 
 
@@ -143,6 +172,17 @@ def _next_value(name: str, values: list[str], task: PromptTask, *, visited: list
     if current.get(name) in scale and all(value in scale for value in fresh):
         return min(fresh, key=lambda value: abs(scale.index(value) - scale.index(current[name])))
     return task.rng("step", name).choice(fresh)
+
+
+def retell(task: PromptTask) -> dict[str, str]:
+    """A summary that says nothing of the values that a reader took from the earlier one."""
+    rng = task.rng("retell")
+    reading: dict[str, str] = task.data("reading") if "reading" in task.blocks else {}
+    misread = {name: load_bank().values[name] for name in reading if name in load_bank().values}
+    changed = list(task.data("state_changes"))
+    drafts = [summary(rng.shuffled(changed)[: 1 + rng.integer_below(len(changed))], rng=rng) for _ in range(NUM_DRAFTS)]
+    clear = [text for text in drafts if not any(read_value(text, name=name, values=own) for name, own in misread.items())]
+    return {"period_summary": next((text for text in clear if text != task.text("summary")), rng.choice(PLAIN_SUMMARIES))}
 
 
 def summary(names: Sequence[str], *, rng: SeededRandom) -> str:

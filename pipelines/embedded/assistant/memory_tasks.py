@@ -48,7 +48,7 @@ def reconcile(task: PromptTask) -> dict[str, list[dict[str, str]]]:
 
 def _memory_change(fact: str, memories: list[dict[str, str]]) -> dict[str, str]:
     for memory in memories:
-        if memory["text"] == fact:
+        if memory["text"].endswith(fact):
             return {"id": memory["id"], "text": fact, "event": "NONE"}
         if settled_variables(fact) and settled_variables(fact) == settled_variables(memory["text"]):
             return {"id": memory["id"], "text": fact, "event": "UPDATE"}
@@ -74,6 +74,59 @@ def _names(line: str, variable: str) -> bool:
     weights = {word: rarity(word) for word in stems(as_words(variable))}
     shared = sum(weight for word, weight in weights.items() if word in stems(line))
     return bool(weights) and shared >= MIN_NAME_SHARE * sum(weights.values())
+
+
+def update_summary(task: PromptTask) -> dict[str, str]:
+    """The summary with each new statement as a line; it replaces lines that settle the same variables."""
+    lines = task.text("summary").splitlines()
+    for statement in statements(task.text("conversation")):
+        settled = settled_variables(statement)
+        lines = [line for line in lines if line != statement and not (settled and settled_variables(line) == settled)]
+        lines.append(statement)
+    while len(" ".join(lines).split()) > task.number(r"(\d+) words at most", default=400) and len(lines) > 1:
+        lines.pop(0)
+    return {"summary": "\n".join(lines) or "Nothing yet."}
+
+
+def describe_note(task: PromptTask) -> dict[str, Any]:
+    """The rarest words as keywords, the first words as context, and the settled variables as tags."""
+    content = task.text("content")
+    rarest = sorted(stems(content), key=lambda word: (-rarity(word), word))[:5]
+    tags = [as_words(name) for name in sorted(settled_variables(content))]
+    return {"keywords": rarest or ["talk"], "context": " ".join(content.split()[:12]), "tags": tags or ["talk"]}
+
+
+def link_note(task: PromptTask) -> dict[str, Any]:
+    """Links to the neighbours that settle one of the same variables; nothing else changes."""
+    note = task.data("note")
+    settled = settled_variables(note["note"])
+    linked = [one["id"] for one in task.data("neighbours") if settled & settled_variables(one["note"])]
+    return {"links": linked, "tags": note["tags"], "updates": []}
+
+
+def find_boundary(task: PromptTask) -> dict[str, Any]:
+    """A new episode begins where the topic is another."""
+    before, after = find_topic(task.text("episode")), find_topic(task.text("new"))
+    return {"boundary": before != after, "confidence": 0.9}
+
+
+def narrate_episode(task: PromptTask) -> dict[str, str]:
+    """The user's statements, under the name of their topic."""
+    episode = task.text("episode")
+    topic = find_topic(episode)
+    story = " ".join(statements(episode)) or "They talked about this and that."
+    return {"title": as_words(topic.topic) if topic else "small talk", "story": story}
+
+
+def predict_episode(task: PromptTask) -> dict[str, str]:
+    """The newest that is known."""
+    known: list[str] = task.data("knowledge")
+    return {"prediction": " ".join(known[-3:]) or f"Something about {task.text('title')}."}
+
+
+def distill_knowledge(task: PromptTask) -> dict[str, list[str]]:
+    """The statements that the prediction lacks."""
+    return {"facts": [one for one in statements(task.text("episode")) if one not in task.text("prediction")]}
 
 
 def check_turn(task: PromptTask) -> dict[str, list[dict[str, str]]]:

@@ -1,0 +1,1 @@
+"""Real documents: read from a folder or Parquet, cut into sections, and renamed through one registry."""

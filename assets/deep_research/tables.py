@@ -1,0 +1,162 @@
+"""The flat tables of deep research: their rows, and how one task's rows follow from its record."""
+
+from collections.abc import Mapping, Sequence
+
+from assets.deep_research.records.tasks import ResearchTask
+from assets.engine.benchmark import Table
+from assets.memory_items.answers import AnswerKind
+from assets.memory_items.documents import Role
+from assets.records.base import Record
+from assets.records.common_tables import FailureRow, GateVoteRow
+
+
+class TaskRow(Record):
+    """One task: the question that comes after all turns, and its answer."""
+
+    task_id: str
+    question: str
+    answer: str
+    answer_kind: AnswerKind
+    options: tuple[str, ...]
+    near_misses: tuple[str, ...]
+    hops: int
+    start: str
+    eviction: str
+    window_turns: int
+
+
+class HopRow(Record):
+    """One fact that the answer takes; `hop` counts from 1. It stands in the document's text at `start` to before `end`."""
+
+    task_id: str
+    hop: int
+    fact_id: str
+    subject: str
+    relation: str
+    phrase: str
+    value: str
+    document_id: str
+    start: int
+    end: int
+
+
+class DocumentRow(Record):
+    """One document of a task, whatever lengths it is part of. A memory receives title, an empty line, and text."""
+
+    task_id: str
+    document_id: str
+    title: str
+    text: str
+    role: Role
+    facts: tuple[str, ...]
+    source: str
+    license: str
+
+
+class PlacementRow(Record):
+    """Where a document comes at one length: `turn` and `position` in it count from 0."""
+
+    task_id: str
+    target_tokens: int
+    turn: int
+    position: int
+    document_id: str
+
+
+class ConditionRow(Record):
+    """One condition of a length's certificate: how many readings were right."""
+
+    task_id: str
+    target_tokens: int
+    condition: str
+    expected: str
+    outcome: str
+    readings: int
+    right: int
+    errors: int
+    tokens: int
+    digest: str
+
+
+TABLES: Mapping[str, Table] = {
+    "tasks": Table(TaskRow, ("task_id",), words=frozenset({"question"}), unread=frozenset({"near_misses", "start", "hops"})),
+    "hops": Table(HopRow, ("task_id", "hop"), words=frozenset({"phrase"}), group=("task_id",)),
+    "documents": Table(
+        DocumentRow,
+        ("task_id", "document_id"),
+        words=frozenset({"title", "text"}),
+        unread=frozenset({"role", "facts", "source", "license"}),
+    ),
+    "placements": Table(PlacementRow, ("task_id", "target_tokens", "turn", "position"), group=("task_id", "target_tokens")),
+    "conditions": Table(ConditionRow, ("task_id", "target_tokens", "condition"), scored=False),
+    "gate_records": Table(GateVoteRow, ("user_id", "number"), scored=False),
+    "failures": Table(FailureRow, ("user_id",), scored=False),
+}
+
+
+def task_rows(task: ResearchTask) -> dict[str, Sequence[Record]]:
+    """One task's rows in every table that follows from tasks."""
+    return {
+        "tasks": [_task_row(task)],
+        "hops": _hop_rows(task),
+        "documents": _document_rows(task),
+        "placements": _placement_rows(task),
+        "conditions": _condition_rows(task),
+    }
+
+
+def _task_row(task: ResearchTask) -> TaskRow:
+    return TaskRow(
+        task_id=task.task_id,
+        question=task.question,
+        answer=task.answer.value,
+        answer_kind=task.answer.kind,
+        options=task.answer.options,
+        near_misses=task.answer.near_misses,
+        hops=len(task.hops),
+        start=task.hops[0].subject,
+        eviction=task.eviction.mode,
+        window_turns=task.eviction.visible_turns,
+    )
+
+
+def _hop_rows(task: ResearchTask) -> list[HopRow]:
+    fields = set(HopRow.model_fields) - {"task_id", "hop"}
+    return [
+        HopRow(task_id=task.task_id, hop=number, **fact.model_dump(include=fields))
+        for number, fact in enumerate(task.hops, start=1)
+    ]
+
+
+def _document_rows(task: ResearchTask) -> list[DocumentRow]:
+    known = {document.document_id: document for sized in task.lengths for document in sized.documents}
+    return [DocumentRow(task_id=task.task_id, **document.model_dump()) for document in known.values()]
+
+
+def _placement_rows(task: ResearchTask) -> list[PlacementRow]:
+    return [
+        PlacementRow(
+            task_id=task.task_id,
+            target_tokens=sized.target_tokens,
+            turn=number,
+            position=position,
+            document_id=document.document_id,
+        )
+        for sized in task.lengths
+        for number, turn in enumerate(sized.turns)
+        for position, document in enumerate(turn.documents)
+    ]
+
+
+def _condition_rows(task: ResearchTask) -> list[ConditionRow]:
+    return [
+        ConditionRow(
+            task_id=task.task_id,
+            target_tokens=sized.target_tokens,
+            tokens=sized.tokens,
+            digest=certified.digest,
+            **outcome.model_dump(),
+        )
+        for sized, certified in task.certified_lengths()
+        for outcome in certified.outcomes
+    ]

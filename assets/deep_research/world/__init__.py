@@ -1,0 +1,1 @@
+"""A seeded fictional world, made in parts: names, relations, and clusters of documents to be told."""

@@ -1,0 +1,57 @@
+"""Typed answers, graded by program: numbers, names, dates and options."""
+
+import re
+from datetime import date
+from typing import Literal
+
+from dateutil import parser as dates
+from pydantic import Field
+
+from assets.llm.text import folded
+from assets.records.base import Record, Text
+
+AnswerKind = Literal["number", "name", "date", "option"]
+NUMBER = re.compile(r"[-+]?\d+(?:[,\u2009\u00a0]\d{3})*(?:\.\d+)*")
+SEPARATORS = re.compile(r"[,\u2009\u00a0]")
+YEAR_FIRST = re.compile(r"^\d{4}-\d{2}-\d{2}$")
+
+
+class TypedAnswer(Record):
+    """The right answer. Dates are ISO text; `options` are given with the question, for answers that are one of them."""
+
+    kind: AnswerKind = Field(description="number, name, date or option")
+    value: Text = Field(description="the right answer")
+    options: tuple[Text, ...] = Field(default=(), description="what the question offers, where the answer is one of them")
+    near_misses: tuple[Text, ...] = Field(default=(), description="answers of siblings, which are wrong")
+
+
+def is_right(answer: TypedAnswer, given: str | None) -> bool:
+    """Whether what was given is the right answer, whatever its spelling."""
+    return given is not None and normalized(answer.kind, given) == normalized(answer.kind, answer.value)
+
+
+def normalized(kind: AnswerKind, text: str) -> str:
+    """The answer in one spelling; folded words where it is not of its kind."""
+    if kind == "number":
+        numbers = NUMBER.findall(text)
+        return SEPARATORS.sub("", numbers[0]) if len(numbers) == 1 else folded(text)
+    if kind == "date":
+        found = read_date(text)
+        return found.isoformat() if found else folded(text)
+    return folded(text).removeprefix("the ")
+
+
+def read_date(text: str) -> date | None:
+    """The date that a text is, such as 2031-05-04 or 4 May 2031; None for anything else."""
+    plain = text.strip().rstrip(".")
+    if not any(sign.isdigit() for sign in plain) or not (YEAR_FIRST.match(plain) or re.search(r"[A-Za-z]{3}", plain)):
+        return None
+    try:
+        # Two defaults: what is not said is filled in from them, and then the two readings differ.
+        first, second = (dates.parse(plain, default=default) for default in (FIRST_DEFAULT, SECOND_DEFAULT))
+    except (ValueError, OverflowError):
+        return None
+    return first.date() if first.date() == second.date() else None
+
+
+FIRST_DEFAULT, SECOND_DEFAULT = dates.parse("2001-01-01"), dates.parse("2002-02-02")

@@ -1,0 +1,84 @@
+"""Documents as a memory receives them, in turns, and one task at one length."""
+
+import hashlib
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field
+
+from assets.llm.text import count_tokens
+from assets.memory_items.answers import TypedAnswer
+from assets.records.base import Name, Record, Text
+
+Role = Literal["support", "sibling", "near_miss", "superseded", "filler"]
+# The tokenizer of all lengths: the pattern PIECE of `assets/llm/text.py`, runs of up to eight Latin letters, of up to three
+# digits, and other signs. It needs no network and no file. Another pattern gets another name, lest a length be of both.
+TOKENIZER = "amemgym-pieces-1"
+
+
+class ItemDocument(Record):
+    """One document. A memory receives `perceived` and nothing else; `role` and `facts` are labels for evaluation.
+
+    `facts`: ids of the facts that the answer needs and that stand in it.
+    """
+
+    document_id: Name = Field(description="the document's id")
+    title: Text = Field(description="its title")
+    text: Text = Field(description="its text")
+    role: Role = Field(description="what it is there for, which no memory sees")
+    facts: tuple[Name, ...] = Field(default=(), description="ids of the facts in it that the answer needs")
+    source: str = Field(default="", description="where a real document is from; empty for an invented one")
+    license: str = Field(default="", description="the license of a real document")
+
+    @property
+    def perceived(self) -> str:
+        """The text that a memory receives."""
+        return f"{self.title}\n\n{self.text}"
+
+    @property
+    def tokens(self) -> int:
+        """The length of what a memory receives."""
+        return count_tokens(self.perceived)
+
+
+class Turn(Record):
+    """What arrives together; at the next turn it has left the window, or after as many turns as the eviction says."""
+
+    documents: tuple[ItemDocument, ...] = Field(description="in the order in which they arrive")
+
+
+class Eviction(Record):
+    """What of the documents is still in view when the question comes: nothing, or the last turns."""
+
+    mode: Literal["full", "window"] = Field(
+        default="full", description="full: nothing stays in view; window: the last turns stay"
+    )
+    window_turns: int = Field(default=1, ge=1, le=20, description="turns that stay in view, where the mode is window")
+
+    @property
+    def visible_turns(self) -> int:
+        """How many of the last turns are in view when the question comes."""
+        return self.window_turns if self.mode == "window" else 0
+
+
+class SizedItem(Record):
+    """A task's documents at one length. `tokens` is the length of all that a memory receives, by `TOKENIZER`."""
+
+    target_tokens: int = Field(description="the length that was wanted")
+    tokens: int = Field(description="the length of what a memory receives")
+    turns: tuple[Turn, ...] = Field(description="the documents by turn")
+
+    @property
+    def documents(self) -> Iterator[ItemDocument]:
+        for turn in self.turns:
+            yield from turn.documents
+
+    def digest(self, *, question: str, answer: TypedAnswer) -> str:
+        """sha256 over everything that a certificate stands for: documents, question and answer."""
+        lines = (self.model_dump_json(), question, answer.model_dump_json())
+        return hashlib.sha256("\x1e".join(lines).encode()).hexdigest()
+
+
+def tokens_of(turns: tuple[Turn, ...]) -> int:
+    """The length of what a memory receives of these turns."""
+    return sum(document.tokens for turn in turns for document in turn.documents)

@@ -1,0 +1,41 @@
+"""What releases of deep research have beside items and tables."""
+
+from typing import ClassVar
+
+from assets.deep_research.pipeline import DEEP_RESEARCH
+from assets.deep_research.recipe import DeepResearchRecipe
+from assets.recipe.loading import expect_recipe
+from assets.recipe.recipe import Recipe
+from dataset_card.memory_items import COUNTED_BY, MemoryItemsExtras
+from dataset_card.release.content import ReleaseFormat
+
+METRICS: dict[str, str] = {
+    "hops of a task": "SELECT sum(hops) / count(*) FROM {tasks}",
+    "documents of a task": "SELECT (SELECT count(*) FROM {documents}) / (SELECT count(*) FROM {tasks})",
+    "characters of a document": "SELECT sum(length(text)) / count(*) FROM {documents}",
+    "characters of a question": "SELECT sum(length(question)) / count(*) FROM {tasks}",
+    "share of documents that an answer needs": "SELECT count(*) FILTER (role = 'support') / count(*) FROM {documents}",
+}
+
+
+class DeepResearchExtras(MemoryItemsExtras):
+    """The card of deep research."""
+
+    about: ClassVar[str] = (
+        "Research questions for testing memory (MEMGYM-DR). An answer takes a chain of facts; each stands in a document that "
+        "has left the window when the question comes, beside documents on siblings, near misses and superseded values."
+    )
+
+    def attribution(self, recipe: Recipe) -> str:
+        return expect_recipe(recipe, DeepResearchRecipe).source.attribution
+
+
+DEEP_RESEARCH_RELEASE = ReleaseFormat(
+    DEEP_RESEARCH,
+    extras=DeepResearchExtras,
+    metrics=METRICS,
+    reported=True,
+    counted_by=COUNTED_BY,
+    card_description="The README of the release: computed facts in a written template, under the header that the Hub reads. It "
+    "tells how ablation came out, what was replaced and why, and the licenses of the documents.",
+)

@@ -1,0 +1,56 @@
+"""What must hold of the documents of a task."""
+
+from collections.abc import Iterator
+
+from assets.deep_research.recipe import DeepResearchRecipe
+from assets.deep_research.records.facts import SourceDocument, TaskSources
+from assets.llm.text import words_of
+from assets.records.base import duplicates
+from validation.rules import Rule
+
+# Words by which other benchmarks' documents give away what they are there for.
+LABEL_WORDS = frozenset(
+    (
+        *("adversarial", "contradiction", "contradictory", "decoy", "distractor", "filler"),
+        *("irrelevant", "miscellaneous", "noise", "padding", "superseded", "unrelated"),
+    )
+)
+
+
+def ids_differ(sources: TaskSources, _: DeepResearchRecipe) -> Iterator[str]:
+    repeated = duplicates([one.document_id for one in (*sources.documents, *sources.filler)])
+    yield from (f"the id {one} is that of several documents" for one in repeated)
+
+
+def statements_stand_there(sources: TaskSources, _: DeepResearchRecipe) -> Iterator[str]:
+    """The text holds each statement's value at its place."""
+    for document in (*sources.documents, *sources.filler):
+        for placed in document.statements:
+            if document.text[placed.start : placed.end] != placed.statement.value:
+                yield f"{document.document_id} does not have {placed.statement.value!r} where it should stand"
+
+
+def licenses_are_known(sources: TaskSources, _: DeepResearchRecipe) -> Iterator[str]:
+    for document in (*sources.documents, *sources.filler):
+        if document.source and not document.license:
+            yield f"{document.document_id} is from {document.source}, under a license that nobody knows"
+
+
+def no_label_words(sources: TaskSources, _: DeepResearchRecipe) -> Iterator[str]:
+    """No title and no text of an invented document says what it is there for."""
+    for document in (*sources.documents, *sources.filler):
+        for word in label_words(document):
+            yield f"{document.document_id} says {word!r}"
+
+
+def label_words(document: SourceDocument) -> list[str]:
+    """The words of an invented document that would tell its role; a real one has the words that it came with."""
+    return [] if document.source else sorted(LABEL_WORDS & set(words_of(f"{document.title} {document.text}")))
+
+
+RULES = (
+    Rule("ids_differ", "No two documents of a task have one id.", ids_differ),
+    Rule("statements_stand_there", "Every statement's value stands where its span says.", statements_stand_there),
+    Rule("licenses_are_known", "Every real document has a license.", licenses_are_known),
+    Rule("no_label_words", "No title and no text of an invented document says what it is there for.", no_label_words),
+)

@@ -1,0 +1,1 @@
+"""What must hold of documents in turns, whichever benchmark they are of."""

@@ -1,0 +1,190 @@
+"""The quality report of tasks with documents in turns: measured portion by portion, shown as a page and in Dagster."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, Protocol
+
+import dagster as dg
+
+from assets.engine.benchmark import Benchmark
+from assets.engine.ports import RunContext
+from assets.memory_items.ablation import was_right
+from assets.memory_items.documents import TOKENIZER, SizedItem
+from assets.memory_items.report import ConditionLine, LengthLine, MemoryItemsReport
+from assets.recipe.recipe import Recipe
+from assets.records.base import Failure, GateRecord, ItemRecord
+from assets.records.estimate import Estimate, shown
+from assets.reporting.asset_description import Row, markdown_table
+from assets.reporting.gate_summary import votes_of
+from validation.benchmark import CheckOutcome
+from validation.memory_items.telling_apart import TellingApart
+from validation.report import page
+from validation.report.builder import MinimalReportBuilder, SharedLines
+from validation.rules import RecordsByStage
+
+ONE_LEFT_OUT = "without one hop"
+
+
+class MeasuredRecipe(Protocol):
+    """What the report reads of a recipe beside what every recipe has."""
+
+    @property
+    def length_tolerance(self) -> float: ...
+
+    @property
+    def max_auroc(self) -> float: ...
+
+
+class Features(Protocol):
+    """What one benchmark's finished record has to say for the report."""
+
+    def lengths(self, item: Any) -> Sequence[SizedItem]: ...
+
+    def answer_kinds(self, item: Any) -> Iterable[str]: ...
+
+    def hops(self, item: Any) -> Iterable[int]: ...
+
+
+class ConditionCounter:
+    """Readings by condition and task; those without one hop count together."""
+
+    def __init__(self) -> None:
+        self._right: defaultdict[str, defaultdict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
+        self._errors: Counter[str] = Counter()
+
+    def add(self, item_id: str, votes: Iterable[GateRecord]) -> None:
+        for vote in votes:
+            if set(vote.target) != {"answer", "kind"}:
+                continue
+            name = ONE_LEFT_OUT if vote.gate.startswith("without hop") else vote.gate
+            right = was_right(vote)
+            self._errors[name] += right is None
+            if right is not None:
+                self._right[name][item_id].append(right)
+
+    def lines(self, expected: Mapping[str, str]) -> list[ConditionLine]:
+        """By condition, in the order in which they were first read; `expected` says what must come of each."""
+        return [
+            ConditionLine(
+                condition=name,
+                expected=expected.get(name, "wrong"),
+                tasks=len(tasks),
+                readings=sum(map(len, tasks.values())),
+                right=share_over_items([(sum(own), len(own)) for own in tasks.values()]),
+                errors=self._errors[name],
+            )
+            for name, tasks in self._right.items()
+        ]
+
+
+def share_over_items(counts: Sequence[tuple[int, int]]) -> Estimate:
+    """A share with its interval, resampled over items; pairs of how many and of how many."""
+    import numpy as np  # heavy, and nothing is measured where the graph is only shown
+
+    from assets.reporting.intervals import Sample, Tallies, share
+
+    columns = np.asarray(counts, dtype=float)
+    tallies = Tallies(tuple(map(str, range(len(counts)))), {"right": columns[:, :1], "all": columns[:, 1:]})
+    return Sample.of(tallies, seed=0).estimate(share("right", "all"))
+
+
+class MemoryItemsReportBuilder(MinimalReportBuilder):
+    """Measures ablation, lengths and how alike support and filler are, beside what every report has."""
+
+    def __init__(
+        self, recipe: Recipe, measured: MeasuredRecipe, features: Features, *, items: int, benchmark: Benchmark
+    ) -> None:
+        super().__init__(recipe, items=items, benchmark=benchmark)
+        self._measured, self._features, self._final = measured, features, benchmark.final.name
+        self._conditions, self._apart = ConditionCounter(), TellingApart()
+        self._sizes: defaultdict[int, list[tuple[int, int, int]]] = defaultdict(list)
+        self._answers, self._hops, self._licenses = Counter[str](), Counter[str](), Counter[str]()
+
+    def add(self, records: RecordsByStage) -> None:
+        super().add(records)
+        for rows in records.values():
+            for item_id, record in rows.items():
+                self._conditions.add(item_id, votes_of(record))
+        for item in records[self._final].values():
+            self._measure(item)
+
+    def _measure(self, item: ItemRecord) -> None:
+        lengths = self._features.lengths(item)
+        self._answers.update(self._features.answer_kinds(item))
+        self._hops.update(map(str, self._features.hops(item)))
+        for sized in lengths:
+            self._sizes[sized.target_tokens].append((sized.tokens, len(sized.turns), sum(1 for _ in sized.documents)))
+        self._apart.add(item.item_id, lengths[0].documents)
+        self._licenses.update(one.license or "invented" for one in lengths[-1].documents)
+
+    async def report(self, shared: SharedLines, *, run_context: RunContext, problems: list[str]) -> MemoryItemsReport:
+        self._add_failures(shared.failures)
+        minimal = await super().report(shared, run_context=run_context, problems=problems)
+        expected = {"facts": "right", "everything": "measured"}
+        return MemoryItemsReport(
+            **{name: getattr(minimal, name) for name in type(minimal).model_fields},
+            tokenizer=TOKENIZER,
+            conditions=tuple(self._conditions.lines(expected)),
+            lengths=tuple(self._length_line(target) for target in sorted(self._sizes)),
+            length_tolerance=self._measured.length_tolerance,
+            auroc=self._apart.auroc(),
+            max_auroc=self._measured.max_auroc,
+            answers=dict(sorted(self._answers.items())),
+            hops=dict(sorted(self._hops.items())),
+            licenses=dict(sorted(self._licenses.items())),
+        )
+
+    def _add_failures(self, failures: Sequence[Failure]) -> None:
+        """Replaced tasks count among the readings too, so that shares are not those of a choice."""
+        for failure in failures:
+            self._conditions.add(failure.item_id, failure.gate_records)
+
+    def _length_line(self, target: int) -> LengthLine:
+        tokens, turns, documents = zip(*self._sizes[target], strict=True)
+        return LengthLine(
+            target_tokens=target,
+            tasks=len(tokens),
+            shortest=min(tokens),
+            longest=max(tokens),
+            turns=round(sum(turns) / len(turns), 2),
+            documents=round(sum(documents) / len(documents), 2),
+        )
+
+
+def render_page(report: MemoryItemsReport) -> str:
+    """The page; a function of the report alone."""
+    return page.render_page(report, template="page_of_items.html.j2", folder=Path(__file__).parent, shown=shown)
+
+
+def report_metadata(report: MemoryItemsReport) -> dict[str, Any]:
+    """Numbers that Dagster plots over time, and the report's tables in short."""
+    conditions: list[Row] = [
+        {
+            "condition": one.condition,
+            "expected": one.expected,
+            "right": shown(one.right),
+            "tasks": one.tasks,
+            "errors": one.errors,
+        }
+        for one in report.conditions
+    ]
+    lengths: list[Row] = [one.model_dump() for one in report.lengths]
+    plotted = chain(
+        ((f"right_{one.condition.replace(' ', '_')}", one.right.value) for one in report.conditions),
+        [("auroc", report.auroc.value if report.auroc else None)],
+    )
+    return {
+        **{name: value for name, value in plotted if value is not None},
+        "rules_broken": sum(bool(line.violations) for line in report.rules),
+        "ablation": dg.MetadataValue.md(markdown_table(conditions)),
+        "lengths": dg.MetadataValue.md(markdown_table(lengths)),
+    }
+
+
+def limits_outcome(report: MemoryItemsReport) -> CheckOutcome:
+    """Passes when lengths are met and a bag of words tells support from filler no better than the recipe allows."""
+    measured = shown(report.auroc) if report.auroc else "not measured, for there are too few tasks"
+    sentence = f"A bag of words tells support from filler with an area of {measured}."
+    return CheckOutcome(not report.exceeded_limits, " ".join(report.exceeded_limits) or sentence)
