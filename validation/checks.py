@@ -1,17 +1,16 @@
 """Asset checks derived from the rules: one step per stage, one check per rule. Rules that hold report too."""
 
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 import dagster as dg
 
 from assets.engine.gc_control import pause_gc
-from assets.engine.ports import SnapshotRef, portions
-from assets.engine.run_context import RunContext
+from assets.engine.ports import RunContext, portions
+from assets.engine.provenance import Provenance
 from assets.engine.stage import Stage
-from assets.recipe.partitions import UNIT_PARTITIONS, by_variant, variant_of
-from assets.recipe.recipe import Recipe
-from assets.records.base import UserRecord
+from assets.engine.stage_asset import explain_disk_errors
+from assets.records.base import ItemRecord
 from assets.reporting.asset_description import Row, markdown_table
 from validation.benchmark import Validation
 from validation.finished_items import ITEMS_AT_ONCE, records_of
@@ -28,18 +27,17 @@ def benchmark_checks(validation: Validation) -> list[dg.AssetChecksDefinition]:
 
 
 def stage_checks(stage: Stage[Any], validation: Validation) -> dg.AssetChecksDefinition:
-    """All checks of one stage's asset, which is read with the stages that it needs and those that its rules read."""
-    rules, noun, recipe_key = validation.rules[stage.name], validation.benchmark.noun, validation.benchmark.key("recipe")
+    """All checks of one stage's asset, which is read with what it was made from, by the recipe that it was made under."""
+    rules, noun, partitions = validation.rules[stage.name], validation.benchmark.noun, validation.benchmark.partitions
     read_by_rules = {name for rule in rules for name in rule.reads}
-    others = [one for one in validation.benchmark.stages if one.name in read_by_rules or one in stage.needs]
+    others = [one for one in validation.benchmark.stages if one.name in read_by_rules]
     specs = [
         dg.AssetCheckSpec(
             name=rule.name,
             asset=stage.name,
             description=rule.truth,
             blocking=rule.blocking,
-            partitions_def=UNIT_PARTITIONS,
-            additional_deps=[dg.AssetDep(recipe_key, partition_mapping=by_variant()), *(one.name for one in others)],
+            partitions_def=partitions.by_unit,
         )
         for rule in rules
     ]
@@ -47,21 +45,17 @@ def stage_checks(stage: Stage[Any], validation: Validation) -> dg.AssetChecksDef
     @dg.multi_asset_check(
         name=f"{stage.name}_checks",
         specs=specs,
-        ins={one.name: dg.AssetIn() for one in (stage, *others)},
-        required_resource_keys={"run_context", "io_manager"},
+        ins={"provenance": dg.AssetIn(stage.name)},
+        required_resource_keys={"run_context"},
     )
-    def checks(context: dg.AssetCheckExecutionContext, **values: Any) -> Iterator[dg.AssetCheckResult]:
-        refs = cast(dict[str, SnapshotRef], values)
-        # A check's input takes no partition mapping, and a work unit's key is not its variant's.
-        recipe: Recipe = context.resources.io_manager.find(recipe_key, variant_of(context.partition_key))
+    def checks(context: dg.AssetCheckExecutionContext, provenance: Provenance) -> Iterator[dg.AssetCheckResult]:
+        refs, recipe = provenance.snapshots[context.partition_key], provenance.recipe
         run_context: RunContext = context.resources.run_context
         own, snapshots, run = refs[stage.name], run_context.snapshots, RuleRun(rules, recipe=recipe, validated=True)
-        with pause_gc():
+        with explain_disk_errors(), pause_gc():
             for positions in portions(own, snapshots=snapshots, at_once=ITEMS_AT_ONCE):
-                rows: dict[int, UserRecord] = snapshots.read(own, stage.name, record=stage.record, positions=positions)
-                read_records: RecordsByStage = {
-                    one.name: records_of(one, refs, run_context, positions) for one in others if one.name in read_by_rules
-                }
+                rows: dict[int, ItemRecord] = snapshots.read(own, stage.name, record=stage.record, positions=positions)
+                read_records: RecordsByStage = {one.name: records_of(one, refs, run_context, positions) for one in others}
                 run.add(list(rows.values()), others=read_records)
         for outcome in run.outcomes():
             yield check_result(outcome, asset=stage.name, noun=noun)
@@ -71,7 +65,7 @@ def stage_checks(stage: Stage[Any], validation: Validation) -> dg.AssetChecksDef
 
 def check_result(outcome: RuleOutcome, *, asset: str, noun: str) -> dg.AssetCheckResult:
     """A rule's outcome as Dagster shows it, with a bounded sample of what is wrong."""
-    sample: list[Row] = [{noun: one.user_id, "what": one.message} for one in outcome.violations[:SAMPLE_SIZE]]
+    sample: list[Row] = [{noun: one.item_id, "what": one.message} for one in outcome.violations[:SAMPLE_SIZE]]
     return dg.AssetCheckResult(
         asset_key=asset,
         check_name=outcome.rule.name,
@@ -79,7 +73,7 @@ def check_result(outcome: RuleOutcome, *, asset: str, noun: str) -> dg.AssetChec
         severity=dg.AssetCheckSeverity.ERROR if outcome.rule.blocking else dg.AssetCheckSeverity.WARN,
         description=outcome_description(outcome, noun=noun),
         metadata={
-            f"{noun}s": outcome.users,
+            f"{noun}s": outcome.items,
             "violations": outcome.count,
             **({"sample": dg.MetadataValue.md(markdown_table(sample))} if sample else {}),
         },
@@ -89,9 +83,9 @@ def check_result(outcome: RuleOutcome, *, asset: str, noun: str) -> dg.AssetChec
 def outcome_description(outcome: RuleOutcome, *, noun: str) -> str:
     """The outcome in a sentence, with the first violation."""
     if not outcome.violations:
-        return f"Holds for all {outcome.users} {noun}s."
+        return f"Holds for all {outcome.items} {noun}s."
     first = outcome.violations[0]
     return (
-        f"{outcome.rule.truth} Not so for {outcome.broken} of {outcome.users} {noun}s; "
-        f"the first is {first.user_id}: {first.message}"
+        f"{outcome.rule.truth} Not so for {outcome.broken} of {outcome.items} {noun}s; "
+        f"the first is {first.item_id}: {first.message}"
     )

@@ -2,14 +2,13 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from assets.engine.benchmark import Benchmark
-from assets.engine.ports import SnapshotRef, portions, rows_of
-from assets.engine.run_context import RunContext
+from assets.engine.ports import RunContext, SnapshotRef, portions, rows_of
 from assets.engine.stage import Stage
 from assets.recipe.recipe import Recipe
-from assets.records.base import Failure, UserRecord
+from assets.records.base import Failure, ItemRecord
 from validation.rules import RecordsByStage
 
 ITEMS_AT_ONCE = 200
@@ -17,11 +16,44 @@ ITEMS_AT_ONCE = 200
 
 def records_of(
     stage: Stage[Any], refs: Mapping[str, SnapshotRef], run_context: RunContext, positions: Collection[int] | None = None
-) -> dict[str, UserRecord]:
+) -> dict[str, ItemRecord]:
     """A stage's records by item: from its own snapshot, and from those that carry the rows of replacements."""
     snapshots = run_context.snapshots
     rows = rows_of(stage.name, record=stage.record, refs=refs.values(), snapshots=snapshots, positions=positions)
-    return {record.user_id: record for record in rows.values()}
+    return {record.item_id: record for record in rows.values()}
+
+
+class ReportedItems(Protocol):
+    """A finished set as a report reads it. `validated`: its records were checked when they were read."""
+
+    @property
+    def run_context(self) -> RunContext: ...
+
+    @property
+    def recipe(self) -> Recipe: ...
+
+    @property
+    def items_at_once(self) -> int: ...
+
+    @property
+    def count(self) -> int: ...
+
+    @property
+    def stages(self) -> Collection[str]:
+        """The stages of which there are records."""
+        ...
+
+    @property
+    def validated(self) -> bool: ...
+
+    @property
+    def voted(self) -> Collection[str]:
+        """The stages whose records have the votes of their gates."""
+        ...
+
+    def failures(self) -> Iterator[Failure]: ...
+
+    def portions(self) -> Iterator[RecordsByStage]: ...
 
 
 @dataclass(frozen=True)
@@ -37,10 +69,19 @@ class FinishedItems:
     refs: Mapping[str, Mapping[str, SnapshotRef]]
     benchmark: Benchmark
     items_at_once: int = ITEMS_AT_ONCE
+    validated: bool = True
+
+    @property
+    def stages(self) -> Collection[str]:
+        return self.refs.keys()
+
+    @property
+    def voted(self) -> Collection[str]:
+        return self.stages
 
     @property
     def count(self) -> int:
-        return sum(ref.users for ref in self._final_refs.values())
+        return sum(ref.items for ref in self._final_refs.values())
 
     @property
     def _final_refs(self) -> Mapping[str, SnapshotRef]:
@@ -57,7 +98,7 @@ class FinishedItems:
         for unit, ref in sorted(self._final_refs.items()):
             own = {name: units[unit] for name, units in self.refs.items()}
             for positions in portions(ref, snapshots=self.run_context.snapshots, at_once=self.items_at_once):
-                records: dict[str, dict[str, UserRecord]] = {
+                records: dict[str, dict[str, ItemRecord]] = {
                     stage.name: records_of(stage, own, self.run_context, positions)
                     for stage in self.benchmark.stages
                     if stage.name in own

@@ -7,17 +7,18 @@ from typing import Any, Protocol
 
 from pydantic import ValidationError
 
+from assets.recipe.policies import GatePolicy
 from assets.recipe.recipe import Recipe
-from assets.records.base import GateRecord, Record, UserRecord
+from assets.records.base import GateRecord, ItemRecord, Record
 
 # By stage and user.
-RecordsByStage = Mapping[str, Mapping[str, UserRecord]]
+RecordsByStage = Mapping[str, Mapping[str, ItemRecord]]
 MAX_VIOLATIONS = 100
 
 
 @dataclass(frozen=True)
 class Violation:
-    user_id: str
+    item_id: str
     message: str
 
 
@@ -27,7 +28,8 @@ class Rule:
 
     `find` is called with the record, the same user's records of the stages that it `reads` beside it, and the recipe. A
     record so broken that it lacks what `find` looks up is a violation as well. A blocking rule stops everything
-    downstream, because whatever is made of a wrong row is wrong too.
+    downstream, because whatever is made of a wrong row is wrong too. `of_votes`: it looks at votes of the gates, which users
+    from elsewhere do not have.
     """
 
     name: str
@@ -35,16 +37,17 @@ class Rule:
     find: Callable[..., Any]
     blocking: bool = True
     reads: tuple[str, ...] = ()
+    of_votes: bool = False
 
-    def violations(self, records: Sequence[UserRecord], *, recipe: Recipe, others: RecordsByStage) -> Iterator[Violation]:
+    def violations(self, records: Sequence[ItemRecord], *, recipe: Recipe, others: RecordsByStage) -> Iterator[Violation]:
         """What contradicts the rule; a user of whom a stage that it reads has no record is a violation too."""
         for record in records:
-            read = [others[stage].get(record.user_id) for stage in self.reads]
+            read = [others[stage].get(record.item_id) for stage in self.reads]
             missing = [stage for stage, other in zip(self.reads, read, strict=True) if other is None]
             messages = [f"has no record of {missing[0]}"] if missing else self._messages(record, read, recipe)
-            yield from (Violation(record.user_id, message) for message in messages)
+            yield from (Violation(record.item_id, message) for message in messages)
 
-    def _messages(self, record: UserRecord, read: Sequence[UserRecord | None], recipe: Recipe) -> list[str]:
+    def _messages(self, record: ItemRecord, read: Sequence[ItemRecord | None], recipe: Recipe) -> list[str]:
         try:
             return list(self.find(record, *read, recipe))
         except LookupError as error:
@@ -61,20 +64,20 @@ class Accumulator(Protocol):
 
 @dataclass(frozen=True)
 class SetRule(Rule):
-    """A truth about all users together; `find` makes the accumulator that looks for violations."""
+    """A truth about all items together; `find` makes the accumulator that looks for violations."""
 
     find: Callable[[], Accumulator]
 
 
 @dataclass
 class RuleOutcome:
-    """A rule's result over a set of users; passing rules have one too.
+    """A rule's result over a set of items; passing rules have one too.
 
-    `count` is the number of violations, `broken` of the users who have one; `violations` holds only the first of them.
+    `count` is the number of violations, `broken` of the items that have one; `violations` holds only the first of them.
     """
 
     rule: Rule
-    users: int = 0
+    items: int = 0
     count: int = 0
     broken: int = 0
     violations: list[Violation] = field(default_factory=list[Violation])
@@ -88,8 +91,8 @@ class RuleOutcome:
         last = ""
         for violation in violations:
             self.count += 1
-            self.broken += violation.user_id != last
-            last = violation.user_id
+            self.broken += violation.item_id != last
+            last = violation.item_id
             if len(self.violations) < MAX_VIOLATIONS:
                 self.violations.append(violation)
 
@@ -106,10 +109,10 @@ class RuleRun:
         self._outcomes = [RuleOutcome(rule) for rule in rules]
         self._accumulators = [rule.find() if isinstance(rule, SetRule) else None for rule in rules]
 
-    def add(self, records: Sequence[UserRecord], *, others: RecordsByStage) -> None:
-        """Apply every rule to these users. `others`: their records of the stages that the rules read."""
+    def add(self, records: Sequence[ItemRecord], *, others: RecordsByStage) -> None:
+        """Apply every rule to these items. `others`: their records of the stages that the rules read."""
         for outcome, accumulator in zip(self._outcomes, self._accumulators, strict=True):
-            outcome.users += len(records)
+            outcome.items += len(records)
             if self._validated and outcome.rule.find is invariants:
                 continue
             if accumulator is None:
@@ -119,7 +122,7 @@ class RuleRun:
                     accumulator.add(record)
 
     def outcomes(self) -> list[RuleOutcome]:
-        """Each rule's outcome, once all users were added."""
+        """Each rule's outcome, once all items were added."""
         for outcome, accumulator in zip(self._outcomes, self._accumulators, strict=True):
             if accumulator is not None:
                 outcome.add(accumulator.violations())
@@ -128,7 +131,7 @@ class RuleRun:
 
 
 def apply_rules(
-    rules: Sequence[Rule], records: Iterable[UserRecord], *, recipe: Recipe, others: RecordsByStage | None = None
+    rules: Sequence[Rule], records: Iterable[ItemRecord], *, recipe: Recipe, others: RecordsByStage | None = None
 ) -> list[RuleOutcome]:
     """Apply every rule to all of a few records. `others`: the records of the stages that the rules read."""
     run = RuleRun(rules, recipe=recipe)
@@ -156,28 +159,37 @@ def invariants(record: Record, *_: object) -> Iterator[str]:
             yield f"{location}: {message}" if location else message
 
 
-class OneRowPerUser:
-    """Accumulator of a rule that no user has two rows."""
+class OneRowPerItem:
+    """Accumulator of a rule that no item has two rows."""
 
     def __init__(self) -> None:
         self._seen: set[str] = set()
         self._repeated: Counter[str] = Counter()
 
-    def add(self, record: UserRecord) -> None:
-        if record.user_id in self._seen:
-            self._repeated[record.user_id] += 1
-        self._seen.add(record.user_id)
+    def add(self, record: ItemRecord) -> None:
+        if record.item_id in self._seen:
+            self._repeated[record.item_id] += 1
+        self._seen.add(record.item_id)
 
     def violations(self) -> Iterator[Violation]:
-        """One for each user who has more than one row."""
-        yield from (Violation(user_id, f"has {more + 1} rows") for user_id, more in self._repeated.items())
+        """One for each item that has more than one row."""
+        yield from (Violation(item_id, f"has {more + 1} rows") for item_id, more in self._repeated.items())
 
 
-def accepting_votes(records: Iterable[GateRecord]) -> Counter[tuple[str, str, frozenset[tuple[str, str]]]]:
-    """By gate, text and exposed values: how many votes accepted the text as exposing exactly these values.
+class AcceptingVotes:
+    """How many votes accepted a text as telling exactly these values, by gate."""
 
-    A target's empty value stands for a variable that must not be exposed; it is left out.
-    """
-    return Counter(
-        (vote.gate, vote.text, frozenset(pair for pair in vote.target.items() if pair[1])) for vote in records if vote.accepted
-    )
+    def __init__(self, records: Iterable[GateRecord]) -> None:
+        self._counts = Counter[tuple[str, str, frozenset[tuple[str, str]]]]()
+        self._first = set[tuple[str, str, frozenset[tuple[str, str]]]]()
+        for vote in records:
+            key = (vote.gate, vote.text, frozenset(vote.target.items()))
+            self._counts[key] += vote.accepted
+            if not (vote.draft or vote.refinement):
+                self._first.add(key)
+
+    def too_few(self, gate: str, text: str, target: Mapping[str, str], *, policy: GatePolicy) -> int | None:
+        """The number of accepting votes where the policy wants more; None where there are enough."""
+        key = (gate, text, frozenset(target.items()))
+        _, needed = policy.votes_for(gate, first=key in self._first)
+        return self._counts[key] if self._counts[key] < needed else None

@@ -41,7 +41,7 @@ async def join_episode(
             user_id=profile.user_id,
             start_date=recipe.start_date,
             user_profile=profile,
-            state_schema=schema,
+            state_schema=schema.unjudged(),
             periods=join_periods(trajectory, tuple(period.sessions for period in sessions.periods)),
             questions=join_questions(schema, answers.questions),
         )

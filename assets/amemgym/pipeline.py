@@ -4,11 +4,12 @@ from assets.amemgym.answers.stage import ANSWERS
 from assets.amemgym.audits.stage import AUDITS
 from assets.amemgym.episodes import EPISODES
 from assets.amemgym.events import EVENTS
+from assets.amemgym.personas.sampling import with_pool_digest
 from assets.amemgym.personas.stage import PERSONAS
 from assets.amemgym.questions import QUESTIONS
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.report import QualityReport
-from assets.amemgym.records.rows import KEYS, TABLES, WORDS
+from assets.amemgym.records.rows import KEYS, TABLES, UNREAD, WORDS
 from assets.amemgym.session_queries.stage import SESSION_QUERIES
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
@@ -20,6 +21,7 @@ AMEMGYM = Benchmark(
     name="amemgym",
     noun="user",
     recipe=AMemGymRecipe,
+    resolve=with_pool_digest,
     stages=(
         PERSONAS,
         USER_PROFILES,
@@ -37,6 +39,7 @@ AMEMGYM = Benchmark(
             row,
             KEYS[name],
             words=WORDS.get(name, frozenset()),
+            unread=UNREAD.get(name, frozenset()),
             scored=name not in ("gate_records", "failures"),
             # An option more makes another task of a question, although no row that was there changed.
             group=("user_id", "question_id") if name == "answer_choices" else (),

@@ -7,6 +7,7 @@ from assets.amemgym import stage_summaries
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import Question, QuestionSet, RequiredInfo
+from assets.amemgym.text_checks import StyleCheck, TextInContext
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
@@ -27,10 +28,20 @@ async def draft_questions(profile: UserProfile, *, recipe: AMemGymRecipe, model:
         language=recipe.language_name,
     )
 
+    style = StyleCheck(recipe.gates.max_reasks, strict=True, noun="Question")
+
     def convert(reply: dict[str, list[dict[str, Any]]]) -> QuestionSet:
-        return QuestionSet(user_id=profile.user_id, questions=tuple(map(_question, itertools.count(1), reply["questions"])))
+        drafted = QuestionSet(user_id=profile.user_id, questions=tuple(map(_question, itertools.count(1), reply["questions"])))
+        style.check(question_in_context(one, recipe=recipe) for one in drafted.questions)
+        return drafted
 
     return await ask_structured(model, prompt=prompt, reply=_reply_schema(recipe), convert=convert, recipe=recipe)
+
+
+def question_in_context(question: Question, *, recipe: AMemGymRecipe) -> TextInContext:
+    """A question as the style check sees it, with the choices that would give its answer away."""
+    choices = [choice for info in question.required_info for choice in info.info_choices]
+    return TextInContext("question", question.text, recipe.language, others=choices, finder=recipe.gates.contact_data)
 
 
 def _reply_schema(recipe: AMemGymRecipe) -> ReplySchema[dict[str, list[dict[str, Any]]]]:

@@ -1,8 +1,8 @@
 """AMemGym's recipe: its dates, counts and policies beside what every benchmark has."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -16,8 +16,9 @@ from pydantic import (
 )
 
 from assets.recipe.policies import AuditPolicy, DiversityPolicy, ShortcutPolicy
+from assets.recipe.public_names import file_name
 from assets.recipe.recipe import Recipe, in_order
-from assets.records.base import Name, unit
+from assets.records.base import Name, Record, unit
 
 MAX_STATES_PER_QUERY = 3  # what the prompt allows
 AskingStage = Literal[
@@ -57,6 +58,8 @@ FIELDS = (
     "budget",
 )
 
+LAST_YEAR = 9998  # no calendar here goes further, and sessions lie around the periods
+
 
 def _fields_in_order(schema: dict[str, JsonValue]) -> None:
     properties = schema["properties"]
@@ -64,10 +67,39 @@ def _fields_in_order(schema: dict[str, JsonValue]) -> None:
     schema["properties"] = {name: properties[name] for name in ("benchmark", *FIELDS)}
 
 
+class PoolSpec(Record):
+    """Where personas come from and how they are sampled. No paths: the project's own pool."""
+
+    paths: tuple[str, ...] = Field(default=(), description="Parquet or JSONL files or globs")
+    strategy: Literal["uniform", "stratified", "sql"] = Field(default="uniform", description="how personas are sampled")
+    columns: tuple[str, ...] = Field(default=(), description="strata of the stratified strategy")
+    query: str = Field(default="", description="SQL that selects uuid from the view `pool`, for the sql strategy")
+    license: str = Field(default="", description="the license of the pool's personas, for the card")
+    attribution: str = Field(default="", description="whom the card names as the pool's source")
+    content: str = Field(default="", description="digest of the pool, filled in when the recipe is resolved")
+
+    @model_validator(mode="after")
+    def strategy_has_what_it_needs(self) -> Self:
+        if (self.strategy == "stratified") != bool(self.columns):
+            raise ValueError("pool.columns names the strata: give them with strategy 'stratified', and only there.")
+        if (self.strategy == "sql") != bool(self.query):
+            raise ValueError("pool.query holds the SQL: give it with strategy 'sql', and only there.")
+        return self
+
+
 class AMemGymRecipe(Recipe):
     """All parameters of an AMemGym variant; the defaults are the paper's `base` (section 4.1, App. C)."""
 
     model_config = ConfigDict(json_schema_extra=_fields_in_order)
+
+    decide_no_row: ClassVar[Mapping[str, Any]] = {**Recipe.decide_no_row, "pool": {"paths", "license", "attribution"}}
+    decide_which_items: ClassVar[frozenset[str]] = Recipe.decide_which_items | {
+        "num_users",
+        "users_per_shard",
+        "exclude_ids",
+        "pool",
+    }
+    decide_the_report: ClassVar[frozenset[str]] = frozenset({"wall", "diversity"})
 
     benchmark: Literal["amemgym"] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
         default="amemgym", exclude=True, description="the benchmark that the variant is of"
@@ -76,6 +108,12 @@ class AMemGymRecipe(Recipe):
         default={},
         description="how often one user's stage is asked anew: {USER ID: {STAGE: TIMES}}; the user `all` is everyone",
     )
+    num_users: int = Field(default=20, ge=1, description="users in the variant", json_schema_extra=unit("users"))
+    exclude_ids: tuple[str, ...] = Field(default=(), description="persona uuids never to sample")
+    users_per_shard: int | None = Field(
+        default=None, ge=1, description="size of the work units that the variant is split into", json_schema_extra=unit("users")
+    )
+    pool: PoolSpec = PoolSpec()
     start_date: date = Field(default=date(2020, 10, 1), description="day of the initial state")
     num_questions: int = Field(
         default=10, ge=1, le=100, description="questions asked of every user", json_schema_extra=unit("questions")
@@ -138,6 +176,11 @@ class AMemGymRecipe(Recipe):
                 f"min_variants_per_question is {self.min_variants_per_question}, but {self.num_states_per_question} "
                 f"states of {self.num_choices_per_state} choices have only {options} variants."
             )
+        if not 1000 <= self.start_date.year <= self.start_date.year + self.num_total_months // 12 < LAST_YEAR:
+            raise ValueError(
+                f"start_date is {self.start_date}, and the last period ends {self.num_total_months} months later; "
+                f"years go from 1000 to {LAST_YEAR}."
+            )
         # A variable changes once in a period at most.
         each = min(self.max_changes_per_state, self.num_periods)
         changes = self.num_questions * self.num_states_per_question * each
@@ -148,6 +191,18 @@ class AMemGymRecipe(Recipe):
                 f"{self.num_states_per_question} states, each with up to {each} changes, allow at most {changes}."
             )
         return self
+
+    @property
+    def num_items(self) -> int:
+        return self.num_users
+
+    @property
+    def items_per_unit(self) -> int | None:
+        return self.users_per_shard
+
+    @property
+    def source_digest(self) -> str:
+        return self.pool.content
 
     @property
     def fewest_changes(self) -> int:
@@ -164,8 +219,13 @@ class AMemGymRecipe(Recipe):
         fields: dict[str, Any] = handler(self)
         return {name: fields[name] for name in FIELDS if name in fields}
 
+    def without_paths(self) -> Self:
+        pool = self.pool.model_copy(update={"paths": tuple(file_name(path) for path in self.pool.paths)})
+        return self.model_copy(update={"pool": pool})
+
     def with_models(self, name: Callable[[str], str]) -> Self:
-        """The recipe with `name` of each model in the model's place, the one that compares meanings too."""
+        """The recipe with `name` of each model in the model's place, those that compare meanings and audit too."""
         embeddings = name(self.diversity.embedding_model or "") or None
         diversity = self.diversity.model_copy(update={"embedding_model": embeddings})
-        return super().with_models(name).model_copy(update={"diversity": diversity})
+        audit = self.audit.model_copy(update={"model": name(self.audit.model or "") or None})
+        return super().with_models(name).model_copy(update={"diversity": diversity, "audit": audit})

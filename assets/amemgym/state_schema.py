@@ -1,23 +1,30 @@
 """Stage 4: from the questions, canonical state variables, merged and free of conflicts (section 3.1; App. C.3)."""
 
 import itertools
-from collections.abc import Mapping
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from assets.amemgym import stage_summaries
 from assets.amemgym.questions import QUESTIONS
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import QuestionSet, RequiredInfo
-from assets.amemgym.records.state import SchemaQuestion, StateSchema, StateVariable
+from assets.amemgym.records.state import JudgedSchema, SchemaQuestion, StateVariable
 from assets.amemgym.user_profiles import USER_PROFILES
+from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import Stage
+from assets.llm.gate import Gate, GateAttempt, ReadingTask, VoteContext, first_vote_number, pass_gates
 from assets.llm.ports import LanguageModel
-from assets.llm.structured_output import NAME, ReplySchema, ask_structured, list_of, object_of
-from assets.llm.text import folded
+from assets.llm.structured_output import NAME, TEXT, ReplySchema, ask_structured, list_of, object_of, object_of_enums
+from assets.llm.text import alike, folded
 from assets.records.base import duplicates
 from assets.reporting.asset_description import AssetDescription, Row
 from prompts.catalogue import load_prompt
+
+Denied = Mapping[str, Mapping[str, str]]  # by variable: choices, each with why
 
 
 @dataclass(frozen=True)
@@ -31,17 +38,24 @@ class Original:
 
 async def refine_schema(
     profile: UserProfile, questions: QuestionSet, *, recipe: AMemGymRecipe, model: LanguageModel
-) -> StateSchema:
-    """Name and merge the info types, unify the choices of merged ones, rewrite the questions onto the variables."""
+) -> JudgedSchema:
+    """Name and merge the info types, unify the choices of merged ones, rewrite the questions onto the variables.
+
+    Then judges look for choices that the profile denies, which get others in their place, and for states that exclude each
+    other.
+    """
     originals = originals_of(questions)
     merged = await _merge(profile, questions, recipe=recipe, model=model)
     conflicts = {name: keys for name, keys in merged.items() if len({originals[key].info.info_choices for key in keys}) > 1}
-    unified = await _unify(profile, questions, conflicts, recipe=recipe, model=model) if conflicts else {}
+    unified: dict[str, tuple[str, ...]] = {}
+    if conflicts:
+        unified = await _unify(profile, _conflicts_shown(questions, conflicts), recipe=recipe, model=model)
     variables = tuple(
         StateVariable(name=name, choices=unified.get(name) or originals[keys[0]].info.info_choices, merged_from=tuple(keys))
         for name, keys in merged.items()
     )
-    return StateSchema(user_id=profile.user_id, variables=variables, questions=_rewritten(questions, merged))
+    schema = JudgedSchema(user_id=profile.user_id, variables=variables, questions=_rewritten(questions, merged))
+    return await pass_judges(profile, schema, recipe=recipe, model=model) if recipe.gates.consistency else schema
 
 
 def originals_of(questions: QuestionSet) -> dict[str, Original]:
@@ -132,16 +146,20 @@ def _check_room(variables: int, recipe: AMemGymRecipe) -> None:
 
 async def _unify(
     profile: UserProfile,
-    questions: QuestionSet,
-    conflicts: Mapping[str, list[str]],
+    conflicts: Mapping[str, Sequence[Mapping[str, object]]],
     *,
     recipe: AMemGymRecipe,
     model: LanguageModel,
+    denied: Denied | None = None,
+    sample: int = 0,
 ) -> dict[str, tuple[str, ...]]:
+    """One set of choices for each variable. `conflicts`: its questions with choices that they have now."""
+    refused = denied or {}
     prompt = load_prompt("state_schema/unify").render(
         user_profile=profile.formatted_str,
         start_date=recipe.start_date.isoformat(),
-        conflicts=_conflicts_shown(questions, conflicts),
+        conflicts=conflicts,
+        denied=refused,
         num_choices_per_state=recipe.num_choices_per_state,
         num_total_months=recipe.num_total_months,
         language=recipe.language_name,
@@ -150,13 +168,15 @@ async def _unify(
     def convert(reply: dict[str, list[str]]) -> dict[str, tuple[str, ...]]:
         choices = {name: tuple(values) for name, values in reply.items()}
         for name, values in choices.items():
-            if duplicates([value.casefold() for value in values]):
-                raise ValueError(f"The choices of {name!r} must differ: {list(values)}.")
+            if repeated := list(alike(values)):
+                raise ValueError(f"The choices of {name!r} must differ; these read the same: {repeated}.")
+            if kept := sorted({*map(folded, values)} & {*map(folded, refused.get(name, ()))}):
+                raise ValueError(f"The profile denies {kept} of {name!r}; put choices in their place that it allows.")
         return choices
 
     values = list_of(NAME, min_items=recipe.num_choices_per_state, max_items=recipe.num_choices_per_state)
     reply_schema: ReplySchema[dict[str, list[str]]] = ReplySchema(object_of(dict.fromkeys(conflicts, values)))
-    return await ask_structured(model, prompt=prompt, reply=reply_schema, convert=convert, recipe=recipe)
+    return await ask_structured(model, prompt=prompt, reply=reply_schema, convert=convert, sample=sample, recipe=recipe)
 
 
 def _conflicts_shown(questions: QuestionSet, conflicts: Mapping[str, list[str]]) -> dict[str, list[dict[str, object]]]:
@@ -171,6 +191,92 @@ def _conflicts_shown(questions: QuestionSet, conflicts: Mapping[str, list[str]])
     }
 
 
+@dataclass(frozen=True)
+class SchemaFindings:
+    """What a judge found: choices that the profile denies, and values of two variables that exclude each other."""
+
+    denied: Denied
+    exclusive: list[dict[str, str]]
+
+
+async def pass_judges(
+    profile: UserProfile, schema: JudgedSchema, *, recipe: AMemGymRecipe, model: LanguageModel
+) -> JudgedSchema:
+    """Let the choices pass their gate, whose text is their JSON; what excludes each other is what any vote on them found."""
+    found: defaultdict[str, list[SchemaFindings]] = defaultdict(list)
+    drafted = json.dumps(schema.choices)
+
+    async def read(tasks: Sequence[ReadingTask[None]]) -> list[dict[str, str]]:
+        (task,) = tasks
+        findings = await _find_impossible(profile, json.loads(task.text), vote=task.vote, recipe=recipe, model=model)
+        found[task.text].append(findings)
+        return [{name: "; ".join(f"{choice}: {why}" for choice, why in own.items()) for name, own in findings.denied.items()}]
+
+    async def refine(text: str, _: dict[str, str], sample: int) -> str:
+        denied = next(one.denied for one in reversed(found[text]) if one.denied)
+        choices: dict[str, list[str]] = json.loads(text)
+        conflicts = {
+            name: [
+                {"question": question.text, "info_choices": choices[name]}
+                for question in schema.questions
+                if name in question.required_info
+            ]
+            for name in denied
+        }
+        unified = await _unify(profile, conflicts, recipe=recipe, model=model, denied=denied, sample=sample)
+        return json.dumps({**choices, **unified})
+
+    gate = Gate("schema", {}, None, refine, lambda draft: refine(drafted, {}, first_vote_number(draft, 0)))
+    attempt = GateAttempt("schema", drafted)
+    await pass_gates([[(gate, attempt)]], read, size=1, recipe=recipe)
+    choices: dict[str, list[str]] = json.loads(attempt.text)
+    return JudgedSchema(
+        user_id=schema.user_id,
+        variables=tuple(one.model_copy(update={"choices": tuple(choices[one.name])}) for one in schema.variables),
+        questions=schema.questions,
+        exclusive=tuple(
+            {json.dumps(pair, sort_keys=True): pair for one in found[attempt.text] for pair in one.exclusive}.values()
+        ),
+        gate_records=tuple(attempt.records),
+    )
+
+
+async def _find_impossible(
+    profile: UserProfile,
+    choices: Mapping[str, Sequence[str]],
+    *,
+    vote: VoteContext,
+    recipe: AMemGymRecipe,
+    model: LanguageModel,
+) -> SchemaFindings:
+    rng = SeededRandom(recipe.seed, profile.user_id, "schema", vote.number)
+    shown = {name: rng.shuffled(choices[name]) for name in rng.shuffled(list(choices))}
+    prompt = load_prompt("state_schema/check").render(user_profile=profile.formatted_str, state_schema=shown)
+
+    def convert(reply: dict[str, list[Any]]) -> SchemaFindings:
+        denied: dict[str, dict[str, str]] = {}
+        for one in reply["denied"]:
+            for name, choice in one["state"].items():
+                denied.setdefault(name, {})[choice] = one["because"]
+        # A pair of one variable, or of three, says nothing that could be kept to.
+        return SchemaFindings(denied, [pair for pair in reply["exclusive"] if len(pair) == 2])
+
+    state = object_of_enums(choices, required=False)
+    finding = object_of({"state": state, "because": TEXT})
+    reply_schema: ReplySchema[dict[str, list[Any]]] = ReplySchema(
+        object_of({"denied": list_of(finding, min_items=0), "exclusive": list_of(state, min_items=0)})
+    )
+    return await ask_structured(
+        model,
+        prompt=prompt,
+        reply=reply_schema,
+        convert=convert,
+        sample=vote.number,
+        model_name=vote.judge,
+        recipe=recipe,
+    )
+
+
 def _rewritten(questions: QuestionSet, merged: Mapping[str, list[str]]) -> tuple[SchemaQuestion, ...]:
     variable_of = {key: name for name, keys in merged.items() for key in keys}
     wanted: dict[str, list[str]] = {question.question_id: [] for question in questions.questions}
@@ -182,21 +288,22 @@ def _rewritten(questions: QuestionSet, merged: Mapping[str, list[str]]) -> tuple
     )
 
 
-def _rows(schema: StateSchema) -> list[Row]:
+def _rows(schema: JudgedSchema) -> list[Row]:
     return [{"variable": v.name, "choices": v.choices, "merged from": v.merged_from} for v in schema.variables]
 
 
 STATE_SCHEMA = Stage(
     name="state_schema",
-    record=StateSchema,
+    record=JudgedSchema,
     make=refine_schema,
     needs=(USER_PROFILES, QUESTIONS),
-    prompts=("state_schema/refine", "state_schema/unify"),
+    prompts=("state_schema/refine", "state_schema/unify", "state_schema/check"),
+    version=2,
     description=AssetDescription(
         group="schema",
-        description="Canonical, unambiguous state variables: overlapping information types merged, conflicting "
-        "choices unified, questions rewritten onto them (paper section 3.1, App. C.3). Every drafted type maps to exactly one "
-        "variable.",
+        description="Unambiguous state variables: overlapping types merged, questions rewritten onto them (paper "
+        "section 3.1, App. C.3). Every drafted type maps to one variable. Judges name choices that profiles "
+        "deny, and states that exclude others.",
         rows=_rows,
         summary=stage_summaries.summarize_schemas,
     ),

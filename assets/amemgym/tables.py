@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from assets.amemgym.records.episode import Episode
+from assets.amemgym.records.episode import Episode, options_left
 from assets.amemgym.records.rows import (
     AnswerChoiceRow,
     GateRecordRow,
@@ -107,6 +107,7 @@ def question_rows(episode: Episode) -> list[QuestionRow]:
             query=question.query,
             required_info=question.required_info,
             golden=question.golden,
+            options_left=tuple(options_left(episode, question)),
         )
         for question in episode.questions
     ]

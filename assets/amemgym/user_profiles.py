@@ -8,6 +8,7 @@ from assets.amemgym import stage_summaries
 from assets.amemgym.personas.stage import PERSONAS
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import Persona, UserProfile
+from assets.amemgym.text_checks import StyleCheck, TextInContext
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import ask_structured
@@ -56,17 +57,25 @@ async def complete_profile(persona: Persona, *, recipe: AMemGymRecipe, model: La
     fields = basic_fields(persona)
     info = complementary_info(persona)
 
+    style = StyleCheck(recipe.gates.max_reasks, strict=True, noun="Profile")
+
     def convert(reply: ProfileReply) -> UserProfile:
         if not occurs(reply.name, info):
             raise ValueError(f"The name {reply.name!r} does not occur in the complementary information.")
         if len(reply.profile.split()) >= PROFILE_WORD_LIMIT:
             raise ValueError(f"The profile has {len(reply.profile.split())} words; fewer than 500 are wanted.")
+        style.check([profile_in_context(reply.profile, recipe=recipe)])
         return _profile(persona, fields, reply)
 
     prompt = load_prompt("user_profiles/complete").render(
         basic_profile=formatted(fields), complementary_info=info, language=recipe.language_name
     )
     return await ask_structured(model, prompt=prompt, reply=ProfileReply, convert=convert, recipe=recipe)
+
+
+def profile_in_context(paragraph: str, *, recipe: AMemGymRecipe) -> TextInContext:
+    """The paragraph as the style check sees it."""
+    return TextInContext("profile", paragraph, recipe.language, finder=recipe.gates.contact_data)
 
 
 def basic_fields(persona: Persona) -> dict[str, str]:

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from assets.engine.stage import Stage
 from assets.recipe.recipe import Recipe
@@ -15,20 +16,31 @@ from assets.records.report import MinimalReport
 class Table:
     """A flat table of a release: columns and types are the fields of `row`; the columns of `key` tell its rows apart.
 
-    What another version may change: `words` are columns of free text, all others are labels. `scored` is false for rows
-    that only say how others came about. `group`: columns of a whole that takes no further rows, such as a question's options.
+    `words` are columns of free text. `unread` are columns that no assistant reads or is scored on; every other one is a label,
+    which decides the version. `scored` is false for rows that only say how others came about. `group`: columns of a whole
+    that takes no further rows, such as a question's options.
     """
 
     row: type[Record]
     key: tuple[str, ...]
     words: frozenset[str] = frozenset()
+    unread: frozenset[str] = frozenset()
     scored: bool = True
     group: tuple[str, ...] = ()
+
+
+if TYPE_CHECKING:
+    from assets.recipe.partitions import Partitions
 
 
 def no_rows(_: Any) -> Mapping[Any, Sequence[Record]]:
     """The rows of a benchmark whose releases have no flat tables of their own."""
     return {}
+
+
+def as_it_is(recipe: Recipe) -> Recipe:
+    """The recipe of a benchmark whose files leave nothing open."""
+    return recipe
 
 
 @dataclass(frozen=True)
@@ -38,7 +50,9 @@ class Benchmark:
     `noun`: what one item is called in messages, in the singular. `stages` may be given in any order and are sorted by what
     they need; one of them draws the items, and the record of the last one is a finished item. `rows` gives a finished
     item's rows by table. `report` is the record of its quality report. `prefix` begins the names of assets that
-    every benchmark has, such as `recipe`. Not yet made per benchmark: the asset `recipe`, the partitions and the jobs.
+    every benchmark has, such as `recipe`. `resolve` settles what a recipe file leaves open, such as the digest of what the
+    items are drawn from, and may raise RecipeError. Partitions follow from the recipe files of this
+    benchmark, or from `units_by_variant`.
     """
 
     name: str
@@ -49,6 +63,8 @@ class Benchmark:
     rows: Callable[[Any], Mapping[Any, Sequence[Record]]] = no_rows
     report: type[Record] = MinimalReport
     prefix: str = ""
+    resolve: Callable[[Any], Recipe] = as_it_is
+    units_by_variant: Mapping[str, Sequence[str]] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "stages", sorted_by_needs(self.stages))
@@ -57,6 +73,14 @@ class Benchmark:
             raise ValueError(f"One stage of {self.name!r} draws the items and needs no other; these draw: {drawing}.")
         if RECIPE_TYPES.setdefault(self.name, self.recipe) is not self.recipe:
             raise ValueError(f"Recipes of {self.name!r} are read as {RECIPE_TYPES[self.name].__name__} already.")
+
+    @cached_property
+    def partitions(self) -> "Partitions":
+        """The benchmark's partitions in Dagster."""
+        # Dagster takes most of a second to import, which somebody who reads or evaluates releases does not need.
+        from assets.recipe.partitions import Partitions, partitions_of
+
+        return partitions_of(self.name) if self.units_by_variant is None else Partitions(self.units_by_variant)
 
     @property
     def source(self) -> Stage[Any]:
@@ -67,6 +91,11 @@ class Benchmark:
     def final(self) -> Stage[Any]:
         """The stage whose records are the finished items."""
         return self.stages[-1]
+
+    @property
+    def leaves(self) -> tuple[Stage[Any], ...]:
+        """The stages that no other stage needs; what they were made from is everything."""
+        return tuple(stage for stage in self.stages if not any(stage.name in other.ancestors for other in self.stages))
 
     @property
     def stage_names(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 
 import dagster as dg
 
-from assets.engine.async_calls import wait_for_shielded_calls
+from assets.llm.async_calls import wait_for_shielded_calls
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # A stopped run ends within five seconds, of which Dagster takes up to two.

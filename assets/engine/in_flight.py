@@ -12,9 +12,9 @@ from typing import Any
 
 from assets.engine.serialized_record import SerializedRecord
 from assets.llm.usage import Meter
-from assets.records.base import UserRecord
+from assets.records.base import ItemRecord
 
-Made = SerializedRecord[UserRecord]
+Made = SerializedRecord[ItemRecord]
 Work = Callable[[Meter], Coroutine[Any, Any, Made]]
 
 

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from assets.engine.async_calls import gather_all
 from assets.engine.in_flight import Made
-from assets.engine.run_context import RunContext
+from assets.engine.ports import RunContext
 from assets.engine.serialized_record import SerializedRecord, serialized
 from assets.engine.stage import Stage
+from assets.llm.async_calls import gather_all
 from assets.llm.ports import CallLabels
 from assets.llm.usage import Meter, MeteredModel, Usage
 from assets.recipe.recipe import Recipe
-from assets.records.base import Failure, ItemFailed, UserRecord
+from assets.records.base import Failure, ItemFailed, ItemRecord
 
 
 class RecordedFailure(Exception):
@@ -48,7 +48,7 @@ class ItemTasks:
             known.update({name: {position: rows[position]} for name, rows in records.items() if position in rows})
         return ItemTasks(self.recipe, self.run_context, Meter(), self.source, known, prefetching=True)
 
-    async def record(self, stage: Stage[UserRecord], position: int) -> Made:
+    async def record(self, stage: Stage[ItemRecord], position: int) -> Made:
         """The stage's record of the item at this position. Raises RecordedFailure when the item cannot be finished."""
         known = self.known.get(stage.name, {}).get(position)
         if known is not None:
@@ -58,10 +58,10 @@ class ItemTasks:
             self._running[key] = asyncio.ensure_future(self._make(stage, position))
         return await self._running[key]
 
-    async def _make(self, stage: Stage[UserRecord], position: int) -> Made:
+    async def _make(self, stage: Stage[ItemRecord], position: int) -> Made:
         inputs = await gather_all(*(self.record(need, position) for need in stage.needs))
-        item_id = self.known[self.source][position].record.user_id
-        recipe = self.recipe.for_stage(stage.name, user_id=item_id)
+        item_id = self.known[self.source][position].record.item_id
+        recipe = self.recipe.for_stage(stage.name, item_id=item_id)
         key = record_key(stage, inputs, recipe=recipe)
         work = partial(self._load_or_make, stage, inputs, recipe=recipe, key=key, item_id=item_id, position=position)
         in_flight = self.run_context.in_flight
@@ -71,7 +71,7 @@ class ItemTasks:
 
     async def _load_or_make(
         self,
-        stage: Stage[UserRecord],
+        stage: Stage[ItemRecord],
         inputs: Sequence[Made],
         meter: Meter,
         *,
@@ -87,17 +87,17 @@ class ItemTasks:
             used = Usage.model_validate_json(usage)
             meter.add(used, repeated=used.calls)
             return SerializedRecord(content.decode(), decode=stage.record.model_validate_json)
-        model = MeteredModel(self.run_context.model, CallLabels(stage=stage.name, user_id=item_id), meter)
+        model = MeteredModel(self.run_context.model, CallLabels(stage=stage.name, item_id=item_id), meter)
         try:
             record = await stage.make(*(one.record for one in inputs), recipe=recipe, model=model)
         except ItemFailed as failed:
-            raise RecordedFailure(failed.at(stage.name, user_id=item_id, position=position)) from failed
+            raise RecordedFailure(failed.at(stage.name, item_id=item_id, position=position)) from failed
         made = serialized(record)
         await cache.put(key, f"{meter.usage.model_dump_json()}\n{made.text}".encode())
         return made
 
 
-def record_key(stage: Stage[UserRecord], inputs: Sequence[Made], *, recipe: Recipe) -> str:
+def record_key(stage: Stage[ItemRecord], inputs: Sequence[Made], *, recipe: Recipe) -> str:
     """The identity of one item's record of a stage: what it is made from, and by what."""
-    parts = [stage.name, stage.code_version, recipe.user_fingerprint, *(one.sha256 for one in inputs)]
+    parts = [stage.name, stage.code_version, recipe.item_fingerprint, *(one.sha256 for one in inputs)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()

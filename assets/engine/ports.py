@@ -1,16 +1,21 @@
-"""What the engine needs from outside: where snapshots and finished records are stored. `pipelines` has the implementations."""
+"""What the engine needs from outside: model, stores and limits of a run. `pipelines` has the implementations."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
+import pyarrow as pa
 from pydantic import Field
 
+from assets.engine.in_flight import InFlight
 from assets.engine.serialized_record import SerializedRecord
+from assets.llm.ports import Embedder, LanguageModel
 from assets.llm.usage import Usage
-from assets.records.base import Failure, Record, UserRecord
+from assets.recipe.recipe import Recipe
+from assets.records.base import Failure, ItemRecord, Record
 
-R = TypeVar("R", bound=UserRecord)
+VALUES = "asset_values"
+R = TypeVar("R", bound=ItemRecord)
 
 
 class SnapshotPart(Record):
@@ -25,32 +30,35 @@ class SnapshotPart(Record):
 
 
 class FailureFile(Record):
-    """Where it is kept why so many `users` were replaced, at the stage or at one before it."""
+    """Where it is kept why so many `items` were replaced, at the stage or at one before it."""
 
     path: str
-    users: int
+    items: int
 
 
 class SnapshotRef(Record):
     """An immutable snapshot of one stage of one work unit; `digest` is over its rows, not over file bytes.
 
-    Beside the stage's own rows it carries the upstream rows of replacement users, which joined too late to be in
-    the upstream snapshots. `usage` is what the calls of this stage and of those upstream used, by stage.
+    Beside the stage's own rows it carries the upstream rows of replacements, which joined too late to be in
+    the upstream snapshots. `code_version` and `prompts`, by fingerprint, are what it was made by; `usage` is what the
+    stage's calls used.
     """
 
     stage: str
     unit: str
     digest: str
-    users: int
+    items: int
     parts: tuple[SnapshotPart, ...]
     failures: FailureFile
-    usage: dict[str, Usage] = Field(default_factory=dict[str, Usage])
+    code_version: str = ""
+    prompts: dict[str, str] = Field(default_factory=dict[str, str])
+    usage: Usage = Usage()
 
 
 class SnapshotWriter(Protocol):
     """Takes rows part by part; nothing is visible until `finish`."""
 
-    def add(self, stage: str, rows: Sequence[tuple[int, SerializedRecord[UserRecord]]]) -> None: ...
+    def add(self, stage: str, rows: Sequence[tuple[int, SerializedRecord[ItemRecord]]]) -> None: ...
 
     def finish(self, failures: Sequence[Failure]) -> SnapshotRef: ...
 
@@ -73,6 +81,10 @@ class SnapshotStore(Protocol):
         """The same, each record to be decoded when it is looked into."""
         ...
 
+    def table(self, ref: SnapshotRef, stage: str) -> pa.Table | None:
+        """The rows of a stage, own or carried ones: `unit`, `position` and the fields of its record; None without any."""
+        ...
+
     def positions(self, ref: SnapshotRef) -> Iterator[list[int]]:
         """Of the stage's own rows, part by part."""
         ...
@@ -80,8 +92,20 @@ class SnapshotStore(Protocol):
     def failures(self, ref: SnapshotRef) -> list[Failure]: ...
 
 
+class UnreadableValue(OSError):
+    """A stored value is damaged or of another version; one sentence names it and says what to do."""
+
+
+class AssetValues(Protocol):
+    """The values of assets outside their inputs; as a Dagster resource, and as I/O manager, its key is `VALUES`."""
+
+    def find(self, asset: str, partition: str) -> Record | None:
+        """The latest value; None when there is none. Raises UnreadableValue, and OSError where nothing can be read."""
+        ...
+
+
 class RecordCache(Protocol):
-    """Keeps every finished user the moment its stage is done, so that a killed run loses nothing."""
+    """Keeps every finished item the moment its stage is done, so that a killed run loses nothing."""
 
     async def get(self, key: str) -> bytes | None: ...
 
@@ -90,7 +114,11 @@ class RecordCache(Protocol):
 
 @dataclass(frozen=True)
 class StageProgress:
-    """How far a stage is with a unit's items. `noun`: what one is called."""
+    """How far a stage is with a unit's items. `noun`: what one is called.
+
+    `awaited`: calls without a reply yet. `cost_usd` is None where nobody knows the price of a call. `rate`: calls per second
+    over the last while, and `seconds_left` is None where it is not known; both are estimated by the stage's ProgressLog.
+    """
 
     stage: str
     unit: str
@@ -101,6 +129,31 @@ class StageProgress:
     repeated: int
     seconds: float
     noun: str = "item"
+    awaited: int = 0
+    cost_usd: float | None = 0.0
+    rate: float | None = None
+    seconds_left: float | None = None
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """Model, stores and limits of one run."""
+
+    model: LanguageModel
+    snapshots: SnapshotStore
+    record_cache: RecordCache
+    items_at_once: int = 32
+    items_per_part: int = 200
+    report: Callable[[StageProgress], None] | None = None
+    expected_calls: Callable[[Recipe, str], float] | None = None
+    embedded_model: str | None = None
+    open_model: Callable[[Recipe, str], LanguageModel] | None = None
+    open_embedder: Callable[[Recipe, str], Embedder] | None = None
+    in_flight: InFlight = field(default_factory=InFlight)
+
+    def for_unit(self, unit: str, *, recipe: Recipe) -> "RunContext":
+        """The run context as one work unit of a recipe uses it: its calls are in the ledger, and the recipe's budget holds."""
+        return self if self.open_model is None else replace(self, model=self.open_model(recipe, unit))
 
 
 def rows_of(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from assets.engine.in_flight import InFlight
 from assets.engine.item_tasks import ItemTasks, RecordedFailure
 from assets.engine.stage import Stage
-from assets.records.base import UserRecord
+from assets.records.base import ItemRecord
 
 
 @dataclass
@@ -22,8 +22,8 @@ class Prefetcher:
     """
 
     in_flight: InFlight
-    stage: Stage[UserRecord]
-    later: Sequence[Stage[UserRecord]]
+    stage: Stage[ItemRecord]
+    later: Sequence[Stage[ItemRecord]]
     read_item: Callable[[int], ItemTasks]
     reserve: list[int] = field(default_factory=list[int])
     replaced: set[int] = field(default_factory=set[int])
@@ -43,27 +43,19 @@ class Prefetcher:
 
     async def _make_replacement(self, position: int) -> None:
         ahead = (await asyncio.to_thread(self.read_item, position)).ahead(position)
-        await self._make(ahead, position, [self.stage, *self._reachable(stages_up_to(self.stage))])
+        await self._make(ahead, position, [self.stage, *self._reachable([*self.stage.ancestors, self.stage.name])])
 
-    async def _make(self, ahead: ItemTasks, position: int, stages: Sequence[Stage[UserRecord]]) -> None:
+    async def _make(self, ahead: ItemTasks, position: int, stages: Sequence[Stage[ItemRecord]]) -> None:
         results = await asyncio.gather(*(ahead.record(stage, position) for stage in stages), return_exceptions=True)
         if any(isinstance(result, RecordedFailure) for result in results):
             self.start_replacement(position)
 
-    def _reachable(self, known: Iterable[str]) -> list[Stage[UserRecord]]:
+    def _reachable(self, known: Iterable[str]) -> list[Stage[ItemRecord]]:
         """The later stages that need nothing which this run does not have or make."""
         available = set(known)
-        reachable: list[Stage[UserRecord]] = []
+        reachable: list[Stage[ItemRecord]] = []
         for stage in self.later:
             if all(need.name in available for need in stage.needs):
                 available.add(stage.name)
                 reachable.append(stage)
         return reachable
-
-
-def stages_up_to(stage: Stage[UserRecord]) -> dict[str, Stage[UserRecord]]:
-    """The stage and all that it needs, directly or not, by name."""
-    found: dict[str, Stage[UserRecord]] = {stage.name: stage}
-    for need in stage.needs:
-        found.update(stages_up_to(need))
-    return found

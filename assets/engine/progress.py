@@ -5,6 +5,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from assets.engine.ports import StageProgress
 from assets.llm.usage import Meter
@@ -47,24 +48,25 @@ class ProgressLog:
         self._meter, self._line, self._expected = meter, first_line, expected
         self._recent: deque[tuple[float, int, int]] = deque([(0.0, 0, 0)])
 
-    def update(self, progress: StageProgress) -> None:
-        """Make the line say this progress."""
+    def update(self, progress: StageProgress) -> StageProgress:
+        """Make the line say this progress; return it with rate, cost and time left."""
         self._recent.append((progress.seconds, progress.calls, progress.calls - progress.repeated))
         while len(self._recent) > 2 and self._recent[1][0] <= progress.seconds - RATE_SECONDS:
             self._recent.popleft()
-        self._line = ", ".join(self._parts(progress))
+        (rate, fresh), left = self._rates(), self._calls_left(progress)
+        known = replace(
+            progress,
+            awaited=self._meter.waiting,
+            cost_usd=None if self._meter.unpriced else self._meter.cost_usd,
+            rate=rate,
+            seconds_left=left / fresh if left and fresh > 0 else None,
+        )
+        self._line = ", ".join([progress_line(known), *progress_details(known)])
+        return known
 
     def line(self) -> str:
         """The progress of the last update."""
         return self._line
-
-    def _parts(self, progress: StageProgress) -> list[str]:
-        (rate, fresh), left = self._rates(), self._calls_left(progress)
-        awaited = "1 reply awaited" if self._meter.waiting == 1 else f"{self._meter.waiting} replies awaited"
-        parts = [progress_line(progress, rate=rate), awaited, self._cost()]
-        if left and fresh > 0:
-            parts.append(f"about {_duration(left / fresh)} left")
-        return parts
 
     def _rates(self) -> tuple[float, float]:
         """Calls per second over the last while: all, and those that no cache answered, which decide how long the rest takes."""
@@ -79,25 +81,27 @@ class ProgressLog:
         """
         if progress.done == progress.total:
             return 0.0
-        each = sorted((work.calls for work in self._meter.users.values()), reverse=True)[: progress.done]
+        each = sorted((work.calls for work in self._meter.items.values()), reverse=True)[: progress.done]
         typical = sum(each) / len(each) if each else self._expected
         items = progress.total + progress.failed  # a failed item took calls too, and has a replacement
         return max(typical * items - progress.calls, self._meter.waiting) if typical else 0.0
 
-    def _cost(self) -> str:
-        if self._meter.unpriced:
-            return "cost unknown"
-        return f"${self._meter.cost_usd:.4f} so far"
 
-
-def progress_line(progress: StageProgress, *, rate: float | None = None) -> str:
-    """Items done, calls with rate and cache hits, items failed. `rate`: calls per second, else that since the start."""
-    rate = progress.calls / max(progress.seconds, 0.001) if rate is None else rate
+def progress_line(progress: StageProgress) -> str:
+    """Items done, calls with rate (else that since the start) and cache hits, items failed."""
+    rate = progress.calls / max(progress.seconds, 0.001) if progress.rate is None else progress.rate
     line = (
         f"{progress.stage} of {progress.unit}: {progress.done} of {progress.total} {progress.noun}s, "
         f"{progress.calls} calls ({progress.repeated} from the cache, {rate:.{0 if rate >= 10 else 1}f}/s)"
     )
     return f"{line}, {progress.failed} given up" if progress.failed else line
+
+
+def progress_details(progress: StageProgress) -> list[str]:
+    """What a stage under way says besides: replies awaited, cost so far, and the time left where that is known."""
+    awaited = "1 reply awaited" if progress.awaited == 1 else f"{progress.awaited} replies awaited"
+    cost = "cost unknown" if progress.cost_usd is None else f"${progress.cost_usd:.4f} so far"
+    return [awaited, cost, *([] if progress.seconds_left is None else [f"about {_duration(progress.seconds_left)} left"])]
 
 
 def _duration(seconds: float) -> str:

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Generic, TypeVar
 
-from assets.records.base import UserRecord
+from assets.records.base import ItemRecord
 
-R = TypeVar("R", bound=UserRecord)
-R_co = TypeVar("R_co", bound=UserRecord, covariant=True)
+R = TypeVar("R", bound=ItemRecord)
+R_co = TypeVar("R_co", bound=ItemRecord, covariant=True)
 
 
 class SerializedRecord(Generic[R_co]):

@@ -1,7 +1,8 @@
 """The one wrapper that turns a stage, an async function about one item, into a native Dagster asset."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from typing import Any, cast
@@ -10,18 +11,19 @@ import dagster as dg
 
 from assets.engine.benchmark import Benchmark
 from assets.engine.cancellation import stop_with_run
-from assets.engine.ports import SnapshotRef, StageProgress
+from assets.engine.ports import VALUES, RunContext, SnapshotRef, StageProgress
 from assets.engine.progress import ProgressLog, Steps, heartbeat
-from assets.engine.run_context import RunContext
+from assets.engine.provenance import PROVENANCE, MixedProvenance, Provenance, combined
+from assets.engine.recipe_asset import current_recipe
 from assets.engine.serialized_record import serialized_rows
 from assets.engine.stage import Stage
 from assets.engine.stage_runner import StageResult, StageRunner
 from assets.llm.ports import BudgetReached, EndpointError
 from assets.llm.usage import Meter
 from assets.recipe.loading import RecipeError, units
-from assets.recipe.partitions import MODEL_POOL, UNIT_PARTITIONS, by_variant, unit_of
+from assets.recipe.partitions import MODEL_POOL
 from assets.recipe.recipe import Recipe
-from assets.records.base import UserRecord
+from assets.records.base import ItemRecord
 from assets.reporting.definition_metadata import OWNERS, POSITION, column_schema, definition
 from assets.reporting.materialization import first_records, stage_metadata
 
@@ -31,22 +33,19 @@ def stage_assets(benchmark: Benchmark) -> list[dg.AssetsDefinition]:
     return [stage_asset(stage, benchmark) for stage in benchmark.stages]
 
 
-def stage_asset(stage: Stage[UserRecord], benchmark: Benchmark) -> dg.AssetsDefinition:
-    """Wrap a stage. The asset's value is a SnapshotRef, its data version the snapshot's digest."""
+def stage_asset(stage: Stage[ItemRecord], benchmark: Benchmark) -> dg.AssetsDefinition:
+    """Wrap a stage. The asset's value is the Provenance of its rows, its data version their digest."""
     if stage.draw is not None:
         return _source_asset(stage, benchmark)
-    source, description = benchmark.source.name, stage.description
-    upstream = (source, *(need.name for need in stage.needs if need.name != source))
-    ins = {
-        "recipe": dg.AssetIn(benchmark.key("recipe"), partition_mapping=by_variant()),
-        **{name: dg.AssetIn() for name in upstream},
-    }
+    description = stage.description
+    ins = {need.name: dg.AssetIn(dagster_type=PROVENANCE) for need in stage.direct_needs}
 
     @dg.asset(
         name=stage.name,
         ins=ins,
-        partitions_def=UNIT_PARTITIONS,
-        required_resource_keys={"run_context"},
+        partitions_def=benchmark.partitions.by_unit,
+        required_resource_keys={"run_context", VALUES},
+        io_manager_key=VALUES,
         group_name=benchmark.group(description.group),
         description=description.description,
         kinds={*description.kinds, "parquet", *(["llm"] if stage.prompts else [])},
@@ -57,20 +56,21 @@ def stage_asset(stage: Stage[UserRecord], benchmark: Benchmark) -> dg.AssetsDefi
         metadata=stage_definition(stage),
     )
     async def materialize(context: dg.AssetExecutionContext, **values: Any) -> dg.MaterializeResult[Any]:
-        recipe: Recipe = values.pop("recipe")
-        refs = cast(dict[str, SnapshotRef], values)
+        made_from = made_from_one_recipe(cast(dict[str, Provenance], values))
+        recipe = current_recipe(context, benchmark, made_from.recipe)
         snapshots = context.resources.run_context.snapshots
-        runner, log = _runner_with_log(stage, benchmark, context, recipe, refs)
+        runner, log = _runner_with_log(stage, benchmark, context, recipe, made_from.snapshots[context.partition_key])
         with heartbeat(context.log.info, log.line):
             async with stop_with_run():
                 result = await run_or_explain(runner, benchmark, unfinished=lambda: _unfinished(stage, benchmark, context))
-                records = await asyncio.to_thread(first_records, snapshots, result, stage.record)
+                with explain_disk_errors():
+                    records = await asyncio.to_thread(first_records, snapshots, result, stage.record)
         for failure in result.failed:
-            context.log.warning(f"{failure.user_id} was replaced at {failure.stage}: {failure.message}")
-        if result.ref.users < result.wanted:
+            context.log.warning(f"{failure.item_id} was replaced at {failure.stage}: {failure.message}")
+        if result.ref.items < result.wanted:
             context.log.warning(shortfall_message(result, benchmark))
         return dg.MaterializeResult(
-            value=result.ref,
+            value=made_from.model_copy(update={"recipe": recipe}).followed_by(result.ref),
             data_version=dg.DataVersion(result.ref.digest[:16]),
             metadata=stage_metadata(result, description=description, records=records, stored_at=snapshots.address),
         )
@@ -78,16 +78,17 @@ def stage_asset(stage: Stage[UserRecord], benchmark: Benchmark) -> dg.AssetsDefi
     return materialize
 
 
-def _source_asset(stage: Stage[UserRecord], benchmark: Benchmark) -> dg.AssetsDefinition:
+def _source_asset(stage: Stage[ItemRecord], benchmark: Benchmark) -> dg.AssetsDefinition:
     """The asset of the first stage, which draws the items and asks no model."""
     draw, description = stage.draw, stage.description
     assert draw is not None
 
     @dg.asset(
         name=stage.name,
-        ins={"recipe": dg.AssetIn(benchmark.key("recipe"), partition_mapping=by_variant())},
-        partitions_def=UNIT_PARTITIONS,
-        required_resource_keys={"run_context"},
+        ins={"recipe": dg.AssetIn(benchmark.key("recipe"), partition_mapping=benchmark.partitions.variant_to_units)},
+        partitions_def=benchmark.partitions.by_unit,
+        required_resource_keys={"run_context", VALUES},
+        io_manager_key=VALUES,
         group_name=benchmark.group(description.group),
         description=description.description,
         kinds={*description.kinds, "parquet"},
@@ -99,20 +100,20 @@ def _source_asset(stage: Stage[UserRecord], benchmark: Benchmark) -> dg.AssetsDe
     def materialize(context: dg.AssetExecutionContext, recipe: Recipe) -> dg.MaterializeResult[Any]:
         """Draw the unit's items. Raises dg.Failure with one sentence when there are too few."""
         run_context: RunContext = context.resources.run_context
-        unit = unit_of(context.partition_key, among=units(recipe))
+        unit = benchmark.partitions.unit(context.partition_key, among=units(recipe))
         wanted = len(unit.positions)
         try:
-            with heartbeat(context.log.info, Steps(f"{unit.key}: drawing {wanted} {stage.name}").line):
+            with explain_disk_errors(), heartbeat(context.log.info, Steps(f"{unit.key}: drawing {wanted} {stage.name}").line):
                 writer, drawn = run_context.snapshots.writer(stage.name, unit=unit.key), iter(draw(recipe, unit))
                 while rows := list(islice(drawn, run_context.items_per_part)):
                     writer.add(stage.name, serialized_rows(rows))
-                ref = writer.finish([])
+                ref = writer.finish([]).model_copy(update=stage.made_by)
+                result = StageResult(ref, Meter(), 0.0, wanted, ref.items)
+                records = first_records(run_context.snapshots, result, stage.record)
         except RecipeError as error:
             raise dg.Failure(description=str(error), allow_retries=False) from error
-        result = StageResult(ref, Meter(), 0.0, wanted, ref.users)
-        records = first_records(run_context.snapshots, result, stage.record)
         return dg.MaterializeResult(
-            value=ref,
+            value=Provenance(recipe=recipe, snapshots={ref.unit: {ref.stage: ref}}),
             data_version=dg.DataVersion(ref.digest[:16]),
             metadata=stage_metadata(result, description=description, records=records, stored_at=run_context.snapshots.address),
         )
@@ -121,43 +122,57 @@ def _source_asset(stage: Stage[UserRecord], benchmark: Benchmark) -> dg.AssetsDe
 
 
 def _runner_with_log(
-    stage: Stage[UserRecord],
+    stage: Stage[ItemRecord],
     benchmark: Benchmark,
     context: dg.AssetExecutionContext,
     recipe: Recipe,
-    refs: Mapping[str, SnapshotRef],
+    snapshots: Mapping[str, SnapshotRef],
 ) -> tuple[StageRunner, ProgressLog]:
     """The runner of the asset's partition, and the log of its progress, which reports to the run context as well."""
     run_context: RunContext = context.resources.run_context
-    unit, meter = unit_of(context.partition_key, among=units(recipe)), Meter()
+    unit, meter = benchmark.partitions.unit(context.partition_key, among=units(recipe)), Meter()
     expected = run_context.expected_calls(recipe, stage.name) if run_context.expected_calls else 0.0
     log = ProgressLog(meter, first_line=f"{stage.name} of {unit.key}: reading what it needs", expected=expected)
 
     def report(progress: StageProgress) -> None:
-        log.update(progress)
+        known = log.update(progress)
         if run_context.report is not None:
-            run_context.report(progress)
+            run_context.report(known)
 
     in_unit = replace(run_context, report=report).for_unit(unit.key, recipe=recipe)
     # The stages whose assets the same run materializes after this one.
-    steps = set(context.run.step_keys_to_execute or ())
+    steps = steps_of_run(context)
     after = benchmark.stages[benchmark.stage_names.index(stage.name) + 1 :]
     later = [one for one in after if one.name in steps]
-    return StageRunner(stage, unit, recipe, in_unit, refs, later=later, noun=benchmark.noun, meter=meter), log
+    upstream = {name: snapshots[name] for name in (benchmark.source.name, *(need.name for need in stage.needs))}
+    return StageRunner(stage, unit, recipe, in_unit, upstream, later=later, noun=benchmark.noun, meter=meter), log
 
 
-def stage_definition(stage: Stage[UserRecord]) -> dict[str, Any]:
+def made_from_one_recipe(parts: Mapping[str, Provenance]) -> Provenance:
+    """What something is made from. Raises dg.Failure, in one sentence, for parts that do not belong together."""
+    try:
+        return combined(parts)
+    except MixedProvenance as error:
+        raise dg.Failure(description=str(error), allow_retries=False) from error
+
+
+def stage_definition(stage: Stage[ItemRecord]) -> dict[str, Any]:
     """Metadata of a stage's asset before anything is made: the columns of its snapshots, its code and its prompts."""
     metadata = definition(None, stage.draw or stage.make, prompts=stage.prompts)
     return {**metadata, "dagster/column_schema": column_schema(stage.record, POSITION)}
 
 
-def _unfinished(stage: Stage[UserRecord], benchmark: Benchmark, context: dg.AssetExecutionContext) -> list[str]:
+def _unfinished(stage: Stage[ItemRecord], benchmark: Benchmark, context: dg.AssetExecutionContext) -> list[str]:
     """The other stages that this run has still to materialize."""
     found = context.instance.get_records_for_run(context.run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION)
     done = {stage.name, *(record.asset_key.path[-1] for record in found.records if record.asset_key)}
-    steps = set(context.run.step_keys_to_execute or ()) - done
+    steps = steps_of_run(context) - done
     return [name for name in benchmark.stage_names if name in steps]
+
+
+def steps_of_run(context: dg.AssetExecutionContext) -> set[str]:
+    """The steps that the run executes: those it names, or all of its job, as where it was launched from the page."""
+    return set(context.run.step_keys_to_execute or (node.name for node in context.job_def.nodes))
 
 
 async def run_or_explain(
@@ -168,13 +183,21 @@ async def run_or_explain(
     `unfinished` names the other stages that are not finished, for a run that pauses at its budget.
     """
     try:
-        return await runner.run()
+        with explain_disk_errors():
+            return await runner.run()
     except BudgetReached as error:
-        wanted, others = len(runner.unit.users), "".join(f", {name}" for name in unfinished())
+        wanted, others = len(runner.unit.items), "".join(f", {name}" for name in unfinished())
         left = f"{runner.stage.name} of {wanted - runner.done} of {wanted} {benchmark.noun}s{others}"
         raise dg.Failure(f"{error} Left to do in {runner.unit.key!r}: {left}.", allow_retries=False) from error
     except (EndpointError, RecipeError) as error:
         raise dg.Failure(description=str(error), allow_retries=False) from error
+
+
+@contextmanager
+def explain_disk_errors() -> Generator[None, None, None]:
+    """Raise dg.Failure, in one sentence, for what the disk or a store does not give: a damaged snapshot is one of them."""
+    try:
+        yield
     except OSError as error:
         raise dg.Failure(description=disk_error_message(error), allow_retries=False) from error
 
@@ -189,6 +212,6 @@ def disk_error_message(error: OSError) -> str:
 def shortfall_message(result: StageResult, benchmark: Benchmark) -> str:
     """The sentence for a unit in which items are missing."""
     return (
-        f"Only {result.ref.users} of {result.wanted} {benchmark.noun}s passed {result.ref.stage} and the reserve is used up; "
+        f"Only {result.ref.items} of {result.wanted} {benchmark.noun}s passed {result.ref.stage} and the reserve is used up; "
         f"raise num_reserve in the recipe and materialize again, finished {benchmark.noun}s are kept."
     )

@@ -14,15 +14,14 @@ from itertools import chain, islice
 from assets.engine.gc_control import freeze_gc, pause_gc
 from assets.engine.in_flight import Made
 from assets.engine.item_tasks import ItemTasks, RecordedFailure
-from assets.engine.ports import SnapshotRef, SnapshotWriter, StageProgress, serialized_rows_of
-from assets.engine.prefetch import Prefetcher, stages_up_to
-from assets.engine.run_context import RunContext
+from assets.engine.ports import RunContext, SnapshotRef, SnapshotWriter, StageProgress, serialized_rows_of
+from assets.engine.prefetch import Prefetcher
 from assets.engine.stage import Stage
 from assets.llm.ports import EndpointError
 from assets.llm.usage import Meter
 from assets.recipe.loading import Unit
 from assets.recipe.recipe import Recipe
-from assets.records.base import Failure, UserRecord
+from assets.records.base import Failure, ItemRecord
 
 REPORT_SECONDS = 0.5
 
@@ -49,12 +48,12 @@ class StageRunner:
     `later` are the stages that the same run reaches afterwards; they start for each item that is done here.
     """
 
-    stage: Stage[UserRecord]
+    stage: Stage[ItemRecord]
     unit: Unit
     recipe: Recipe
     run_context: RunContext
     upstream: Mapping[str, SnapshotRef]
-    later: Sequence[Stage[UserRecord]] = ()
+    later: Sequence[Stage[ItemRecord]] = ()
     noun: str = "item"
     meter: Meter = field(default_factory=Meter)
     done: int = 0
@@ -78,21 +77,20 @@ class StageRunner:
     async def _run(self) -> StageResult:
         before = await asyncio.to_thread(self._upstream_failures)
         self.failures.update(before)
-        candidates = (position for position in chain(self.unit.users, self.unit.reserve) if position not in self.failures)
-        wanted = len(self.unit.users)
+        candidates = (position for position in chain(self.unit.items, self.unit.reserve) if position not in self.failures)
+        wanted = len(self.unit.items)
         writer = self.run_context.snapshots.writer(self.stage.name, unit=self.unit.key)
         while part := list(islice(candidates, min(wanted - self.done, self.run_context.items_per_part))):
             with freeze_gc():
                 await self._make_and_write(part, writer)
         failures = [self.failures[position] for position in sorted(self.failures)]
         ref = await asyncio.to_thread(writer.finish, failures)
-        usage = {name: used for ref in self.upstream.values() for name, used in ref.usage.items()}
-        ref = ref.model_copy(update={"usage": {**usage, self.stage.name: self.meter.usage}})
+        ref = ref.model_copy(update={**self.stage.made_by, "usage": self.meter.usage})
         new = [failure for failure in failures if failure.position not in before]
         return StageResult(ref, self.meter, time.monotonic() - self.started, wanted, self.tried, new)
 
     def _upstream_failures(self) -> dict[int, Failure]:
-        snapshots, refs = self.run_context.snapshots, [ref for ref in self.upstream.values() if ref.failures.users]
+        snapshots, refs = self.run_context.snapshots, [ref for ref in self.upstream.values() if ref.failures.items]
         return {failure.position: failure for ref in refs for failure in snapshots.failures(ref)}
 
     async def _make_and_write(self, part: Sequence[int], writer: SnapshotWriter) -> None:
@@ -139,14 +137,18 @@ class StageRunner:
 
         # Prefetched records wait in memory for their asset, so a unit of many parts, which keeps the model busy anyway,
         # does without.
-        if len(self.unit.users) > self.run_context.items_per_part:
+        if len(self.unit.items) > self.run_context.items_per_part:
             return Prefetcher(self.run_context.in_flight, self.stage, (), read_item)
         reserve = [position for position in self.unit.positions if position > after and position not in self.failures]
         return Prefetcher(self.run_context.in_flight, self.stage, self.later, read_item, reserve)
 
     def _item_tasks(self, positions: Sequence[int]) -> ItemTasks:
         """Tasks that know what the upstream snapshots hold of these items, their own rows and the carried ones."""
-        refs, snapshots, stages = self.upstream.values(), self.run_context.snapshots, stages_up_to(self.stage)
+        refs, snapshots, stages = (
+            self.upstream.values(),
+            self.run_context.snapshots,
+            {**self.stage.ancestors, self.stage.name: self.stage},
+        )
         names = {part.stage for ref in refs for part in ref.parts}
         known = {
             name: serialized_rows_of(name, record=stages[name].record, refs=refs, snapshots=snapshots, positions=positions)
@@ -167,7 +169,7 @@ class StageRunner:
                     stage=self.stage.name,
                     unit=self.unit.key,
                     done=self.done,
-                    total=len(self.unit.users),
+                    total=len(self.unit.items),
                     failed=self.new_failures,
                     calls=self.meter.usage.calls,
                     repeated=self.meter.repeated,

@@ -1,15 +1,20 @@
 """A gate: a text is accepted when enough independent votes read its target back; else it is refined or drafted anew.
 
 The paper's gates ask once and retry until a judge agrees (section 3.1); these take k of n votes and record every one.
+Texts that have nothing to do with each other may share a call: a group of them goes through its votes together.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
-from assets.engine.async_calls import gather_all
+from assets.llm.async_calls import gather_all
 from assets.recipe.policies import GatePolicy
 from assets.recipe.recipe import Recipe
 from assets.records.base import GateRecord, ItemFailed
+
+T = TypeVar("T")
+S = TypeVar("S")  # what a judge is asked about, beside the text
 
 
 @dataclass(frozen=True)
@@ -37,107 +42,187 @@ def first_vote_number(draft: int, refinement: int) -> int:
 
 @dataclass
 class GateAttempt:
-    """A text and its way through the gates: the numbers of its draft and refinement, and every vote so far."""
+    """A text and its way through the gates: how often it was drafted anew and refined since, and every vote so far.
+
+    `samples_from` is added to the draft's number in what votes are seeded by: texts that are read outside of the gates
+    get samples of their own.
+    """
 
     item_id: str
     text: str
     draft: int = 0
     refinement: int = 0
     records: list[GateRecord] = field(default_factory=list[GateRecord])
+    samples_from: int = 0
 
-
-@dataclass
-class RefinementBudget:
-    """What one gate has spent on one item: refinements of the present draft, and new drafts."""
-
-    refinements: int = 0
-    redrafts: int = 0
+    @property
+    def is_first(self) -> bool:
+        """Whether the text is the first of its item."""
+        return not (self.draft or self.refinement)
 
 
 @dataclass(frozen=True)
-class Gate:
+class ReadingTask(Generic[S]):
+    """One text that a judge is to read, with what the judge is asked about it."""
+
+    item_id: str
+    text: str
+    subject: S
+    vote: VoteContext
+
+
+# Reads all texts in one call: what each tells, {} where nothing can be told. All tasks have the same judge model.
+Reader = Callable[[Sequence[ReadingTask[S]]], Awaitable[list[dict[str, str]]]]
+
+
+@dataclass(frozen=True)
+class Gate(Generic[S]):
     """The gate of one item, which a text passes when judges read exactly `target` out of it.
 
-    `judge` returns what it reads ("" or nothing where it cannot tell). `refine` gets the text, the last reading and a
-    sample number, `redraft` the number of the draft.
+    `refine` gets the text, the last reading and a sample number, `redraft` the number of the draft.
     """
 
     name: str
     target: dict[str, str]
-    judge: Callable[[str, VoteContext], Awaitable[dict[str, str]]]
+    subject: S
     refine: Callable[[str, dict[str, str], int], Awaitable[str]]
     redraft: Callable[[int], Awaitable[str]]
 
 
-async def pass_gate(gate: Gate, attempt: GateAttempt, *, recipe: Recipe) -> None:
-    """Rewrite the attempt's text until the gate accepts it. Raises ItemFailed when the policy allows no more of that."""
-    spent = RefinementBudget()
-    while not await is_accepted(gate, attempt, recipe=recipe):
-        await rewrite(gate, attempt, spent=spent, policy=recipe.gates)
+Gated = tuple[Gate[S], GateAttempt]
 
 
-async def is_accepted(gate: Gate, attempt: GateAttempt, *, recipe: Recipe) -> bool:
-    """Whether enough votes recover the target from the attempt's text; the votes are added to its records."""
-    votes = await collect_votes(gate, attempt, recipe=recipe)
-    attempt.records.extend(votes)
-    return enough_accept(votes, recipe.gates)
+def independent_groups(sources: Sequence[Sequence[T]], *, size: int) -> list[list[T]]:
+    """All items in groups of `size` or fewer, none with two of one source, such as a period or a question.
+
+    What stands in one call with another must not help to guess it: of one source, one item may exclude the others.
+    """
+    items = [item for source in sources for item in source]
+    count = max(-(-len(items) // size), *map(len, sources), 0)
+    return [items[start::count] for start in range(count)]
 
 
-async def collect_votes(gate: Gate, attempt: GateAttempt, *, recipe: Recipe) -> list[GateRecord]:
-    """The votes of one decision.
+async def pass_gates(sources: Sequence[Sequence[Gated[S]]], read: Reader[S], *, size: int, recipe: Recipe) -> None:
+    """Rewrite texts until their gates accept them, `size` of different sources in a call.
+
+    What was refused is rewritten and shares calls anew; a text that shares none waits for no other. Raises ItemFailed when
+    the policy allows no more.
+    """
+    if size == 1:
+        alone = [text for source in sources for text in source]
+        await gather_all(*(_settle([[text]], read, size=1, recipe=recipe) for text in alone))
+    else:
+        await _settle(sources, read, size=size, recipe=recipe)
+
+
+async def _settle(due: Sequence[Sequence[Gated[S]]], read: Reader[S], *, size: int, recipe: Recipe) -> None:
+    while any(due):
+        groups = independent_groups(due, size=size)
+        decided = await gather_all(*(decide(group, read, recipe=recipe) for group in groups))
+        passed = {
+            attempt.item_id
+            for group, decisions in zip(groups, decided, strict=True)
+            for (_, attempt), accepted in zip(group, decisions, strict=True)
+            if accepted
+        }
+        due = [[text for text in source if text[1].item_id not in passed] for source in due]
+        await gather_all(*(rewrite(gate, attempt, policy=recipe.gates) for source in due for gate, attempt in source))
+
+
+async def decide(texts: Sequence[Gated[S]], read: Reader[S], *, recipe: Recipe) -> list[bool]:
+    """Whether enough votes recover each text's target; the votes are added to the attempts' records.
 
     As many judges are asked at once as are still needed to accept, so that an accepted text waits for one reply only;
-    more follow only while the matter is open. The judge models take turns.
+    more follow only while the matter is open. Where votes are calibrated they are asked one by one, up to the first that
+    refuses. The judge models take turns.
     """
-    policy, votes = recipe.gates, list[GateRecord]()
-    while missing := _missing_votes(votes, policy):
-        numbers = range(len(votes), len(votes) + missing)
-        votes.extend(await gather_all(*(_vote(gate, attempt, number, recipe=recipe) for number in numbers)))
-    return votes
+    ballots = [_Ballot(gate, attempt, recipe.gates) for gate, attempt in texts]
+    while any(ballot.due for ballot in ballots):
+        asked: dict[int, list[_Ballot[S]]] = {}
+        for ballot in ballots:
+            for number in ballot.due:
+                asked.setdefault(number, []).append(ballot)
+        voted = await gather_all(*(_vote(own, number, read, recipe=recipe) for number, own in asked.items()))
+        for own, votes in zip(asked.values(), voted, strict=True):
+            for ballot, vote in zip(own, votes, strict=True):
+                ballot.votes.append(vote)
+    for ballot in ballots:
+        ballot.attempt.records.extend(ballot.votes)
+    return [ballot.accepted for ballot in ballots]
 
 
-def enough_accept(votes: Sequence[GateRecord], policy: GatePolicy) -> bool:
-    return sum(vote.accepted for vote in votes) >= policy.votes_needed
+@dataclass
+class _Ballot(Generic[S]):
+    """The votes on one text."""
+
+    gate: Gate[S]
+    attempt: GateAttempt
+    policy: GatePolicy
+    votes: list[GateRecord] = field(default_factory=list[GateRecord])
+
+    @property
+    def _missing(self) -> int:
+        """How many more votes have to accept."""
+        _, needed = self.policy.votes_for(self.gate.name, first=self.attempt.is_first)
+        return needed - sum(vote.accepted for vote in self.votes)
+
+    @property
+    def accepted(self) -> bool:
+        return self._missing <= 0
+
+    @property
+    def due(self) -> range:
+        """The numbers of the votes to ask next; none when it is decided."""
+        most, _ = self.policy.votes_for(self.gate.name, first=self.attempt.is_first)
+        first, missing = len(self.votes), self._missing
+        open_ = 0 < missing <= most - first
+        at_once = 1 if self.policy.policy == "calibrated" else missing
+        return range(first, first + at_once if open_ else first)
 
 
-def _missing_votes(votes: Sequence[GateRecord], policy: GatePolicy) -> int:
-    """How many more accepting votes it takes; 0 when it is decided."""
-    missing = policy.votes_needed - sum(vote.accepted for vote in votes)
-    return missing if 0 < missing <= policy.votes - len(votes) else 0
-
-
-async def _vote(gate: Gate, attempt: GateAttempt, number: int, *, recipe: Recipe) -> GateRecord:
+async def _vote(ballots: Sequence[_Ballot[S]], number: int, read: Reader[S], *, recipe: Recipe) -> list[GateRecord]:
+    """Vote number so and so on these texts, in one call."""
     panel = recipe.models.judge.panel
     judge = panel[number % len(panel)]
-    context = VoteContext(attempt.draft, attempt.refinement, number, judge)
-    reading = await gate.judge(attempt.text, context)
-    return GateRecord(
-        gate=gate.name,
-        item_id=attempt.item_id,
-        draft=context.draft,
-        refinement=context.refinement,
-        vote=number,
-        judge=judge,
-        text=attempt.text,
-        target=gate.target,
-        reading=reading,
-        accepted=reading == gate.target,
-    )
+    tasks = [
+        ReadingTask(
+            ballot.attempt.item_id,
+            ballot.attempt.text,
+            ballot.gate.subject,
+            VoteContext(ballot.attempt.samples_from + ballot.attempt.draft, ballot.attempt.refinement, number, judge),
+        )
+        for ballot in ballots
+    ]
+    readings = await read(tasks)
+    return [
+        GateRecord(
+            gate=ballot.gate.name,
+            item_id=task.item_id,
+            draft=ballot.attempt.draft,
+            refinement=ballot.attempt.refinement,
+            vote=number,
+            judge=judge,
+            text=task.text,
+            target=ballot.gate.target,
+            reading=reading,
+            accepted=reading == ballot.gate.target,
+        )
+        for ballot, task, reading in zip(ballots, tasks, readings, strict=True)
+    ]
 
 
-async def rewrite(gate: Gate, attempt: GateAttempt, *, spent: RefinementBudget, policy: GatePolicy) -> None:
+async def rewrite(gate: Gate[S], attempt: GateAttempt, *, policy: GatePolicy) -> None:
     """Refine a refused text with what was read last, at most `max_refinements` times, then start over from a new draft.
 
-    Raises ItemFailed when the gate has spent its refinements and redrafts.
+    All gates of an item share these: so many texts an item may have. Raises ItemFailed when there were as many.
     """
-    if spent.refinements < policy.max_refinements:
+    if attempt.refinement < policy.max_refinements:
         reading = next(vote.reading for vote in reversed(attempt.records) if not vote.accepted)
         attempt.text = await gate.refine(attempt.text, reading, first_vote_number(attempt.draft, attempt.refinement))
-        attempt.refinement, spent.refinements = attempt.refinement + 1, spent.refinements + 1
-    elif spent.redrafts < policy.max_redrafts:
+        attempt.refinement += 1
+    elif attempt.draft < policy.max_redrafts:
+        attempt.text = await gate.redraft(attempt.draft + 1)
         attempt.draft, attempt.refinement = attempt.draft + 1, 0
-        attempt.text = await gate.redraft(attempt.draft)
-        spent.redrafts, spent.refinements = spent.redrafts + 1, 0
     else:
         message = (
             f"No draft of {attempt.item_id} passed the {gate.name} gate in {len(attempt.records)} readings; "

@@ -1,6 +1,6 @@
 """What asking a model takes: requests, replies and the protocols of whoever answers. `pipelines` has the implementations."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -15,15 +15,17 @@ BATCH_SHARE = 0.5  # of the price of a live call, at every provider with batch j
 class CallLabels:
     """What a call was for; never part of its identity. `attempt` counts how often the same thing was asked before.
 
-    `transport`: at once, or in a batch job.
+    `transport`: at once, or in a batch job. `needs_json`: a reply without a JSON object is of no use, though an
+    assistant that is evaluated may well answer in prose.
     """
 
     stage: str = ""
-    user_id: str = ""
+    item_id: str = ""
     prompt: str = ""
     fingerprint: str = ""
     attempt: int = 0
     transport: Transport = "live"
+    needs_json: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,10 @@ class EndpointError(Exception):
     """The model endpoint cannot serve this run; the message is one sentence for the user, free of secrets."""
 
 
+class RequestFailed(EndpointError):
+    """The endpoint cannot serve this request, others it can; an item that needs its reply is given up and replaced."""
+
+
 class BudgetReached(EndpointError):
     """The variant has spent what its recipe allows; the run pauses, and goes on with a higher budget."""
 
@@ -74,6 +80,15 @@ class LanguageModel(Protocol):
     """Anything that completes chats. Raises EndpointError when no further call makes sense."""
 
     async def complete(self, request: ModelRequest) -> ModelReply: ...
+
+
+# What is done with a reply while its call still holds its slot, so that the reply is durable before the next call begins.
+Then = Callable[[ModelReply], Awaitable[ModelReply]]
+
+
+async def as_it_is(reply: ModelReply) -> ModelReply:
+    """What is done with a reply that nobody stores."""
+    return reply
 
 
 Vector = tuple[float, ...]

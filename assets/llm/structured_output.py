@@ -16,7 +16,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
-from assets.llm.ports import CallLabels, LanguageModel, ModelReply, ModelRequest
+from assets.llm.ports import CallLabels, LanguageModel, ModelReply, ModelRequest, RequestFailed
 from assets.llm.usage import MeteredModel, Usage
 from assets.recipe.recipe import Recipe
 from assets.records.base import FailureReason, ItemFailed, Name, Text
@@ -136,6 +136,8 @@ async def ask_structured(
 ) -> R:
     """Ask until a reply passes. Raises ItemFailed after `gates.max_reasks` further tries, the last of which starts afresh.
 
+    Likewise where the endpoint serves others but not this request.
+
     `reply` is the schema: a fixed pydantic model, or one made for this call. `convert` turns a valid reply into what the
     stage needs and raises ValueError, with a sentence for the model, when the reply breaks a rule. `sample` tells equal
     requests apart; `model_name` is another model than the first of the prompt's role.
@@ -147,7 +149,10 @@ async def ask_structured(
     messages = prompt.messages
     for attempt in range(reasks + 1):
         labels = replace(request.labels, attempt=attempt)
-        answer = await model.complete(replace(request, messages=messages, labels=labels))
+        try:
+            answer = await model.complete(replace(request, messages=messages, labels=labels))
+        except RequestFailed as failed:
+            raise ItemFailed("call_failed", f"{prompt.name}: {failed}") from failed
         try:
             return _converted(answer, schema, convert)
         except UnusableReply as problem:
@@ -178,7 +183,7 @@ def _first_request(
         json_schema=schema.json_schema,
         seed=recipe.seed,
         sample=recipe.sample * 1000 + sample,
-        labels=CallLabels(prompt=prompt.name, fingerprint=prompt.fingerprint, transport=spec.transport),
+        labels=CallLabels(prompt=prompt.name, fingerprint=prompt.fingerprint, transport=spec.transport, needs_json=True),
     )
 
 
@@ -205,6 +210,16 @@ def extract_json(text: str) -> object:
             json.dumps(value, ensure_ascii=False).encode()
             return value
     raise UnusableReply("unparsable", "The answer is not a JSON object; answer with one JSON object alone.")
+
+
+def is_rubbish(request: ModelRequest, reply: ModelReply) -> bool:
+    """Whether no reader can accept the reply: it is neither refused nor cut off, and holds no JSON object though it has to."""
+    if reply.finish != "stop" or not request.labels.needs_json:
+        return False
+    try:
+        return not isinstance(extract_json(reply.text), dict)
+    except UnusableReply:
+        return True
 
 
 def _problems(error: ValidationError) -> str:

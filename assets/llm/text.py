@@ -1,35 +1,124 @@
-"""Texts compared and measured: the same words without case, spacing and underscores, and an estimate of tokens."""
+"""Texts compared and measured: which read the same, whether one spells a value, how alike two are, an estimate of tokens.
+
+Texts are compared after folds that a reader would not notice: compatibility forms (NFKC), case, invisible characters,
+hyphens, underscores and spacing, English plurals, accents of Latin letters, vowel signs of Arabic, and letters of other scripts
+that look like Latin ones.
+"""
 
 import re
+import unicodedata
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import NamedTuple
+
+# After NFKC and in one case: letters that look like the Latin letter in front, from Unicode's table of confusables.
+LOOK_ALIKES = """
+a ɑαаᎪꓮ b ƅβвьᏏᏴꓐꞵ c σсᏟᴄⲥꓚ d ԁᎠᏧꓒꓓ e εеҽᎬꓰꬲ f ϝքẝꓝꞙꬵ g ƍɡԍցᏀᏳᶃꓖ h ηнһհᎻᏂⲏꓧ i ıɩιіᎥꙇ j ʝϳјᎫꓙ k κкᏦⲕꓗ l ǀӏᏞⲓⳑꓡꓲ
+m μϻмᎷⲙꓟ n νոռⲛꓠ o οσоօჿᴏᴑⲟꓳꬽ p ρрᏢⲣꓑ q ԛգզ r ʀгᎡᎱᏒᴦⲅꓣꭇꭈ s ƽѕտᏕᏚꓢꜱ t τтᎢⲧꓔ u ʋυսᴜꓴꞟꭎꭒ v ѵᏙᴠꓦ w ɯѡԝաᎳᏔᴡꓪ x χхⲭꓫꭓ
+y ɣʏγуүყᎩᎽᶌỿⲩꓬꭚ z ζᏃᴢꓜ
+"""
+LATIN = {ord(like): base for base, likes in re.findall(r"(\w) (\w+)", LOOK_ALIKES.casefold()) for like in likes}
+# Accents of Latin letters, and the one that Russian mostly leaves out.
+ACCENTED = {
+    code: base
+    for code in (*range(0xC0, 0x250), *range(0x1E00, 0x1F00))
+    if len(base := unicodedata.normalize("NFKD", chr(code))[:1]) and base.isascii() and base.isalpha()
+}
+FOLDED_LETTERS = {**ACCENTED, **LATIN, ord("ё"): LATIN[ord("е")]}
+DIGITS_AS_LETTERS = str.maketrans("01", "ol")  # within a word of letters
+INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u0640\u064b-\u0652\u0670\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
+)
+# Scripts that are written without spaces, or join endings to words: every character is a word.
+UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003ffff"
+# Vowel signs of India's scripts, which Python takes for no letters: without them words would come apart.
+VOWEL_SIGNS = "\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963\u0981-\u0983\u09bc-\u09d7\u0abc-\u0acd\u0b3c-\u0bcd"
+# Signs that tell values apart, as in <5 and >5, or c and c++, are words too, and so is the end of a sentence within a text.
+WORD = re.compile(rf"[{UNSPACED}]|(?:[^\W_{UNSPACED}]|[{VOWEL_SIGNS}])+|[<>=+#%&$€£°]|[.!?;؟।](?=\s)|[。！？](?=.)")
+UNSPACED_WORD = re.compile(f"[{UNSPACED}]")
+POSSESSIVE = re.compile(r"['’]s\b")
+PLURAL = re.compile(r"[a-z]+s")
 
 
 @lru_cache(maxsize=4096)  # one text is looked through for many values
+def words_of(text: str) -> tuple[str, ...]:
+    """The text's words in order, folded."""
+    plain = unicodedata.normalize("NFKC", INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).casefold())
+    return tuple(map(_folded_word, WORD.findall(POSSESSIVE.sub("", plain).translate(FOLDED_LETTERS))))
+
+
+def _folded_word(word: str) -> str:
+    if not word.isascii() or len(word) < 2:
+        return word
+    if not word.isalpha() and not word.isdigit():
+        word = word.translate(DIGITS_AS_LETTERS)
+    if len(word) <= 3 or not PLURAL.fullmatch(word) or word.endswith(("ss", "us", "is")):
+        return word
+    if word.endswith("ies"):
+        return f"{word[:-3]}y"
+    return word[:-2] if word.endswith(("ches", "shes", "sses", "xes", "zzes")) else word[:-1]
+
+
 def folded(text: str) -> str:
-    """The text in one case, with single spaces for underscores and white space."""
-    return " ".join(text.replace("_", " ").casefold().split())
+    """The folded words with single spaces; the text itself where it has none."""
+    return " ".join(words_of(text)) or text.strip()
+
+
+class _Joined(NamedTuple):
+    """A text's words without spaces, and where words begin; numbers keep a space between them."""
+
+    text: str
+    starts: tuple[int, ...]
+
+
+@lru_cache(maxsize=4096)
+def _joined(text: str) -> _Joined:
+    joined, starts = "", list[int]()
+    for word in words_of(text):
+        if joined[-1:].isdigit() and word[0].isdigit():
+            joined += " "
+        starts.append(len(joined))
+        joined += word
+    return _Joined(joined, (*starts, len(joined)))
 
 
 def spells(text: str, value: str) -> bool:
-    """Whether the text has the value's words in one piece, as whole words."""
-    words, whole = folded(value), folded(text)
-    # Hardly any text has them, and to look for a part of a text is much quicker.
-    return words in whole and re.search(rf"(?<!\w){re.escape(words)}(?!\w)", whole) is not None
+    """Whether the text has the value's words in one piece, as whole words, however they are joined."""
+    words, whole = _joined(value).text, _joined(text)
+    at = whole.text.find(words) if words else -1
+    while at >= 0:  # hardly any text has them at all
+        if _begins_word(whole, at) and _begins_word(whole, at + len(words)):
+            return True
+        at = whole.text.find(words, at + 1)
+    return False
+
+
+def _begins_word(whole: _Joined, at: int) -> bool:
+    """Whether a word begins here, or the text ends, or a space between numbers stands here."""
+    index = bisect_left(whole.starts, at)
+    return (index < len(whole.starts) and whole.starts[index] == at) or whole.text[at : at + 1] == " "
+
+
+def is_distinctive(value: str) -> bool:
+    """Whether a text that has the value's words most likely means the value: two words, or four characters without spaces."""
+    words = words_of(value)
+    return len(words) > (3 if all(map(UNSPACED_WORD.match, words)) else 1)
 
 
 def alike(texts: Iterable[str]) -> Iterator[list[str]]:
     """Groups of two or more texts that read the same, in order of their first."""
     groups: defaultdict[str, list[str]] = defaultdict(list)
     for text in texts:
-        groups[folded(text)].append(text)
+        groups[_joined(text).text or text.strip()].append(text)
     yield from (group for group in groups.values() if len(group) > 1)
 
 
-PIECE = re.compile(r"[A-Za-z]{1,8}|\d{1,3}|[^\sA-Za-z\d]")
+# Tokenizers know words of English best: letters of other alphabets make shorter pieces, signs of words one each.
+PIECE = re.compile(rf"[A-Za-z]{{1,8}}|\d{{1,3}}|[{UNSPACED}]|(?:[^\W\dA-Za-z_{UNSPACED}]|[{VOWEL_SIGNS}]){{1,3}}|[^\sA-Za-z\d]")
 
 
 def count_tokens(text: str) -> int:
-    """Estimated tokens of a text; within about a tenth of common tokenizers on English prose."""
+    """Estimated tokens of a text; within about a tenth of common tokenizers on English prose, and rougher elsewhere."""
     return len(PIECE.findall(text))

@@ -59,7 +59,7 @@ class Meter:
     """A running count; what is added counts in `parent` too. `repeated` calls were answered by a store of ours.
 
     `unpriced` counts the calls whose price nobody knows; `cost_usd` is what the others cost. `waiting`: calls without reply
-    yet. `users`: what each user took by id, for calls that were made in this run; `reasks` are there the calls that sent a
+    yet. `items`: what each item took by id, for calls that were made in this run; `reasks` are there the calls that sent a
     reply back, and `seconds` the model's time for what it answered now.
     """
 
@@ -69,7 +69,7 @@ class Meter:
     cost_usd: float = 0.0
     unpriced: int = 0
     waiting: int = 0
-    users: dict[str, Usage] = field(default_factory=dict[str, Usage])
+    items: dict[str, Usage] = field(default_factory=dict[str, Usage])
 
     def add(self, usage: Usage, *, repeated: int = 0, cost_usd: float | None = 0.0) -> None:
         """Count this usage; a cost of None is one that nobody knows."""
@@ -86,19 +86,19 @@ class Meter:
         if self.parent is not None:
             self.parent.wait(calls)
 
-    def note(self, user_id: str, work: Usage) -> None:
+    def note(self, item_id: str, work: Usage) -> None:
         """Count what a call used under its user's id."""
-        self.users[user_id] = self.users.get(user_id, Usage()) + work
+        self.items[item_id] = self.items.get(item_id, Usage()) + work
         if self.parent is not None:
-            self.parent.note(user_id, work)
+            self.parent.note(item_id, work)
 
     def take_over(self, other: "Meter") -> None:
         """Count what another meter has counted so far, and from now on whatever it counts."""
         self.add(other.usage, repeated=other.repeated, cost_usd=other.cost_usd)
         self.unpriced += other.unpriced
         self.wait(other.waiting)
-        for user_id, work in other.users.items():
-            self.note(user_id, work)
+        for item_id, work in other.items.items():
+            self.note(item_id, work)
         other.parent = self
 
 
@@ -112,7 +112,7 @@ class MeteredModel:
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         """Pass the call on under these labels."""
-        labels = replace(request.labels, stage=self.labels.stage, user_id=self.labels.user_id)
+        labels = replace(request.labels, stage=self.labels.stage, item_id=self.labels.item_id)
         self.meter.wait(1)
         try:
             reply = await self.model.complete(replace(request, labels=labels))
@@ -121,7 +121,7 @@ class MeteredModel:
         usage = Usage(calls=1, input_tokens=reply.input_tokens, output_tokens=reply.output_tokens)
         self.meter.add(usage, repeated=int(reply.repeated), cost_usd=0.0 if reply.repeated else reply.cost_usd)
         self.meter.note(
-            self.labels.user_id,
+            self.labels.item_id,
             Usage(calls=1, reasks=int(labels.attempt > 0), seconds=0.0 if reply.repeated else reply.seconds),
         )
         return reply

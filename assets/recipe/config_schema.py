@@ -11,6 +11,13 @@ from assets.recipe.recipe import Recipe
 Node = dict[str, Any]
 # The file's name, and what resolving the recipe fills in.
 NOT_FOR_PEOPLE = ("variant", "pool.content")
+# Forgets what earlier runs laid over the recipe's file.
+RESET = "reset_overrides"
+RESET_FIELD = dg.Field(
+    bool,
+    is_required=False,
+    description="Forget the overrides of earlier runs: go by the recipe's file and what is given here.",
+)
 PLAIN: dict[str, object] = {"integer": int, "number": float, "boolean": bool, "string": str}
 KINDS = {"integer": "whole number", "number": "number", "boolean": "true or false", "string": "text", "object": "map"}
 
@@ -42,7 +49,7 @@ def launchpad_fields(recipe_type: type[Recipe]) -> dict[str, dg.Field]:
     """The recipe asset's config: every field may be left out, and what is given has its type and one of its words."""
     fields = _fields(_schema(recipe_type), "")
     # The asset is that of one benchmark.
-    return {name: field for name, field in fields.items() if name != "benchmark"}
+    return {**{name: field for name, field in fields.items() if name != "benchmark"}, RESET: RESET_FIELD}
 
 
 def _schema(recipe_type: type[Recipe]) -> Node:
@@ -102,7 +109,7 @@ def _kind(node: Node) -> str:
     elif node.get("format") == "date":
         kind = "date, as YYYY-MM-DD"
     elif node["type"] == "array":
-        kind = "list of texts"
+        kind = f"list of {KINDS[node['items']['type']]}s"
     else:
         kind = KINDS[node["type"]]
     return f"{kind}, or null" if node.get("nullable") else kind
@@ -146,7 +153,7 @@ def _kept(node: Node, path: str) -> object:
     if "enum" in node:
         return dg.Enum(path.replace(".", "_"), [dg.EnumValue(word) for word in node["enum"]])
     if node["type"] == "array":
-        return dg.Array(str)
+        return dg.Array(PLAIN[node["items"]["type"]])
     return _map(node) if node["type"] == "object" else PLAIN[node["type"]]
 
 

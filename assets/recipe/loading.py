@@ -6,15 +6,17 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast, get_args
 
 import yaml
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from assets.recipe.recipe import Recipe
 from assets.recipe.registry import DEFAULT_BENCHMARK, RECIPE_TYPES
+from assets.records.base import duplicates
 
 RECIPES = Path(os.environ.get("AMEMGYM_RECIPES") or Path(__file__).parents[2] / "pipelines" / "recipes")
+MOST_ALIASES = 100
 R = TypeVar("R", bound=Recipe)
 
 
@@ -24,17 +26,51 @@ class RecipeError(ValueError):
 
 @dataclass(frozen=True)
 class Unit:
-    """A work unit: the positions of its users and of its own reserve in the variant's sample of personas."""
+    """A work unit: the positions of its items and of its own reserve in the variant's sample."""
 
     key: str
     variant: str
-    users: range
+    items: range
     reserve: range
 
     @property
     def positions(self) -> tuple[int, ...]:
-        """Positions in the sample: the unit's users first, then its reserve."""
-        return (*self.users, *self.reserve)
+        """Positions in the sample: the unit's items first, then its reserve."""
+        return (*self.items, *self.reserve)
+
+
+class StrictLoader(yaml.SafeLoader):
+    """YAML without what says something else than it seems to: a key that stands there twice, aliases by the hundred, 1:30."""
+
+    aliases = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            self.aliases += 1
+            if self.aliases > MOST_ALIASES:
+                self._refuse(f"it has more than {MOST_ALIASES} aliases", cast(Any, self).peek_event())
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        if twice := duplicates(keys):
+            self._refuse(f"the field {twice[0]!r} stands there twice", node)
+        return super().construct_mapping(node, deep)
+
+    def construct_number(self, node: Any) -> Any:
+        if ":" in node.value:
+            self._refuse(
+                f"{node.value} would be read as a number to the base of 60; write it in quotes, or as a plain number", node
+            )
+        is_int = node.tag.endswith("int")
+        return self.construct_yaml_int(node) if is_int else self.construct_yaml_float(node)
+
+    def _refuse(self, problem: str, where: Any) -> NoReturn:
+        raise yaml.constructor.ConstructorError(None, None, problem, where.start_mark)
+
+
+for _tag in ("int", "float"):
+    StrictLoader.add_constructor(f"tag:yaml.org,2002:{_tag}", StrictLoader.construct_number)
 
 
 def variants() -> tuple[str, ...]:
@@ -48,8 +84,13 @@ def load_recipe(variant: str, overrides: Mapping[str, object] | None = None) -> 
     if variant not in variants():
         raise RecipeError(f"There is no recipe {variant!r} in {RECIPES}; there are {', '.join(variants()) or 'none'}.")
     try:
-        content: object = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except (OSError, yaml.YAMLError) as error:
+        content: object = yaml.load(path.read_text(encoding="utf-8"), StrictLoader) or {}  # noqa: S506 (a SafeLoader)
+    except UnicodeDecodeError as error:
+        raise RecipeError(f"Recipe {path.name} cannot be read: it is not UTF-8 (byte {error.start}).") from error
+    except RecursionError as error:
+        raise RecipeError(f"Recipe {path.name} cannot be read: it is nested too deeply.") from error
+    # A date such as 2020-13-01 is a ValueError.
+    except (OSError, ValueError, yaml.YAMLError) as error:
         raise RecipeError(f"Recipe {path.name} cannot be read: {' '.join(str(error).split())}.") from error
     if not isinstance(content, dict):
         raise RecipeError(f"Recipe {path.name} must map field names to values.")
@@ -57,6 +98,14 @@ def load_recipe(variant: str, overrides: Mapping[str, object] | None = None) -> 
     for key, value in (overrides or {}).items():
         _set(fields, key.split("."), value)
     return build_recipe({**fields, "variant": variant})
+
+
+def overridden(recipe: Recipe, overrides: Mapping[str, object]) -> Recipe:
+    """The recipe with other fields; keys may be dotted ("gates.votes"). Raises RecipeError."""
+    fields: dict[str, Any] = {"benchmark": recipe.benchmark, **recipe.model_dump(mode="json")}
+    for key, value in overrides.items():
+        _set(fields, key.split("."), value)
+    return build_recipe(fields)
 
 
 def build_recipe(fields: Mapping[str, object]) -> Recipe:
@@ -67,11 +116,26 @@ def build_recipe(fields: Mapping[str, object]) -> Recipe:
             f"Recipe {fields.get('variant')!r}: there is no benchmark {fields['benchmark']!r}; "
             f"there are {', '.join(sorted(RECIPE_TYPES))}."
         )
+    if wrong := _truth_values(fields, recipe_type):
+        sentences = (f"{where} is {str(value).lower()}, which is no number." for where, value in wrong)
+        raise RecipeError(f"Recipe {fields.get('variant')!r}: {' '.join(sentences)}")
     try:
         # A record that several benchmarks share has no name of its own as a default.
         return recipe_type.model_validate({"benchmark": DEFAULT_BENCHMARK, **fields})
     except ValidationError as error:
         raise RecipeError(f"Recipe {fields.get('variant')!r}: {' '.join(_sentences(error, recipe_type))}") from error
+
+
+def _truth_values(fields: Mapping[str, object], group: type[BaseModel], prefix: str = "") -> list[tuple[str, bool]]:
+    """Truth values where a number belongs, which pydantic would take for 0 and 1."""
+    found: list[tuple[str, bool]] = []
+    for name, value in fields.items():
+        kind: Any = group.model_fields[name].annotation if name in group.model_fields else None
+        if isinstance(value, bool) and {int, float} & {kind, *get_args(kind)}:
+            found.append((f"{prefix}{name}", value))
+        elif isinstance(value, Mapping) and isinstance(kind, type) and issubclass(kind, BaseModel):
+            found.extend(_truth_values(cast(Mapping[str, object], value), kind, f"{prefix}{name}."))
+    return found
 
 
 def recipe_from_json(text: str | bytes) -> Recipe:
@@ -91,21 +155,32 @@ def expect_recipe(recipe: Recipe, recipe_type: type[R]) -> R:
 
 
 def units(recipe: Recipe) -> tuple[Unit, ...]:
-    """Split the variant's users into work units of `users_per_shard`, each with its share of the reserve."""
-    if recipe.users_per_shard is None:
-        users, end = range(recipe.num_users), recipe.num_users + recipe.num_reserve
-        return (Unit(recipe.variant, recipe.variant, users, range(recipe.num_users, end)),)
-    starts = range(0, recipe.num_users, recipe.users_per_shard)
+    """Split the variant's items into work units of `items_per_unit`, each with its share of the reserve."""
+    count, size = recipe.num_items, recipe.items_per_unit
+    if size is None:
+        return (Unit(recipe.variant, recipe.variant, range(count), range(count, count + recipe.num_reserve)),)
+    starts = range(0, count, size)
     share = -(-recipe.num_reserve // len(starts))
     return tuple(
         Unit(
             key=f"{recipe.variant}-{index:04d}",
             variant=recipe.variant,
-            users=range(start, min(start + recipe.users_per_shard, recipe.num_users)),
-            reserve=range(recipe.num_users + index * share, recipe.num_users + (index + 1) * share),
+            items=range(start, min(start + size, count)),
+            reserve=range(count + index * share, count + (index + 1) * share),
         )
         for index, start in enumerate(starts)
     )
+
+
+def dotted(fields: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested fields by dotted name, as overrides and messages name them: {"gates": {"votes": 3}} is {"gates.votes": 3}."""
+    found: dict[str, Any] = {}
+    for name, value in fields.items():
+        if isinstance(value, dict):
+            found.update(dotted(cast(dict[str, Any], value), f"{prefix}{name}."))
+        else:
+            found[prefix + name] = value
+    return found
 
 
 def _set(fields: dict[str, Any], path: list[str], value: object) -> None:

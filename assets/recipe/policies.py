@@ -1,30 +1,72 @@
 """The recipe's policies: how drafts are judged, how finished items are audited, what the quality report measures against."""
 
+import math
+from collections.abc import Mapping
 from typing import Literal, Self, cast
 
 from pydantic import Field, model_validator
 
-from assets.records.base import Record, unit
+from assets.llm.contact_data import ContactFinder, check_finder
+from assets.records.base import Name, Record, unit
 
-PAPER: dict[str, object] = {"votes": 1, "votes_needed": 1, "cannot_tell": False, "unexposed": 0, "reverse": False}
+PAPER: dict[str, object] = {
+    "votes": 1,
+    "votes_needed": 1,
+    "cannot_tell": False,
+    "unexposed": False,
+    "reverse": False,
+    "consistency": False,
+    "texts_per_call": 1,
+}
+COUNTED = ("votes", "votes_needed")  # what the calibrated policy works out
+MOST_VOTES = 15
+ANSWER_GATES = ("recovery", "choice")  # an answer passes both of them
+
+
+class JudgeErrors(Record):
+    """How often one reading of a gate accepts a wrong text: measured, `amemgym prompts judge` prints it."""
+
+    exposure: float = Field(default=0.05, gt=0, lt=1, description="readings that accept a wrong query")
+    recovery: float = Field(default=0.05, gt=0, lt=1, description="readings that accept a wrong answer, by its text")
+    choice: float = Field(default=0.05, gt=0, lt=1, description="readings that accept a wrong answer, by its situation")
+
+    def of(self, gate: str) -> float:
+        """The rate of a gate; the greatest of all for a gate that is not among these."""
+        rates: dict[str, float] = self.model_dump()
+        return rates.get(gate, max(rates.values()))
 
 
 class GatePolicy(Record):
     """How drafts are judged and how often anything is asked again.
 
-    The policy "paper" is the paper's single forced choice; it settles the five fields after it.
+    The policy "paper" is the paper's single forced choice; it settles the seven fields after it. "calibrated" asks as few
+    votes as keep the false accepts of an item below `max_false_accept` where a judge errs as `judge_error` says.
     """
 
-    policy: Literal["standard", "paper"] = Field(default="standard", description="paper: one forced choice, nothing else")
-    votes: int = Field(default=2, ge=1, le=15, description="judgements per draft", json_schema_extra=unit("votes"))
+    policy: Literal["standard", "paper", "calibrated"] = Field(
+        default="standard", description="paper: one forced choice, nothing else; calibrated: the fewest votes that suffice"
+    )
+    votes: int = Field(default=2, ge=1, le=MOST_VOTES, description="judgements per draft", json_schema_extra=unit("votes"))
     votes_needed: int = Field(
-        default=2, ge=1, le=15, description="accepting judgements that a draft needs", json_schema_extra=unit("votes")
+        default=2, ge=1, le=MOST_VOTES, description="accepting judgements that a draft needs", json_schema_extra=unit("votes")
     )
     cannot_tell: bool = Field(default=True, description="judges may say that the text does not settle it")
-    unexposed: int = Field(
-        default=3, ge=0, le=20, description="what no judge may be able to read in a query", json_schema_extra=unit("variables")
-    )
+    unexposed: bool = Field(default=True, description="no judge may be able to read any other variable in a query")
     reverse: bool = Field(default=True, description="a judge who knows the state must choose the answer written for it")
+    consistency: bool = Field(
+        default=True, description="judges read choices, summaries and events against profile, state and each other"
+    )
+    texts_per_call: int = Field(
+        default=8,
+        ge=1,
+        le=50,
+        description="texts of different periods or questions that a judge reads in one call",
+        json_schema_extra=unit("texts"),
+    )
+    max_false_accept: float = Field(
+        default=0.01, gt=0, lt=1, description="chance, over all its texts, that a wrong item is accepted (calibrated)"
+    )
+    judge_error: JudgeErrors = JudgeErrors()
     max_refinements: int = Field(
         default=3, ge=0, le=20, description="times a refused draft is mended", json_schema_extra=unit("refinements")
     )
@@ -34,13 +76,48 @@ class GatePolicy(Record):
     max_reasks: int = Field(
         default=3, ge=0, le=10, description="times a reply that breaks a rule is sent back", json_schema_extra=unit("calls")
     )
+    contact_data: ContactFinder = Field(
+        default="patterns", description="how contact data is found in texts; presidio needs the extra `pii`"
+    )
+
+    @property
+    def texts(self) -> int:
+        """The texts that an item may have: drafts, and refinements of each."""
+        return (1 + self.max_refinements) * (1 + self.max_redrafts)
+
+    def votes_for(self, gate: str, *, first: bool) -> tuple[int, int]:
+        """How many votes a text gets at most, and how many have to accept it; `first`: it is the first of its item.
+
+        Calibrated: half of the item's limit goes to its first text and half to all that may follow. A wrong answer has to
+        pass two gates, each of which then need keep out the square root only.
+        """
+        if self.policy != "calibrated":
+            return self.votes, self.votes_needed
+        limit = self.max_false_accept / 2 / (1 if first else max(1, self.texts - 1))
+        gates = len(ANSWER_GATES) if gate in ANSWER_GATES and self.reverse else 1
+        needed = max(1, math.ceil(math.log(limit) / gates / math.log(self.judge_error.of(gate)) - 1e-9))
+        return needed, needed
+
+    def false_accept(self, rates: Mapping[str, float]) -> float:
+        """The chance that a wrong item is accepted in the end, by the chance that one reading of each of its gates accepts.
+
+        Every text of the item is taken to be wrong: a writer that mends nothing.
+        """
+        refused = 1.0
+        for number in range(self.texts):
+            passed = (_at_least(*self.votes_for(gate, first=not number), rate=rate) for gate, rate in rates.items())
+            refused *= 1 - math.prod(passed)
+        return 1 - refused
 
     @model_validator(mode="before")
     @classmethod
-    def paper_settles_its_fields(cls, fields: object) -> object:
+    def read_fields(cls, fields: object) -> object:
         if not isinstance(fields, dict):
             return fields
-        given = cast(dict[str, object], fields)
+        given = dict(cast(dict[str, object], fields))
+        # A number, in recipes of before, of variables to probe a query for.
+        if isinstance(given.get("unexposed"), int):
+            given["unexposed"] = bool(given["unexposed"])
         return {**PAPER, **given} if given.get("policy") == "paper" else given
 
     @model_validator(mode="after")
@@ -49,14 +126,40 @@ class GatePolicy(Record):
             own = [name for name, value in PAPER.items() if getattr(self, name) != value]
             if own:
                 raise ValueError(f"gates.policy is paper, which settles {own}; leave them out, or set gates.policy standard.")
+        check_finder(self.contact_data)
         if self.votes_needed > self.votes:
             raise ValueError(f"gates.votes_needed is {self.votes_needed}, but gates.votes is only {self.votes}.")
         if self.unexposed and not self.cannot_tell:
             raise ValueError(
-                f"gates.unexposed is {self.unexposed}, but judges may not say that they cannot tell; "
-                "set gates.cannot_tell true or gates.unexposed 0."
+                "gates.unexposed is true, but judges may not say that they cannot tell; "
+                "set gates.cannot_tell true or gates.unexposed false."
             )
+        if self.policy == "calibrated":
+            self._check_calibration()
         return self
+
+    def _check_calibration(self) -> None:
+        own = [name for name in COUNTED if getattr(self, name) != type(self).model_fields[name].default]
+        if own:
+            raise ValueError(
+                f"gates.policy is calibrated, which works out {own}; leave them out, or set gates.policy standard."
+            )
+        if not self.cannot_tell:
+            raise ValueError(
+                "gates.policy is calibrated, which needs judges that may say they cannot tell; set gates.cannot_tell true."
+            )
+        for gate in JudgeErrors.model_fields:
+            votes, _ = self.votes_for(gate, first=False)
+            if votes > MOST_VOTES:
+                raise ValueError(
+                    f"gates.judge_error.{gate} is {self.judge_error.of(gate):g}, with which it takes {votes} votes to keep "
+                    f"false accepts below {self.max_false_accept:g}; {MOST_VOTES} are the most. Take a judge that errs less."
+                )
+
+
+def _at_least(votes: int, needed: int, *, rate: float) -> float:
+    """The chance that so many of these votes accept, each with this chance."""
+    return sum(math.comb(votes, count) * rate**count * (1 - rate) ** (votes - count) for count in range(needed, votes + 1))
 
 
 class AuditPolicy(Record):
@@ -64,17 +167,17 @@ class AuditPolicy(Record):
 
     enabled: bool = Field(default=True, description="whether finished users are audited at all")
     decoys: int = Field(
-        default=2,
+        default=1,
         ge=0,
         le=1000,
-        description="texts under wrong labels per gate, half as many under right",
-        json_schema_extra=unit("decoys"),
+        description="wrong queries, and as many wrong answers, taken through all texts of an item; half as many right ones",
+        json_schema_extra=unit("items"),
     )
     pairs: int = Field(
         default=6,
         ge=0,
         le=1000,
-        description="question and variant pairs recovered in both directions",
+        description="questions at the end of a period, drawn at random, read in both directions",
         json_schema_extra=unit("pairs"),
     )
     guesses: int = Field(
@@ -87,13 +190,25 @@ class AuditPolicy(Record):
         description="readings of a pair that its first judge did not recover",
         json_schema_extra=unit("readings"),
     )
-    min_recovery: float = Field(default=0.3, ge=0, le=1, description="share of its readings a pair needs, else its user fails")
+    min_ceiling: float = Field(
+        default=0.9,
+        ge=0,
+        le=1,
+        description="least that perfect memory must score on a user's sampled questions, else the user is replaced",
+    )
+    model: Name | None = Field(default=None, description="model that reads for the ceiling; null: the gates' judges")
 
 
 class ShortcutPolicy(Record):
     """How far shortcut baselines, which answer without memory, may get. The recipe has it as its field `wall`."""
 
     margin: float = Field(default=0.05, ge=0, le=1, description="accuracy above guessing that texts alone may give away")
+    form_margin: float = Field(
+        default=0.02, ge=0, le=1, description="accuracy above guessing that length, form or words alone may give away"
+    )
+    proven: bool = Field(
+        default=False, description="whether a limit on form blocks too where too few users can show that it holds"
+    )
     least_change: float = Field(
         default=0.15, gt=0, le=1, description="share of right options that a period has to change, lest the start tell all"
     )

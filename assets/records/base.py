@@ -1,7 +1,7 @@
 """The base of all records, frozen and with canonical bytes; the votes and the failures that any stage may leave behind."""
 
 import hashlib
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
@@ -19,10 +19,14 @@ class Record(BaseModel):
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
 
 
-class UserRecord(Record):
-    """What one stage made for one user. `user_id` is the persona's uuid."""
+class ItemRecord(Record):
+    """What one stage made for one item. `id_field` names the field with the item's id, such as `user_id`."""
 
-    user_id: Name = Field(description="the persona's uuid")
+    id_field: ClassVar[str] = "item_id"
+
+    @property
+    def item_id(self) -> str:
+        return getattr(self, self.id_field)
 
 
 def unit(name: str) -> dict[str, JsonValue]:
@@ -38,14 +42,18 @@ def duplicates(items: tuple[str, ...] | list[str]) -> list[str]:
 
 
 class GateRecord(Record):
-    """One vote on one draft. `target` is what should be read, `reading` what the judge read ("cannot tell" as "").
+    """One vote on one draft. `target` is what should be read, `reading` what the judge read; what it cannot tell is left out.
 
-    exposure: the values of variables, from the query; a variable that it must not expose has the target "".
+    schema: choices that the profile denies, each variable's with why; target is none. summary: what it tells against the
+    state, and what it contradicts; target is none. event: the new values, and what it contradicts.
+    exposure: the values of variables, from the query; a reading with others than the target's has found a leak.
     recovery: the variant, from question and answer. choice: the variant whose answer the judge chose, knowing the state.
     `judge` is the model that read.
     """
 
-    gate: Name = Field(description="exposure, recovery or choice")
+    gate: Name = Field(
+        description="schema, summary, event, exposure, recovery or choice; of a user whom the audit lost: how it was read"
+    )
     item_id: Name = Field(description="which query or answer of the user")
     draft: int = Field(description="how often it had been drafted anew")
     refinement: int = Field(description="how often this draft had been refined")
@@ -57,13 +65,13 @@ class GateRecord(Record):
     accepted: bool = Field(description="whether this vote accepts the text")
 
 
-FailureReason = Literal["unparsable", "cut_off", "refused", "rule_violated", "gate_exhausted", "ambiguous"]
+FailureReason = Literal["unparsable", "cut_off", "refused", "rule_violated", "gate_exhausted", "ambiguous", "call_failed"]
 
 
 class Failure(Record):
-    """A user given up at a stage, with the sentence that says why and the model's last reply."""
+    """An item given up at a stage, with the sentence that says why and the model's last reply."""
 
-    user_id: Name
+    item_id: Name
     position: int
     stage: str
     reason: FailureReason
@@ -73,7 +81,7 @@ class Failure(Record):
 
 
 class ItemFailed(Exception):
-    """Raised inside a stage when this user cannot be finished; the stage's wrapper makes it a Failure."""
+    """Raised inside a stage when this item cannot be finished; the stage's wrapper makes it a Failure."""
 
     def __init__(
         self, reason: FailureReason, message: str, *, last_reply: str = "", gate_records: list[GateRecord] | None = None
@@ -84,10 +92,10 @@ class ItemFailed(Exception):
         self.last_reply = last_reply
         self.gate_records = tuple(gate_records or ())
 
-    def at(self, stage: str, *, user_id: str, position: int) -> Failure:
+    def at(self, stage: str, *, item_id: str, position: int) -> Failure:
         """Make the record of this failure."""
         return Failure(
-            user_id=user_id,
+            item_id=item_id,
             position=position,
             stage=stage,
             reason=self.reason,

@@ -46,7 +46,7 @@ def gate_record_columns(
     `votes` are pairs of user id and votes; a user may come again.
     """
     numbers: Counter[str] = Counter()
-    for user_id, seen in chain(votes, ((failure.user_id, failure.gate_records) for failure in failures)):
+    for user_id, seen in chain(votes, ((failure.item_id, failure.gate_records) for failure in failures)):
         first, count = numbers[user_id], len(seen)
         numbers[user_id] += count
         yield {
@@ -60,4 +60,4 @@ def gate_record_columns(
 
 def failure_row(failure: Failure) -> FailureRow:
     """One replaced user as a row; the votes on the way are rows of `gate_records`."""
-    return FailureRow(**failure.model_dump(exclude={"gate_records"}))
+    return FailureRow(user_id=failure.item_id, **failure.model_dump(exclude={"item_id", "gate_records"}))

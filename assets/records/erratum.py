@@ -5,10 +5,11 @@ from typing import Literal, Self
 from pydantic import model_validator
 
 from assets.records.annotation import AnnotatorKind
-from assets.records.base import Name, Record, Text
+from assets.records.base import Name, Record, Text, duplicates
 
 Action = Literal["note", "correct", "exclude"]
 Outcome = Literal["applied", "noted", "outdated"]
+PEOPLE_FOR_WORDING = 2
 
 
 class Vote(Record):
@@ -25,7 +26,8 @@ class Erratum(Record):
 
     "note" mentions it on the card; "correct" replaces the text `was` by `now`; "exclude" leaves out a question, or the whole
     user where no question is named. A session cannot be excluded, because its values would never be exposed. `was` is the
-    item's text when it was judged: where it has changed since, the erratum is outdated and changes nothing.
+    item's text when it was judged: where it has changed since, the erratum is outdated and changes nothing. `wording_only`
+    are the people who read `was` and `now` and found that they say the same: with two of them, scores still compare.
     """
 
     user_id: Name
@@ -40,6 +42,7 @@ class Erratum(Record):
     now: str = ""
     study: str = ""
     votes: tuple[Vote, ...] = ()
+    wording_only: tuple[Name, ...] = ()
 
     @model_validator(mode="after")
     def action_fits_the_item(self) -> Self:
@@ -53,7 +56,17 @@ class Erratum(Record):
             raise ValueError("Only a question or a whole user can be excluded; correct the text instead, or note it.")
         if self.action == "correct" and not (self.was and self.now.strip() and (self.question_id or self.session is not None)):
             raise ValueError("A correction names a question, an option or a session, and gives its text as `was` and `now`.")
+        if self.wording_only and self.action != "correct":
+            raise ValueError("Only a correction can be marked as wording only.")
+        models = {vote.annotator for vote in self.votes if vote.kind == "model"}
+        if duplicates(self.wording_only) or models & set(self.wording_only):
+            raise ValueError("Wording is marked by people, each of them once.")
         return self
+
+    @property
+    def changes_wording_only(self) -> bool:
+        """Whether two people found that the correction says what the text said before."""
+        return len(self.wording_only) >= PEOPLE_FOR_WORDING
 
     @property
     def place(self) -> str:

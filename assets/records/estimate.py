@@ -3,6 +3,9 @@
 from assets.records.base import Record
 
 SPACE = "\N{NO-BREAK SPACE}"
+FEWEST_ITEMS = 8  # of which an interval can be believed; resampling of fewer knows too little of how they differ
+ROUGH = "*"
+ROUGH_TOLD = f"{ROUGH} An interval over fewer than {FEWEST_ITEMS} {{noun}}s is rough."
 
 
 class Estimate(Record):
@@ -26,10 +29,16 @@ def percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.1f}{SPACE}%"
 
 
-def percents(estimate: Estimate | None) -> str:
-    """A share with its interval in percent, as in 25.1 % (21.0 to 29.4)."""
+def percents(estimate: Estimate | None, *, items: int = FEWEST_ITEMS) -> str:
+    """A share with its interval in percent, as in 25.1 % (21.0 to 29.4); an interval over few `items` is marked."""
     if estimate is None or estimate.value is None:
         return "-"
     if estimate.low is None or estimate.high is None:
         return percent(estimate.value)
-    return f"{percent(estimate.value)} ({100 * estimate.low:.1f}{SPACE}to{SPACE}{100 * estimate.high:.1f})"
+    rough = ROUGH if items < FEWEST_ITEMS else ""
+    return f"{percent(estimate.value)} ({100 * estimate.low:.1f}{SPACE}to{SPACE}{100 * estimate.high:.1f}){rough}"
+
+
+def rough_told(items: int, noun: str) -> str:
+    """What the mark at intervals means; empty where there are enough items."""
+    return ROUGH_TOLD.format(noun=noun) if 0 < items < FEWEST_ITEMS else ""

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from assets.records.base import Failure, GateRecord, UserRecord
+from assets.records.base import Failure, GateRecord, ItemRecord
 from assets.records.report import GateLine
 from assets.reporting.asset_description import Row
 
@@ -21,15 +21,15 @@ class Rewriting:
         return self.refinements + self.redrafts
 
 
-def votes_of(record: UserRecord) -> tuple[GateRecord, ...]:
+def votes_of(record: ItemRecord) -> tuple[GateRecord, ...]:
     """The votes that a stage's record keeps; none of a stage without gates."""
     votes: tuple[GateRecord, ...] = getattr(record, "gate_records", ())
     return votes
 
 
-def rewritings(records: Iterable[UserRecord]) -> dict[str, Rewriting]:
+def rewritings(records: Iterable[ItemRecord]) -> dict[str, Rewriting]:
     """By user, for records of a stage with gates."""
-    return {record.user_id: _rewriting(votes) for record in records if (votes := votes_of(record))}
+    return {record.item_id: _rewriting(votes) for record in records if (votes := votes_of(record))}
 
 
 def _rewriting(votes: Sequence[GateRecord]) -> Rewriting:
@@ -71,7 +71,7 @@ class Gates:
             )
 
 
-def gate_rows(records: Iterable[UserRecord], lost: Iterable[Failure]) -> list[Row]:
+def gate_rows(records: Iterable[ItemRecord], lost: Iterable[Failure]) -> list[Row]:
     """The lines to read, with the items on which users were given up."""
     gates = Gates()
     for record in records:

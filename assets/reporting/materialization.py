@@ -9,7 +9,7 @@ import dagster as dg
 from assets.engine.ports import SnapshotRef, SnapshotStore
 from assets.engine.stage_runner import StageResult
 from assets.llm.usage import Usage
-from assets.records.base import UserRecord
+from assets.records.base import ItemRecord
 from assets.reporting.asset_description import AssetDescription, Metadata, Row, example, markdown_table
 from assets.reporting.gate_summary import Rewriting, gate_rows, rewritings
 
@@ -20,22 +20,22 @@ SUMMARIZED = 200
 
 
 def stage_metadata(
-    result: StageResult, *, description: AssetDescription, records: Sequence[UserRecord], stored_at: str
+    result: StageResult, *, description: AssetDescription, records: Sequence[ItemRecord], stored_at: str
 ) -> dict[str, Any]:
     """Counts, one row to read at a glance and a preview of more, cost in tokens and money, and what the records come to.
 
     `records` are those of the stage's first users, as many as are summarized; `stored_at` the address of all snapshots.
     """
-    usage = result.ref.usage.get(result.ref.stage, Usage())
+    usage = result.ref.usage
     rows = [{"user": number, **row} for number, record in enumerate(records[:3], start=1) for row in description.rows(record)]
     work = rewritings(records)
     return {
-        "dagster/row_count": result.ref.users,
-        "users": result.ref.users,
-        "users_replaced": result.ref.failures.users,
+        "dagster/row_count": result.ref.items,
+        "users": result.ref.items,
+        "users_replaced": result.ref.failures.items,
         **_replaced(result),
         # What follows up to the gates is of these users alone, where there are more.
-        **({"summarized_users": len(records)} if len(records) < result.ref.users else {}),
+        **({"summarized_users": len(records)} if len(records) < result.ref.items else {}),
         "example": dg.MetadataValue.md(example(rows)),
         "preview": dg.MetadataValue.md(markdown_table(rows[:PREVIEW_ROWS])),
         **description.summary(records),
@@ -50,12 +50,12 @@ def stage_metadata(
         # What this materialization paid for. Dagster plots numbers over time; a word leaves a gap in the plot, not a zero.
         "cost_usd": "unknown" if result.meter.unpriced else round(result.meter.cost_usd, 6),
         "seconds": round(result.seconds, 2),
-        **_busiest(result.meter.users, work),
+        **_busiest(result.meter.items, work),
         **_snapshot_paths(result.ref, stored_at),
     }
 
 
-def first_records(store: SnapshotStore, result: StageResult, record: type[UserRecord]) -> list[UserRecord]:
+def first_records(store: SnapshotStore, result: StageResult, record: type[ItemRecord]) -> list[ItemRecord]:
     """The records of the snapshot's first users, in order, read back from their store."""
     parts = [part for part in result.ref.parts if part.stage == result.ref.stage]
     positions = list(islice((position for part in parts for position in range(part.first, part.last + 1)), 2 * SUMMARIZED))
@@ -75,13 +75,13 @@ def _snapshot_paths(ref: SnapshotRef, stored_at: str) -> Metadata:
 def _replaced(result: StageResult) -> Metadata:
     """Why users were replaced meanwhile, if any were."""
     rows: list[Row] = [
-        {"user": failure.user_id, "at": failure.stage, "reason": failure.reason.replace("_", " "), "what": failure.message}
+        {"user": failure.item_id, "at": failure.stage, "reason": failure.reason.replace("_", " "), "what": failure.message}
         for failure in result.failed[:USERS_SHOWN]
     ]
     return {"replaced": dg.MetadataValue.md(markdown_table(rows))} if rows else {}
 
 
-def _gates(result: StageResult, records: Iterable[UserRecord]) -> Metadata:
+def _gates(result: StageResult, records: Iterable[ItemRecord]) -> Metadata:
     """What it took to pass the stage's gates, where it has any."""
     lost = [failure for failure in result.failed if failure.stage == result.ref.stage]
     rows = gate_rows(records, lost)

@@ -10,8 +10,8 @@ from assets.amemgym.answers.variants import lived_variants
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.question import AnswerSet, QuestionAnswers
 from assets.amemgym.records.state import SchemaQuestion, StateSchema, StateTrajectory
-from assets.llm.text import spells
-from validation.rules import Rule, SetRule, Violation, accepting_votes, expect, invariants
+from validation.amemgym.texts import answer_texts, options_are_told_apart, text_rules
+from validation.rules import AcceptingVotes, Rule, SetRule, Violation, expect, invariants
 
 SENTENCE_END = re.compile(r"[.!?。！？](?=\s|$)")
 FAVOUR_LIMIT = 4.0  # standard deviations; by chance one position in some 30 000 lies beyond
@@ -75,13 +75,13 @@ def types_say_what_occurred(
 def answers_passed_their_gates(record: AnswerSet, schema: StateSchema, recipe: AMemGymRecipe) -> Iterator[str]:
     """Of the final text, as many judges as the recipe asks read the variant, and chose it for the variant."""
     gates: tuple[str, ...] = ("recovery", "choice") if recipe.gates.reverse else ("recovery",)
-    votes = accepting_votes(record.gate_records)
+    votes = AcceptingVotes(record.gate_records)
     for question, answers in _answered(record, schema):
         for option in answers.choices:
-            variant = frozenset(zip(question.required_info, option.state, strict=False))
+            variant = dict(zip(question.required_info, option.state, strict=False))
             for gate in gates:
-                count = votes[gate, option.answer, variant]
-                if count < recipe.gates.votes_needed:
+                count = votes.too_few(gate, option.answer, variant, policy=recipe.gates)
+                if count is not None:
                     yield f"{option.choice_id} has {count} accepting votes of the {gate} gate"
 
 
@@ -90,13 +90,6 @@ def answers_are_a_few_sentences(record: AnswerSet, _: AMemGymRecipe) -> Iterator
     for choice in (choice for question in record.questions for choice in question.choices):
         if not 1 <= (count := len(SENTENCE_END.findall(choice.answer))) <= 4:
             yield f"{choice.choice_id} has {count} sentences"
-
-
-def values_are_not_copied_into_answers(record: AnswerSet, _: AMemGymRecipe) -> Iterator[str]:
-    """An answer follows from its values without naming them; otherwise the labels alone would match option and state."""
-    for choice in (choice for question in record.questions for choice in question.choices):
-        for value in (value for value in choice.state if "_" in value and spells(choice.answer, value)):
-            yield f"{choice.choice_id} spells {value!r}"
 
 
 @dataclass
@@ -157,9 +150,11 @@ RULES = (
         "Enough judges read the variant out of every answer, and chose the answer for its variant.",
         answers_passed_their_gates,
         reads=("state_schema",),
+        of_votes=True,
     ),
     Rule("a_few_sentences", "Answers have two or three sentences.", answers_are_a_few_sentences, blocking=False),
-    Rule("no_copied_value", "Answers spell no value of their variant.", values_are_not_copied_into_answers, blocking=False),
+    *text_rules("Answers", "answer", answer_texts, reads=("state_schema",)),
+    Rule("options_apart", "Options of a question differ in more than a few words.", options_are_told_apart),
     SetRule(
         "no_favoured_position",
         "No position is right more often than by chance.",

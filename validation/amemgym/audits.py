@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from assets.amemgym.audits.judgements import GUESSES
+from assets.amemgym.audits.judgements import GUESSES, share_read_again
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.audit import Probe, UserAudit
 from assets.amemgym.records.question import AnswerSet
@@ -32,15 +32,15 @@ def judgements_are_about_the_answers(record: UserAudit, answers: AnswerSet, _: A
             yield f"{one.probe} of {one.question_id} is about options that the question has not"
 
 
-def pairs_are_recovered(record: UserAudit, recipe: AMemGymRecipe) -> Iterator[str]:
-    """Judges recover every pair that was audited, at least as often as the recipe says."""
-    pairs: defaultdict[tuple[Probe, str, str], list[bool]] = defaultdict(list)
+def perfect_memory_scores(record: UserAudit, recipe: AMemGymRecipe) -> Iterator[str]:
+    """On the user's sampled questions perfect memory scores as much as the recipe says, by the judges of the audit."""
+    pairs: defaultdict[tuple[str, int], list[bool]] = defaultdict(list)
     for one in record.judgements:
-        if one.period is None:
-            pairs[one.probe, one.question_id, one.expected].append(one.chosen == one.expected)
-    for (probe, _, expected), readings in pairs.items():
-        if sum(readings) < recipe.audit.min_recovery * len(readings):
-            yield f"{sum(readings)} of {len(readings)} judges recovered {probe} of {expected}"
+        if one.probe == "answer_from_state":
+            pairs[one.question_id, one.period].append(one.chosen == one.expected)
+    shares = [share_read_again(readings) for readings in pairs.values()]
+    if shares and (score := sum(shares) / len(shares)) < recipe.audit.min_ceiling:
+        yield f"perfect memory scores {score:.2f} on {len(shares)} questions, the recipe wants {recipe.audit.min_ceiling}"
 
 
 RULES = (
@@ -48,5 +48,5 @@ RULES = (
         "all_guessed", "Every question is guessed as often as the recipe says.", every_question_is_guessed, reads=("answers",)
     ),
     Rule("own_options", "Judges chose among the question's options.", judgements_are_about_the_answers, reads=("answers",)),
-    Rule("unambiguous", "No audited item is ambiguous.", pairs_are_recovered),
+    Rule("unambiguous", "On every user perfect memory scores what the recipe wants.", perfect_memory_scores),
 )

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.state import EventSet, StateTrajectory
 from assets.llm.text import alike
-from validation.rules import Rule, expect
+from validation.amemgym.texts import event_texts, prose_rules
+from validation.rules import AcceptingVotes, Rule, expect
 
 
 def every_period_has_events(record: EventSet, recipe: AMemGymRecipe) -> Iterator[str]:
@@ -31,6 +32,17 @@ def events_cause_the_updates(record: EventSet, trajectory: StateTrajectory, _: A
         yield from expect(not doubled, f"{where} has two events for {doubled}")
 
 
+def events_passed_their_gate(record: EventSet, trajectory: StateTrajectory, recipe: AMemGymRecipe) -> Iterator[str]:
+    """Of the final text, as many judges as the recipe asks read exactly the new values, and nothing that it contradicts."""
+    votes, states = AcceptingVotes(record.gate_records), {period.index: period.state for period in trajectory.periods}
+    for period in record.periods if recipe.gates.consistency else ():
+        for event in period.events:
+            new = {name: states[period.index][name] for name in event.states}
+            count = votes.too_few("event", event.text, new, policy=recipe.gates)
+            if count is not None:
+                yield f"{event.text[:60]!r} has {count} accepting votes for what it causes"
+
+
 def events_differ(record: EventSet, _: AMemGymRecipe) -> Iterator[str]:
     """In the few years that a trajectory covers, the same thing happens once."""
     for group in alike(event.text for period in record.periods for event in period.events):
@@ -45,5 +57,13 @@ RULES = (
         events_cause_the_updates,
         reads=("state_trajectory",),
     ),
+    Rule(
+        "events_passed_gate",
+        "Out of every event enough judges read its new values, and nothing against state, profile or earlier events.",
+        events_passed_their_gate,
+        reads=("state_trajectory",),
+        of_votes=True,
+    ),
+    *prose_rules("Events", "event", event_texts, reads=("state_trajectory",)),
     Rule("events_differ", "No event happens twice.", events_differ, blocking=False),
 )

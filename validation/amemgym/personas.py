@@ -6,13 +6,13 @@ from collections.abc import Iterator
 import dagster as dg
 
 from assets.amemgym.personas.sampling import pool_digest, pool_files
+from assets.amemgym.pipeline import AMEMGYM
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import Persona
 from assets.amemgym.user_profiles import complementary_info
 from assets.llm.text import folded
 from assets.recipe.loading import RecipeError
-from assets.recipe.partitions import VARIANT_PARTITIONS
-from validation.rules import OneRowPerUser, Rule, SetRule, Violation, expect
+from validation.rules import OneRowPerItem, Rule, SetRule, Violation, expect
 
 
 def persona_is_not_excluded(persona: Persona, recipe: AMemGymRecipe) -> Iterator[str]:
@@ -49,7 +49,7 @@ class PersonasDiffer:
 RULES = (
     Rule("no_excluded_persona", "No excluded persona is sampled.", persona_is_not_excluded),
     Rule("personas_tell_something", "Every persona has words to make a profile of.", persona_has_words),
-    SetRule("one_row_per_user", "Every user is sampled once.", OneRowPerUser),
+    SetRule("one_row_per_user", "Every user is sampled once.", OneRowPerItem),
     SetRule("personas_differ", "No two users have the same texts.", PersonasDiffer, blocking=False),
 )
 
@@ -58,7 +58,7 @@ RULES = (
     asset="recipe",
     name="pool_is_unchanged",
     blocking=True,
-    partitions_def=VARIANT_PARTITIONS,
+    partitions_def=AMEMGYM.partitions.by_variant,
     description="The files of the persona pool have the content that the recipe was resolved with.",
 )
 def pool_is_unchanged(recipe: AMemGymRecipe) -> dg.AssetCheckResult:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.question import QuestionSet
-from assets.llm.text import spells
+from validation.amemgym.texts import prose_rules, question_texts
 from validation.rules import Rule, expect, invariants
 
 
@@ -19,15 +19,8 @@ def questions_have_the_recipes_counts(record: QuestionSet, recipe: AMemGymRecipe
             yield from expect(count == recipe.num_choices_per_state, f"{info.info_type} has {count} choices")
 
 
-def question_spells_no_choice(record: QuestionSet, _: AMemGymRecipe) -> Iterator[str]:
-    """A question that states a value can be answered without memory of it."""
-    for question in record.questions:
-        for choice in (choice for info in question.required_info for choice in info.info_choices):
-            yield from expect(not spells(question.text, choice), f"{question.question_id} gives {choice!r} away")
-
-
 RULES = (
     Rule("question_counts", "Questions, types and choices are as many as the recipe says.", questions_have_the_recipes_counts),
     Rule("questions_differ", "Questions of a user differ, types within a question, and choices within a type.", invariants),
-    Rule("no_choice_given_away", "No question spells a choice.", question_spells_no_choice, blocking=False),
+    *prose_rules("Questions", "question", question_texts),
 )

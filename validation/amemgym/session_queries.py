@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from assets.amemgym.recipe import AMemGymRecipe
-from assets.amemgym.records.state import EventSet, Session, SessionSet, StateSchema, StateTrajectory
+from assets.amemgym.records.state import EventSet, Session, SessionSet, StateTrajectory
 from assets.amemgym.session_queries.stage import WEEKS_BEFORE_START
 from assets.amemgym.state_trajectory.stage import period_dates
-from assets.llm.text import alike, spells
-from validation.rules import Rule, accepting_votes, expect, invariants
+from assets.llm.text import alike
+from validation.amemgym.texts import query_texts, text_rules
+from validation.rules import AcceptingVotes, Rule, expect, invariants
 
 
 def _sessions(record: SessionSet) -> Iterator[Session]:
@@ -60,20 +61,11 @@ def sessions_cover_the_events(record: SessionSet, events: EventSet, _: AMemGymRe
 
 def queries_passed_their_gate(record: SessionSet, recipe: AMemGymRecipe) -> Iterator[str]:
     """Of the final text, as many judges as the recipe asks read exactly the values that it should expose."""
-    votes = accepting_votes(record.gate_records)
+    votes = AcceptingVotes(record.gate_records)
     for session in _sessions(record):
-        count = votes["exposure", session.query, frozenset(session.exposed_states.items())]
-        if count < recipe.gates.votes_needed:
+        count = votes.too_few("exposure", session.query, session.exposed_states, policy=recipe.gates)
+        if count is not None:
             yield f"{session.query[:60]!r} has {count} accepting votes for what it exposes"
-
-
-def values_are_not_copied_into_queries(record: SessionSet, schema: StateSchema, _: AMemGymRecipe) -> Iterator[str]:
-    """A query hints at the values that it exposes and spells none, neither its own nor another variable's."""
-    marked = [(name, value) for name, values in schema.choices.items() for value in values if "_" in value]
-    for session in _sessions(record):
-        for name, value in marked:
-            if spells(session.query, value):
-                yield f"{session.query[:60]!r} spells {value!r} of {name!r}"
 
 
 def queries_differ(record: SessionSet, _: AMemGymRecipe) -> Iterator[str]:
@@ -98,13 +90,12 @@ RULES = (
         sessions_cover_the_events,
         reads=("events",),
     ),
-    Rule("queries_passed_gate", "Enough judges read exactly the right values out of every query.", queries_passed_their_gate),
     Rule(
-        "no_copied_value",
-        "Queries spell no value.",
-        values_are_not_copied_into_queries,
-        blocking=False,
-        reads=("state_schema",),
+        "queries_passed_gate",
+        "Enough judges read exactly the right values out of every query.",
+        queries_passed_their_gate,
+        of_votes=True,
     ),
+    *text_rules("Queries", "query", query_texts, reads=("user_profiles", "state_schema")),
     Rule("queries_differ", "No two sessions of a user begin with the same words.", queries_differ, blocking=False),
 )

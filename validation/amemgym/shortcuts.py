@@ -1,8 +1,8 @@
 """Shortcut baselines: how far one gets on the finished set by ways to answer that need no memory.
 
-Every shortcut takes one option per question, whatever the period, because texts do not change from period to period. So
-chance has a closed form: options are shown in shuffled order and none is right by design, hence a program that knows
-nothing takes each with equal probability.
+Every shortcut but the reader of the present period takes one option per question, whatever the period, because texts do
+not change from period to period. So chance has a closed form: options are shown in shuffled order and none is right by
+design, hence a program that knows nothing takes each with equal probability.
 """
 
 import re
@@ -13,26 +13,27 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from itertools import chain
 from operator import mul
+from statistics import fmean
 from typing import NamedTuple
 
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.audit import Judgement, Probe
-from assets.amemgym.records.episode import Episode, EpisodeQuestion
+from assets.amemgym.records.episode import Episode, EpisodeQuestion, options_left
 from assets.amemgym.records.report import ShortcutLine, Verdict, WorstItem
 from assets.records.estimate import Estimate
+from validation.amemgym.learned_shortcuts import FEWEST_USERS, GUESSERS, AskedQuestion, LearnedShortcuts, Weights
 
 # Scripts without spaces are compared by character.
 WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]+")
-# A clean set exceeds this once in ten thousand times. So few, because there are some twenty shortcuts.
-LUCK_DEVIATIONS = 3.72
+# A clean set exceeds the first once in ten thousand times, the second, for shortcuts over form, once in a thousand. So few,
+# because there are some thirty shortcuts.
+LUCK_DEVIATIONS, FORM_LUCK_DEVIATIONS = 3.72, 3.09
 WORST_ITEMS = 3
 JUDGES: dict[Probe, str] = {
     "options_only": "a judge who sees the options alone",
     "question_only": "a judge who sees question and options, but nothing of the user",
     "profile_only": "a judge who sees profile, question and options, but no session",
 }
-# The probability of each option.
-Weights = tuple[float, ...]
 ChosenOptions = Mapping[tuple[Probe, str], Sequence[str | None]]
 
 
@@ -64,14 +65,30 @@ class OptionTexts:
         golden = self.question.golden
         return tuple(golden.count(choice.choice_id) / len(golden) for choice in self.question.answer_choices)
 
+    @cached_property
+    def asked(self) -> AskedQuestion:
+        question = self.question
+        return AskedQuestion(
+            self.episode.user_id,
+            question.question_id,
+            question.query,
+            tuple(self.answers),
+            self.golden_shares,
+            len(question.golden),
+        )
+
 
 @dataclass(frozen=True)
 class ShortcutProgram:
-    """`choose` gives each option's probability of being taken, None for a question that the program does not answer."""
+    """`choose` gives each option's probability of being taken, None for a question that the program does not answer.
+
+    `form`: it goes by length, form or words alone, of which a release should give hardly anything away.
+    """
 
     name: str
     meaning: str
     choose: Callable[[OptionTexts], Weights | None]
+    form: bool = False
 
 
 def highest(scores: Sequence[float]) -> Weights:
@@ -119,10 +136,16 @@ LAST = ShortcutProgram(
 )
 TEXT_PROGRAMS = (
     ShortcutProgram(
-        "longest", "the option with the most characters", lambda options: highest([len(one) for one in options.answers])
+        "longest",
+        "the option with the most characters",
+        lambda options: highest([len(one) for one in options.answers]),
+        form=True,
     ),
     ShortcutProgram(
-        "shortest", "the option with the fewest characters", lambda options: highest([-len(one) for one in options.answers])
+        "shortest",
+        "the option with the fewest characters",
+        lambda options: highest([-len(one) for one in options.answers]),
+        form=True,
     ),
     ShortcutProgram(
         "like the question",
@@ -135,12 +158,16 @@ TEXT_PROGRAMS = (
         most_words_of(lambda options: options.episode.user_profile.formatted_str),
     ),
     ShortcutProgram(
-        "most common words", "the option most like the others in its words", lambda options: highest(options.similarities)
+        "most common words",
+        "the option most like the others in its words",
+        lambda options: highest(options.similarities),
+        form=True,
     ),
     ShortcutProgram(
         "least common words",
         "the option least like the others in its words",
         lambda options: highest([-one for one in options.similarities]),
+        form=True,
     ),
 )
 STALE = ShortcutProgram(
@@ -148,8 +175,18 @@ STALE = ShortcutProgram(
     "knows the start and nothing later",
     lambda options: highest([one.choice_id == options.question.golden[0] for one in options.question.answer_choices]),
 )
-# These use what no assistant sees, so they have no limit.
+# What judges chose is in the audits, what guessers learn comes from all users, and a reader looks at periods: no program
+# over the texts of one question says it.
+JUDGED: dict[Probe, ShortcutProgram] = {
+    probe: ShortcutProgram(probe.replace("_", " "), meaning, lambda _: None) for probe, meaning in JUDGES.items()
+}
+LEARNED = {name: ShortcutProgram(name, one.meaning, lambda _: None, form=True) for name, one in GUESSERS.items()}
+PRESENT = ShortcutProgram(
+    "present period alone", "an ideal reader of the present period's sessions, who knows none before", lambda _: None
+)
+# These use what no assistant sees, or a part of what it should remember, so they have no limit.
 UNLIMITED = (
+    PRESENT,
     ShortcutProgram(
         "lived through",
         "knows which options were added only to fill up",
@@ -166,24 +203,19 @@ UNLIMITED = (
 class Pick(NamedTuple):
     """What a shortcut takes of one question: each option's probability, beside its share of the periods when it is right."""
 
-    options: OptionTexts
+    asked: AskedQuestion
     weights: Weights
-    shares: Weights
-
-    @property
-    def periods(self) -> int:
-        return len(self.options.question.golden)
 
     @property
     def gain(self) -> float:
         """The share of periods got right, less what a guess gets."""
-        return sum(map(mul, self.weights, self.shares)) - 1 / len(self.shares)
+        return sum(map(mul, self.weights, self.asked.shares)) - 1 / len(self.weights)
 
     @property
     def variance(self) -> float:
         """Of the gain, if the options were put into their positions at random."""
-        count = len(self.shares)
-        return _spread(self.weights) * _spread(self.shares) / (count - 1) if count > 1 else 0.0
+        count = len(self.weights)
+        return _spread(self.weights) * _spread(self.asked.shares) / (count - 1) if count > 1 else 0.0
 
 
 @lru_cache(maxsize=1024)  # most programs take one option with certainty
@@ -215,7 +247,14 @@ class Measurement:
 
     def add(self, pick: Pick, *, user: int) -> None:
         """Count one pick; those of a user come together."""
-        gain, periods, options = pick.gain, pick.periods, len(pick.shares)
+        gain, periods = pick.gain, pick.asked.periods
+        self.count(gain, periods=periods, options=len(pick.weights), user=user)
+        self.scattered += periods**2 * pick.variance
+        if gain > (self.worst[-1][0] if len(self.worst) == WORST_ITEMS else 0):
+            self.worst = sorted([*self.worst, (gain, pick)], key=lambda one: -one[0])[:WORST_ITEMS]
+
+    def count(self, gain: float, *, periods: int, options: int, user: int) -> None:
+        """Count a question of which this share of the periods, beyond a guess, was got right."""
         if not self.users or self.users[-1] != user:
             self.users.append(user)
             self.right.append(0.0)
@@ -225,9 +264,6 @@ class Measurement:
         self.pairs += periods
         self.guessed += periods / options
         self.gained += gain * periods
-        self.scattered += periods**2 * pick.variance
-        if gain > (self.worst[-1][0] if len(self.worst) == WORST_ITEMS else 0):
-            self.worst = sorted([*self.worst, (gain, pick)], key=lambda one: -one[0])[:WORST_ITEMS]
 
     @property
     def random(self) -> float:
@@ -241,8 +277,10 @@ class Measurement:
 
     @property
     def luck(self) -> float:
-        """The accuracy that chance alone exceeds once in ten thousand sets."""
-        return self.random + LUCK_DEVIATIONS * self.scattered**0.5 / max(1, self.pairs)
+        """The accuracy that chance alone exceeds once in ten thousand sets, in a thousand for shortcuts over form."""
+        enough = self.program.form and len(self.users) >= FEWEST_USERS
+        deviations = FORM_LUCK_DEVIATIONS if enough else LUCK_DEVIATIONS
+        return self.random + deviations * self.scattered**0.5 / max(1, self.pairs)
 
 
 class ShortcutBaselines:
@@ -252,12 +290,9 @@ class ShortcutBaselines:
         self._recipe = recipe
         self._users: list[str] = []
         self._positions: list[Measurement] = []
-        # What judges chose is in the audits and no program over the texts.
-        self._judges: dict[Probe, Measurement] = {
-            probe: Measurement(ShortcutProgram(probe.replace("_", " "), meaning, lambda _: None))
-            for probe, meaning in JUDGES.items()
-        }
+        self._judges: dict[Probe, Measurement] = {probe: Measurement(program) for probe, program in JUDGED.items()}
         self._programs = {one.name: Measurement(one) for one in (LAST, *TEXT_PROGRAMS, STALE, *UNLIMITED)}
+        self._learned = LearnedShortcuts()
 
     def add(self, episode: Episode, judgements: Iterable[Judgement] = ()) -> None:
         """Measure one user. A judge who cannot tell counts as a guess; several choices of one judge share the probability."""
@@ -265,28 +300,42 @@ class ShortcutBaselines:
         self._users.append(episode.user_id)
         for judgement in judgements:
             chosen[judgement.probe, judgement.question_id].append(judgement.chosen)
-        for question in episode.questions:
-            options, count = OptionTexts(episode, question), len(question.answer_choices)
+        every = [OptionTexts(episode, question) for question in episode.questions]
+        self._learned.add(episode.user_id, [options.asked for options in every])
+        for options in every:
+            question, count = options.question, len(options.question.answer_choices)
             self._positions.extend(Measurement(position(index)) for index in range(len(self._positions), count))
-            shares = options.golden_shares
             for measurement in (*self._positions[:count], *self._programs.values()):
                 if (weights := measurement.program.choose(options)) is not None:
-                    measurement.add(Pick(options, weights, shares), user=number)
+                    measurement.add(Pick(options.asked, weights), user=number)
+            if left := options_left(episode, question):
+                gain, periods = fmean(1 / one for one in left) - 1 / count, len(left)
+                self._programs[PRESENT.name].count(gain, periods=periods, options=count, user=number)
             for probe, measurement in self._judges.items():
                 if weights := _weights_of_judges(options, chosen, probe):
-                    measurement.add(Pick(options, weights, shares), user=number)
+                    measurement.add(Pick(options.asked, weights), user=number)
 
     def lines(self) -> tuple[ShortcutLine, ...]:
         """All lines, those of judges where there are audits."""
         unlimited = {program.name for program in UNLIMITED}
         limited, last = ([one for name, one in self._programs.items() if (name in unlimited) == kind] for kind in (False, True))
-        ordered = [*self._positions, *limited, *self._judges.values(), *last]
+        ordered = [*self._positions, *limited, *self._measured_learners(), *self._judges.values(), *last]
         measured = {one.program.name: one for one in ordered if one.pairs}
         if not measured:
             return ()
         accuracies = self._accuracies(measured)
-        lines = [_line(one, accuracies[name], limit=_limit(one, measured, self._recipe)) for name, one in measured.items()]
+        lines = [
+            _line(one, accuracies[name], limit=_limit(one, measured, self._recipe), recipe=self._recipe)
+            for name, one in measured.items()
+        ]
         return (_random_line(measured["place 1"]), *lines)
+
+    def _measured_learners(self) -> list[Measurement]:
+        measured = {name: Measurement(program) for name, program in LEARNED.items()}
+        numbers = {user: number for number, user in enumerate(self._users)}
+        for name, asked, weights in self._learned.choices():
+            measured[name].add(Pick(asked, weights), user=numbers[asked.user_id])
+        return list(measured.values())
 
     def _accuracies(self, measured: Mapping[str, Measurement]) -> dict[str, Estimate]:
         """By shortcut, with intervals from the same resampled users."""
@@ -328,10 +377,10 @@ def _limit(one: Measurement, measured: Mapping[str, Measurement], recipe: AMemGy
     at_least = one.random
     if one.program.meaning == JUDGES["profile_only"]:
         at_least = max(at_least, measured[STALE.name].accuracy)
-    return min(1.0, at_least + recipe.wall.margin)
+    return min(1.0, at_least + (recipe.wall.form_margin if one.program.form else recipe.wall.margin))
 
 
-def _line(one: Measurement, accuracy: Estimate, *, limit: float) -> ShortcutLine:
+def _line(one: Measurement, accuracy: Estimate, *, limit: float, recipe: AMemGymRecipe) -> ShortcutLine:
     return ShortcutLine(
         cue=one.program.name,
         meaning=one.program.meaning,
@@ -340,31 +389,38 @@ def _line(one: Measurement, accuracy: Estimate, *, limit: float) -> ShortcutLine
         random=round(one.random, 6),
         luck=round(one.luck, 6),
         limit=round(limit, 6),
-        verdict=_verdict(one, accuracy, limit=limit),
+        verdict=_verdict(one, accuracy, limit=limit, recipe=recipe),
         worst=() if one.program in UNLIMITED else tuple(_worst(one.worst)),
     )
 
 
-def _verdict(one: Measurement, accuracy: Estimate, *, limit: float) -> Verdict:
-    """A limit is crossed when the interval over users lies above it and chance does not explain the accuracy.
+def _verdict(one: Measurement, accuracy: Estimate, *, limit: float, recipe: AMemGymRecipe) -> Verdict:
+    """Of form, the accuracy itself crosses the limit, of other shortcuts and of few users the whole interval: unless by chance.
 
-    Few users may agree by chance; a single user has no interval, and so blocks nothing.
+    Few users may agree by chance; a single user has no interval, and so blocks nothing. The limit of a shortcut over form
+    holds only where the interval ends below it; it is unproven where there are too few users to say so.
     """
     if one.program in UNLIMITED:
         return "told"
-    beyond = accuracy.low is not None and accuracy.value is not None and accuracy.low > limit and accuracy.value > one.luck
-    return "crossed" if beyond else "holds"
+    if accuracy.value is None or accuracy.low is None or accuracy.high is None:
+        return "unproven" if one.program.form and accuracy.value is not None else "holds"
+    reached = accuracy.value if one.program.form and len(one.users) >= FEWEST_USERS else accuracy.low
+    if reached > limit and accuracy.value > one.luck:
+        return "crossed"
+    if not one.program.form or accuracy.high <= limit:
+        return "holds"
+    return "crossed" if recipe.wall.proven else "unproven"
 
 
 def _worst(picks: Sequence[tuple[float, Pick]]) -> Iterator[WorstItem]:
     for gain, pick in picks:
         taken = pick.weights.index(max(pick.weights))
         yield WorstItem(
-            user_id=pick.options.episode.user_id,
-            question_id=pick.options.question.question_id,
-            query=pick.options.question.query,
-            text=pick.options.answers[taken],
-            share=round(gain + 1 / len(pick.shares), 6),
+            user_id=pick.asked.user_id,
+            question_id=pick.asked.question_id,
+            query=pick.asked.query,
+            text=pick.asked.answers[taken],
+            share=round(gain + 1 / len(pick.weights), 6),
         )
 
 

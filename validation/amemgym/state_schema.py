@@ -1,14 +1,16 @@
 """What must hold of the state schemas."""
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.question import QuestionSet
-from assets.amemgym.records.state import StateSchema
+from assets.amemgym.records.state import JudgedSchema, StateSchema
 from assets.amemgym.state_schema import originals_of
 from assets.llm.text import alike, spells
-from validation.rules import Rule, expect, invariants
+from assets.records.base import duplicates
+from validation.rules import AcceptingVotes, Rule, expect, invariants
 
 
 def every_original_type_is_mapped_once(schema: StateSchema, questions: QuestionSet, _: AMemGymRecipe) -> Iterator[str]:
@@ -42,11 +44,34 @@ def schema_has_the_recipes_choices(schema: StateSchema, recipe: AMemGymRecipe) -
         yield from expect(count == recipe.num_choices_per_state, f"{variable.name} has {count} choices")
 
 
+def choices_passed_their_gate(schema: StateSchema, recipe: AMemGymRecipe) -> Iterator[str]:
+    """As many judges as the recipe asks found none of the final choices denied by the profile.
+
+    The choices of a schema from elsewhere are nobody's to judge: they cannot be mended any more.
+    """
+    if not recipe.gates.consistency or not isinstance(schema, JudgedSchema):
+        return
+    count = AcceptingVotes(schema.gate_records).too_few("schema", json.dumps(schema.choices), {}, policy=recipe.gates)
+    yield from expect(count is None, f"the choices have {count} accepting votes")
+
+
 def names_and_choices_differ(schema: StateSchema, _: AMemGymRecipe) -> Iterator[str]:
     """Two variables, or two choices of one, differ by more than case, spaces and underscores."""
     yield from (f"the variables {group} read the same" for group in alike(one.name for one in schema.variables))
     for variable in schema.variables:
         yield from (f"the choices {group} of {variable.name!r} read the same" for group in alike(variable.choices))
+
+
+def every_variable_serves_a_question(schema: StateSchema, _: AMemGymRecipe) -> Iterator[str]:
+    """What no question asks for is told in vain."""
+    yield from (f"no question needs {one.name!r}" for one in schema.variables if one.name not in schema.used)
+
+
+def questions_name_variables_once(schema: StateSchema, _: AMemGymRecipe) -> Iterator[str]:
+    """A question needs different variables: two of its own information types were not merged into one."""
+    for question in schema.questions:
+        repeated = duplicates(question.required_info)
+        yield from expect(not repeated, f"{question.question_id} names {repeated} twice")
 
 
 def question_spells_no_value(schema: StateSchema, _: AMemGymRecipe) -> Iterator[str]:
@@ -70,7 +95,15 @@ RULES = (
         reads=("questions",),
     ),
     Rule("choice_counts", "Every variable has the recipe's number of choices.", schema_has_the_recipes_choices),
-    Rule("schema_agrees", "Variables and choices differ, each serves a question, and questions name known ones.", invariants),
+    Rule("schema_agrees", "Variables and choices differ, and questions name known ones.", invariants),
+    Rule("no_orphans", "Every variable serves a question.", every_variable_serves_a_question),
+    Rule("variables_differ", "A question names a variable once.", questions_name_variables_once),
+    Rule(
+        "choices_passed_gate",
+        "Enough judges found no choice that the profile denies.",
+        choices_passed_their_gate,
+        of_votes=True,
+    ),
     Rule("told_apart", "Variables and choices differ by more than case and spacing.", names_and_choices_differ),
     Rule("no_value_given_away", "No question spells a value of its variables.", question_spells_no_value, blocking=False),
 )

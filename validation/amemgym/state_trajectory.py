@@ -8,7 +8,8 @@ from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.state import StateSchema, StateTrajectory
 from assets.amemgym.state_trajectory.quality import all_can_move, balance, golden_change_share, ping_pongs, unmoved
 from assets.amemgym.state_trajectory.stage import period_dates
-from validation.rules import Rule, expect, invariants
+from validation.amemgym.texts import prose_rules, summary_texts
+from validation.rules import AcceptingVotes, Rule, expect, invariants
 
 LEAST_EVENNESS = 0.4
 GOLDEN_CHANGES_OFF = 0.1
@@ -67,6 +68,21 @@ def values_are_balanced(trajectory: StateTrajectory, schema: StateSchema, recipe
         yield from expect(evenness >= LEAST_EVENNESS, f"has an evenness of {evenness:.2f}, wanted are {LEAST_EVENNESS} or more")
 
 
+def states_do_not_exclude_each_other(trajectory: StateTrajectory, schema: StateSchema, _: AMemGymRecipe) -> Iterator[str]:
+    """No state holds two values that nobody has at the same time."""
+    for period in trajectory.periods:
+        yield from (f"period {period.index} holds {pair}, which exclude each other" for pair in schema.excluded(period.state))
+
+
+def summaries_passed_their_gate(trajectory: StateTrajectory, recipe: AMemGymRecipe) -> Iterator[str]:
+    """As many judges as the recipe asks found nothing in the final text against state, profile or earlier summaries."""
+    votes = AcceptingVotes(trajectory.gate_records)
+    for period in trajectory.periods[1:] if recipe.gates.consistency else ():
+        count = votes.too_few("summary", period.summary or "", {}, policy=recipe.gates)
+        if count is not None:
+            yield f"the summary of period {period.index} has {count} accepting votes"
+
+
 def right_answers_change_as_wanted(trajectory: StateTrajectory, schema: StateSchema, recipe: AMemGymRecipe) -> Iterator[str]:
     """The share of right answers that change in a period is near the recipe's target, where it names one."""
     share, target = (
@@ -89,6 +105,19 @@ RULES = (
         states_are_legal,
         reads=("state_schema",),
     ),
+    Rule(
+        "possible_states",
+        "No state holds two values that exclude each other.",
+        states_do_not_exclude_each_other,
+        reads=("state_schema",),
+    ),
+    Rule(
+        "summaries_passed_gate",
+        "Of every summary enough judges found nothing against state, profile or earlier ones.",
+        summaries_passed_their_gate,
+        of_votes=True,
+    ),
+    *prose_rules("Summaries", "summary", summary_texts),
     Rule("period_dates", "Periods chain from the start date in equal steps.", periods_have_the_recipes_dates),
     Rule(
         "changes_per_period",

@@ -6,150 +6,37 @@ sentence; where its values are true or false, they should be true in every row.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
 from typing import Any
 
 from assets.amemgym.episodes import EPISODES
 from assets.amemgym.recipe import AMemGymRecipe
-from assets.amemgym.records.question import AnswerSet
-from assets.amemgym.records.state import SessionSet
 from assets.amemgym.tables import gate_record_rows, table_rows
 from assets.amemgym.user_profiles import PROFILE_WORD_LIMIT
 from assets.records.base import Failure
 from assets.records.common_tables import failure_row
-from validation.expectations.expectation import (
-    ColumnExpectation,
-    among,
-    between,
-    iso_time,
-    later,
-    matches,
-    rows_are,
-    true,
-    unique,
-    written,
-)
+from assets.reporting.gate_summary import votes_of
 from validation.expectations.validate import TableExpectations, Tables
 from validation.rules import RecordsByStage
 
-OLDEST = 120
-QUESTION_ID, CHOICE_ID = r"^q\d{2,}$", r"^q\d{2,}-c\d+$"
 
-
-def _users(recipe: AMemGymRecipe, users: int) -> list[ColumnExpectation]:
-    return [
-        rows_are(users, "a row for each user"),
-        among("start_date", [recipe.start_date.isoformat()]),
-        between("age", 0, OLDEST),
-        between("words of complementary_info", 1, PROFILE_WORD_LIMIT - 1),
-        true("name in formatted_str"),
-        *(one for name in ("user_id", "name", "complementary_info", "formatted_str") for one in written(name)),
-    ]
-
-
-def _state_variables(recipe: AMemGymRecipe, _: int) -> list[ColumnExpectation]:
-    count = recipe.num_choices_per_state
-    return [
-        unique("user_id", "position"),
-        true("user exists"),
-        between("position", 0),
-        between("number of choices", count, count),
-        true("choices differ"),
-        between("number of merged types", 1, recipe.num_questions),
-        *written("variable"),
-    ]
-
-
-def _periods(recipe: AMemGymRecipe, users: int) -> list[ColumnExpectation]:
-    return [
-        rows_are(users * (recipe.num_periods + 1), f"{recipe.num_periods + 1} rows for each user"),
-        true("user exists"),
-        between("period", 0, recipe.num_periods),
-        true("period 0 and no other lacks start and summary"),
-        iso_time("period_start", date),
-        iso_time("period_end", date),
-        later("period_end", "period_start"),
-        *written("period_summary"),
-    ]
-
-
-def _states(recipe: AMemGymRecipe, _: int) -> list[ColumnExpectation]:
-    return [
-        true("period exists"),
-        true("value is a choice of the variable"),
-        true("old_value is the value before, where that differs"),
-        between("update_count", 0, recipe.max_changes_per_state),
-    ]
-
-
-def _sessions(recipe: AMemGymRecipe, _: int) -> list[ColumnExpectation]:
-    most = max(recipe.max_states_per_query, recipe.num_changes_per_period + 1)
-    return [
-        unique("user_id", "session_time"),
-        true("period exists"),
-        between("session", 0),
-        iso_time("session_time", datetime),
-        true("sessions of period 0 and no others lack an event"),
-        between("number of exposed states", 1, most),
-        true("exposed values are those of the period"),
-        *written("event"),
-        *written("query"),
-    ]
-
-
-def _questions(recipe: AMemGymRecipe, users: int) -> list[ColumnExpectation]:
-    states, golden = recipe.num_states_per_question, recipe.num_periods + 1
-    return [
-        unique("user_id", "query"),
-        rows_are(users * recipe.num_questions, f"{recipe.num_questions} rows for each user"),
-        true("user exists"),
-        matches("question_id", QUESTION_ID, "is q and a number"),
-        *written("query"),
-        between("number of variables", states, states),
-        true("variables differ"),
-        true("variables exist"),
-        between("number of golden choices", golden, golden),
-        true("golden choices exist"),
-        true("golden choices match the states"),
-    ]
-
-
-def _answer_choices(recipe: AMemGymRecipe, _: int) -> list[ColumnExpectation]:
-    return [
-        unique("user_id", "question_id", "position"),
-        unique("user_id", "question_id", "state"),
-        unique("user_id", "question_id", "answer"),
-        true("question exists"),
-        matches("choice_id", CHOICE_ID, "is the question's id, -c and a number"),
-        between("position", 0, recipe.num_choices_per_state**recipe.num_states_per_question - 1),
-        true("state has a choice of each variable"),
-        *written("answer"),
-    ]
-
-
-def _gate_records(_: AMemGymRecipe, __: int) -> list[ColumnExpectation]:
-    return [
-        true("released tells whether the user is in users"),
-        *(between(name, 0) for name in ("number", "draft", "refinement", "vote")),
-        *written("text"),
-    ]
-
-
-def _failures(_: AMemGymRecipe, __: int) -> list[ColumnExpectation]:
-    return [true("user is not in users"), between("position", 0), *written("message")]
-
-
-EXPECTATIONS: dict[str, Callable[[AMemGymRecipe, int], list[ColumnExpectation]]] = {
-    "users": _users,
-    "state_variables": _state_variables,
-    "periods": _periods,
-    "states": _states,
-    "sessions": _sessions,
-    "questions": _questions,
-    "answer_choices": _answer_choices,
-    "gate_records": _gate_records,
-    "failures": _failures,
-}
+def suite_parameters(recipe: AMemGymRecipe, users: int) -> dict[str, object]:
+    """What the suites in `validation/expectations/gx/expectations/amemgym` leave to the recipe."""
+    states = recipe.num_periods + 1
+    return {
+        "users": users,
+        "states_per_user": states,
+        "rows_of_periods": users * states,
+        "rows_of_questions": users * recipe.num_questions,
+        "start_dates": [recipe.start_date.isoformat()],
+        "most_profile_words": PROFILE_WORD_LIMIT - 1,
+        "most_states_per_query": max(recipe.max_states_per_query, recipe.num_changes_per_period + 1),
+        "last_position": recipe.num_choices_per_state**recipe.num_states_per_question - 1,
+        "num_periods": recipe.num_periods,
+        "num_questions": recipe.num_questions,
+        "num_choices_per_state": recipe.num_choices_per_state,
+        "num_states_per_question": recipe.num_states_per_question,
+        "max_changes_per_state": recipe.max_changes_per_state,
+    }
 
 
 Facts = dict[str, object]
@@ -230,6 +117,7 @@ def _question_facts(row: Any, refs: ReferencedRows) -> Facts:
     return {
         "user exists": row.user_id in refs.released,
         "number of variables": len(row.required_info),
+        "number of options_left": len(row.options_left),
         "variables differ": len(set(row.required_info)) == len(row.required_info),
         "variables exist": all((row.user_id, name) in refs.choices for name in row.required_info),
         "number of golden choices": len(row.golden),
@@ -283,8 +171,7 @@ def derived_columns(tables: Tables, released: frozenset[str]) -> Callable[[str, 
 def item_rows(records: RecordsByStage, user_id: str) -> Tables:
     """All rows of one finished user."""
     episode: Any = records[EPISODES.name][user_id]
-    gated = [rows.get(user_id) for rows in records.values()]
-    votes = [vote for one in gated if isinstance(one, (SessionSet, AnswerSet)) for vote in one.gate_records]
+    votes = [vote for rows in records.values() if user_id in rows for vote in votes_of(rows[user_id])]
     return {**table_rows(episode), "gate_records": gate_record_rows(user_id, votes, released=True)}
 
 
@@ -293,10 +180,10 @@ def failure_rows(failures: Sequence[Failure], released: frozenset[str]) -> Table
         "gate_records": [
             row
             for failure in failures
-            for row in gate_record_rows(failure.user_id, failure.gate_records, released=failure.user_id in released)
+            for row in gate_record_rows(failure.item_id, failure.gate_records, released=failure.item_id in released)
         ],
         "failures": [failure_row(failure) for failure in failures],
     }
 
 
-TABLE_EXPECTATIONS = TableExpectations(EXPECTATIONS, derived_columns, item_rows, failure_rows)
+TABLE_EXPECTATIONS = TableExpectations(suite_parameters, derived_columns, item_rows, failure_rows)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import Persona, UserProfile
 from assets.amemgym.user_profiles import PROFILE_WORD_LIMIT, complementary_info, occurs
+from validation.amemgym.texts import profile_texts, text_rules
 from validation.rules import Rule, expect
 
 EMPTY_FIELD = re.compile(r"\(\s*\)|^[^:\n]*:[ \t]*(?:None|nan|null)?[ \t]*$", re.MULTILINE)
@@ -44,6 +45,7 @@ def profile_is_shown_whole(profile: UserProfile, _: AMemGymRecipe) -> Iterator[s
 RULES = (
     Rule("no_empty_field", "Profiles leave out what a persona lacks.", profile_has_no_empty_field),
     Rule("short_paragraph", f"The paragraph has fewer than {PROFILE_WORD_LIMIT} words.", profile_is_short),
+    *text_rules("Profiles", "profile", profile_texts),
     Rule("shown_whole", "The formatted profile holds name and paragraph.", profile_is_shown_whole),
     Rule("name_from_persona", "The name occurs in the persona's texts.", name_occurs_in_persona, reads=("personas",)),
     Rule("facts_of_persona", "Age and gender are the persona's.", profile_agrees_with_persona, reads=("personas",)),

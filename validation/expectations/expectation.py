@@ -1,20 +1,31 @@
-"""Expectations about columns of released tables: a sentence each, and the expectation of Great Expectations that checks it."""
+"""Expectations about the columns of released tables, and what the classes of a table's rows say of its columns."""
 
-from collections.abc import Collection, Mapping
+import types
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from typing import Any, Literal, Union, cast, get_args, get_origin
 
-UNREADABLE = "[\ufffd\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f]"
+from assets.engine.benchmark import Table
+from assets.records.base import Record
 
 
 @dataclass(frozen=True)
 class ColumnExpectation:
-    """`column` is "" for the table as a whole. Plain data: Great Expectations is imported only where it is applied."""
+    """An expectation of Great Expectations as plain data: its type, its options, and the sentence that it checks.
+
+    `column` is "" for the table as a whole.
+    """
 
     column: str
     statement: str
     type: str
     options: Mapping[str, object] = field(default_factory=dict[str, object])
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The columns whose values it reads."""
+        single = {str(self.options[name]) for name in ("column", "column_A", "column_B") if name in self.options}
+        return frozenset(single | set(cast(list[str], self.options.get("column_list", []))))
 
 
 def of_column(column: str, statement: str, expectation: str, **options: object) -> ColumnExpectation:
@@ -41,47 +52,6 @@ def among(column: str, values: Collection[object]) -> ColumnExpectation:
     )
 
 
-def between(column: str, least: int, most: int | None = None) -> ColumnExpectation:
-    """Every number lies within the bounds, both included."""
-    words = f"is {least} or more" if most is None else f"is {least}" if least == most else f"is {least} to {most}"
-    return of_column(column, words, "expect_column_values_to_be_between", min_value=least, max_value=most)
-
-
-def true(column: str) -> ColumnExpectation:
-    """A derived column, whose name is the sentence, is true in every row."""
-    return of_column(column, "holds", "expect_column_values_to_be_in_set", value_set=[True])
-
-
-def written(column: str) -> list[ColumnExpectation]:
-    """Every text has words, and no character that shows a broken encoding."""
-    return [
-        of_column(column, "is not blank", "expect_column_values_to_not_match_regex", regex=r"^\s*$"),
-        of_column(column, "has no unreadable character", "expect_column_values_to_not_match_regex", regex=UNREADABLE),
-    ]
-
-
-def matches(column: str, pattern: str, words: str) -> ColumnExpectation:
-    """Every text matches a regular expression; `words` say what that means."""
-    return of_column(column, words, "expect_column_values_to_match_regex", regex=pattern)
-
-
-def iso_time(column: str, kind: type[date] | type[datetime]) -> ColumnExpectation:
-    """Every text is a day, or a time of a day, in ISO's form."""
-    form = "%Y-%m-%d %H:%M:%S" if kind is datetime else "%Y-%m-%d"
-    words = "is a time as YYYY-MM-DD HH:MM:SS" if kind is datetime else "is a day as YYYY-MM-DD"
-    return of_column(column, words, "expect_column_values_to_match_strftime_format", strftime_format=form)
-
-
-def later(column: str, earlier: str) -> ColumnExpectation:
-    """The column lies after another one, where both have a value."""
-    return ColumnExpectation(
-        column,
-        f"lies after {earlier}",
-        "expect_column_pair_values_a_to_be_greater_than_b",
-        {"column_A": column, "column_B": earlier, "ignore_row_if": "either_value_is_missing"},
-    )
-
-
 def unique(*columns: str) -> ColumnExpectation:
     """No two rows agree in all of these columns."""
     words, name = "tells the rows apart", "expect_compound_columns_to_be_unique"
@@ -96,5 +66,21 @@ def columns_are(names: Collection[str], *, derived: Collection[str]) -> ColumnEx
     return ColumnExpectation("", words, kind, {"column_set": [*names, *derived], "exact_match": True})
 
 
-def rows_are(count: int, words: str) -> ColumnExpectation:
-    return ColumnExpectation("", f"has {words}, {count} in all", "expect_table_row_count_to_equal", {"value": count})
+def suite(table: Table, own: Sequence[ColumnExpectation] = ()) -> list[ColumnExpectation]:
+    """All expectations of a table: its columns, its key, what the annotations of its rows say, and its `own`."""
+    fields = table.row.model_fields
+    columns = dict.fromkeys(str(one.options["column"]) for one in own if "column" in one.options)
+    derived = [column for column in columns if column not in fields]
+    return [columns_are(fields, derived=derived), unique(*table.key), *_of_annotations(table.row), *own]
+
+
+def _of_annotations(row: type[Record]) -> Iterator[ColumnExpectation]:
+    for name, annotated in row.model_fields.items():
+        annotation: Any = annotated.annotation
+        optional = get_origin(annotation) in (Union, types.UnionType) and type(None) in get_args(annotation)
+        if not optional:
+            yield never_missing(name)
+        if annotation in (str, int, bool):
+            yield of_type(name, annotation)
+        elif get_origin(annotation) is Literal:
+            yield among(name, get_args(annotation))

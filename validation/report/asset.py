@@ -1,26 +1,28 @@
 """The quality report as an asset: a record, and a page to read."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
 from assets.engine.cancellation import stop_with_run
 from assets.engine.gc_control import pause_gc
+from assets.engine.ports import VALUES, RunContext
 from assets.engine.progress import Steps, heartbeat
-from assets.engine.run_context import RunContext
-from assets.engine.stage_asset import disk_error_message
+from assets.engine.provenance import MANY, Provenance, ReportValue
+from assets.engine.recipe_asset import current_recipe
+from assets.engine.stage_asset import disk_error_message, made_from_one_recipe
 from assets.llm.ports import BudgetReached
-from assets.recipe.partitions import VARIANT_PARTITIONS, by_unit
-from assets.recipe.recipe import Recipe
 from assets.records.report import BenchmarkReport, RuleLine
 from assets.reporting.definition_metadata import OWNERS, definition
 from validation.benchmark import Validation
+from validation.expectations.project import DATA_DOCS, SuiteError, project_folder
 from validation.expectations.validate import ExpectationRun
-from validation.finished_items import FinishedItems
+from validation.finished_items import FinishedItems, ReportedItems
 from validation.report.builder import SharedLines
 from validation.report.page import problems, write_page
-from validation.rules import RuleRun
+from validation.rules import Rule, RuleRun
 
 RULE_EXAMPLES = 5
 
@@ -32,11 +34,12 @@ def report_asset(validation: Validation) -> dg.AssetsDefinition:
     @dg.asset(
         name=benchmark.key("quality_report"),
         ins={
-            "recipe": dg.AssetIn(benchmark.key("recipe")),
-            **{name: dg.AssetIn(partition_mapping=by_unit(), metadata={"many": True}) for name in benchmark.stage_names},
+            stage.name: dg.AssetIn(partition_mapping=benchmark.partitions.units_to_variant, metadata=MANY)
+            for stage in benchmark.leaves
         },
-        partitions_def=VARIANT_PARTITIONS,
-        required_resource_keys={"run_context", "reports"},
+        partitions_def=benchmark.partitions.by_variant,
+        required_resource_keys={"run_context", "reports", VALUES},
+        io_manager_key=VALUES,
         group_name=benchmark.group("release"),
         owners=OWNERS,
         kinds={"python", "html"},
@@ -44,28 +47,38 @@ def report_asset(validation: Validation) -> dg.AssetsDefinition:
         description=spec.description,
         metadata=definition(benchmark.report, *spec.sources, ExpectationRun.add, write_page),
     )
-    async def quality_report(context: dg.AssetExecutionContext, recipe: Recipe, **refs: Any) -> dg.MaterializeResult[Any]:
+    async def quality_report(
+        context: dg.AssetExecutionContext, **values: Mapping[str, Provenance]
+    ) -> dg.MaterializeResult[Any]:
         """Read the variant's units, report on them, and write the page. Raises dg.Failure with one sentence."""
         run_context: RunContext = context.resources.run_context
+        provenance = made_from_one_recipe(
+            {f"{name} of {unit}": part for name, units in values.items() for unit, part in units.items()}
+        )
+        recipe = current_recipe(context, benchmark, provenance.recipe)
         steps = Steps(f"The report on {recipe.variant}")
         # Nothing else runs in a process that has come to its report. So nothing here goes to a thread, where the signal of a
         # cancelled run would not reach it.
         with heartbeat(context.log.info, steps.line):
-            finished = FinishedItems(run_context, recipe, refs, benchmark)
-            report, left_out = await report_on(finished, validation, on_step=steps.begin)
-            for sentence in left_out:
-                context.log.warning(sentence)
-            steps.begin("writing the page")
+            finished = FinishedItems(run_context, recipe, provenance.by_stage, benchmark)
+            project = project_folder(context.resources.reports, recipe.variant)
             try:
+                report, left_out = await report_on(finished, validation, project=project, on_step=steps.begin)
+                for sentence in left_out:
+                    context.log.warning(sentence)
+                steps.begin("writing the page")
                 page = write_page(spec.render(report), context.resources.reports / f"{recipe.variant}.html")
+            except SuiteError as error:
+                raise dg.Failure(description=str(error), allow_retries=False) from error
             except OSError as error:
                 raise dg.Failure(description=disk_error_message(error), allow_retries=False) from error
         blocking = problems(report)
         return dg.MaterializeResult(
-            value=report,
+            value=ReportValue(provenance=provenance.model_copy(update={"recipe": recipe}), report=report),
             data_version=dg.DataVersion(report.sha256()[:16]),
             metadata={
                 "page": dg.PathMetadataValue(str(page)),
+                **({"data_docs": dg.PathMetadataValue(str(project / DATA_DOCS))} if benchmark.tables else {}),
                 "release": "blocked" if blocking else "may be made",
                 **({"problems": dg.MetadataValue.md("\n".join(f"- {one}" for one in blocking))} if blocking else {}),
                 **spec.metadata(report),
@@ -76,18 +89,21 @@ def report_asset(validation: Validation) -> dg.AssetsDefinition:
 
 
 async def report_on(
-    finished: FinishedItems, validation: Validation, *, on_step: Callable[[str], None] = lambda _: None
+    finished: ReportedItems, validation: Validation, *, project: Path, on_step: Callable[[str], None] = lambda _: None
 ) -> tuple[BenchmarkReport, list[str]]:
-    """The report, and sentences about what had to be left out of it. Raises dg.Failure where the budget is used up."""
+    """The report, and sentences about what had to be left out of it. `project`: where Great Expectations' files go.
+
+    Raises dg.Failure where the budget is used up, SuiteError for a suite that cannot be used, OSError from the disk.
+    """
     recipe, benchmark, left_out = finished.recipe, validation.benchmark, list[str]()
-    failed = [failure.user_id for failure in finished.failures()]
+    failed = [failure.item_id for failure in finished.failures()]
     builder = validation.report.builder(recipe, items=finished.count, benchmark=benchmark)
     rules = {
-        stage: RuleRun(validation.rules.get(stage, ()), recipe=recipe, validated=True)
+        stage: RuleRun(_rules(finished, validation, stage), recipe=recipe, validated=finished.validated)
         for stage in benchmark.stage_names
-        if stage in finished.refs
+        if stage in finished.stages
     }
-    columns = ExpectationRun(benchmark, validation.expectations, recipe, failed=failed)
+    columns = ExpectationRun(benchmark, validation.expectations, recipe, project=project, failed=failed)
     with pause_gc():
         for number, portion in enumerate(finished.portions()):
             first = number * finished.items_at_once
@@ -111,6 +127,14 @@ async def report_on(
     return report, left_out
 
 
+def _rules(finished: ReportedItems, validation: Validation, stage: str) -> list[Rule]:
+    """A stage's rules, but for those that look at what the set does not have."""
+    rules = validation.rules.get(stage, ())
+    return [
+        rule for rule in rules if set(rule.reads) <= set(finished.stages) and (stage in finished.voted or not rule.of_votes)
+    ]
+
+
 def _rule_lines(stage: str, run: RuleRun) -> Iterator[RuleLine]:
     for outcome in run.outcomes():
         yield RuleLine(
@@ -118,7 +142,7 @@ def _rule_lines(stage: str, run: RuleRun) -> Iterator[RuleLine]:
             rule=outcome.rule.name,
             truth=outcome.rule.truth,
             blocking=outcome.rule.blocking,
-            users=outcome.users,
+            users=outcome.items,
             violations=outcome.count,
-            examples=tuple(f"{one.user_id}: {one.message}" for one in outcome.violations[:RULE_EXAMPLES]),
+            examples=tuple(f"{one.item_id}: {one.message}" for one in outcome.violations[:RULE_EXAMPLES]),
         )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from assets.engine.benchmark import Benchmark
-from assets.engine.run_context import RunContext
+from assets.engine.ports import RunContext
 from assets.recipe.recipe import Recipe
 from assets.records.base import Failure
 from assets.records.report import BenchmarkReport, ColumnLine, MinimalReport, RuleLine
@@ -54,7 +54,7 @@ class MinimalReportBuilder:
         return MinimalReport(
             variant=self._recipe.variant,
             noun=self._benchmark.noun,
-            wanted=self._recipe.num_users,
+            wanted=self._recipe.num_items,
             finished=self._items,
             replaced=dict(sorted(reasons.items())),
             gates=tuple(self._gates.lines()),

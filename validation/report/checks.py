@@ -1,25 +1,32 @@
 """The checks on a quality report that block a release: enough items, rules, columns of the released tables, and its limits."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
-from assets.recipe.partitions import VARIANT_PARTITIONS
+from assets.engine.benchmark import Benchmark
+from assets.engine.ports import VALUES
+from assets.engine.provenance import ReportValue
+from assets.engine.recipe_asset import current_recipe
+from assets.recipe.loading import units
 from assets.records.report import ColumnLine
 from assets.reporting.asset_description import Row, markdown_table
 from validation.benchmark import Validation
+from validation.expectations.project import DATA_DOCS, project_folder
 
 
 def report_checks(validation: Validation) -> list[dg.AssetChecksDefinition]:
     """All checks on the report of a benchmark."""
     tables = [_column_checks(validation)] if validation.benchmark.tables else []
-    return [_quality_report_checks(validation), *tables]
+    return [_quality_report_checks(validation), _recipe_check(validation.benchmark), *tables]
 
 
 def _spec(validation: Validation, name: str, description: str) -> dg.AssetCheckSpec:
     asset = validation.benchmark.key("quality_report")
-    return dg.AssetCheckSpec(name, asset=asset, blocking=True, partitions_def=VARIANT_PARTITIONS, description=description)
+    partitions = validation.benchmark.partitions.by_variant
+    return dg.AssetCheckSpec(name, asset=asset, blocking=True, partitions_def=partitions, description=description)
 
 
 def _quality_report_checks(validation: Validation) -> dg.AssetChecksDefinition:
@@ -58,6 +65,38 @@ def _quality_report_checks(validation: Validation) -> dg.AssetChecksDefinition:
     return checks
 
 
+def _recipe_check(benchmark: Benchmark) -> dg.AssetChecksDefinition:
+    @dg.asset_check(
+        asset=benchmark.key("quality_report"),
+        name="made_from_one_recipe",
+        blocking=True,
+        partitions_def=benchmark.partitions.by_variant,
+        required_resource_keys={VALUES},
+        description="All rows were made under one recipe, and it is the one that the variant has.",
+    )
+    def made_from_one_recipe(context: dg.AssetCheckExecutionContext, value: ReportValue) -> dg.AssetCheckResult:
+        provenance = value.provenance
+        try:
+            recipe, problem = current_recipe(context, benchmark, provenance.recipe), ""
+        except dg.Failure as failure:
+            recipe, problem = provenance.recipe, failure.description or ""
+        missing = {unit.key for unit in units(recipe)} - set(provenance.snapshots)
+        if missing and not problem:
+            problem = f"It lacks the work unit {min(missing)!r} of {recipe.variant!r}; materialize that partition."
+        rows: list[Row] = [
+            {"unit": unit, "stage": name, "rows": ref.digest[:16], "code": ref.code_version}
+            for unit, stages in provenance.snapshots.items()
+            for name, ref in stages.items()
+        ]
+        return dg.AssetCheckResult(
+            passed=not problem,
+            description=problem or f"All rows were made under the recipe {recipe.fingerprint}.",
+            metadata={"recipe": recipe.fingerprint, "made_from": dg.MetadataValue.md(markdown_table(rows))},
+        )
+
+    return made_from_one_recipe
+
+
 def _column_checks(validation: Validation) -> dg.AssetChecksDefinition:
     benchmark = validation.benchmark
 
@@ -72,18 +111,20 @@ def _column_checks(validation: Validation) -> dg.AssetChecksDefinition:
             for table in benchmark.tables
         ],
         ins={"report": dg.AssetIn(benchmark.key("quality_report"))},
+        required_resource_keys={"reports"},
     )
-    def checks(report: Any) -> Iterator[dg.AssetCheckResult]:
+    def checks(context: dg.AssetCheckExecutionContext, report: Any) -> Iterator[dg.AssetCheckResult]:
         """One result per table; a table that was not validated does not pass."""
+        data_docs = project_folder(context.resources.reports, report.variant) / DATA_DOCS
         for table in benchmark.tables:
             lines = [line for line in report.columns if line.table == table]
-            yield table_result(table, lines, asset=benchmark.key("quality_report"))
+            yield table_result(table, lines, asset=benchmark.key("quality_report"), data_docs=data_docs)
 
     return checks
 
 
-def table_result(table: str, lines: Sequence[ColumnLine], *, asset: str) -> dg.AssetCheckResult:
-    """What the expectations of a table came to: the broken ones with samples, then all."""
+def table_result(table: str, lines: Sequence[ColumnLine], *, asset: str, data_docs: Path) -> dg.AssetCheckResult:
+    """What the expectations of a table came to: the broken ones with samples, then all; and where Data Docs show them."""
     broken = [line for line in lines if not line.ok]
     samples: list[Row] = [{**_row(line), "such as": "; ".join(line.sample)} for line in broken]
     return dg.AssetCheckResult(
@@ -97,6 +138,7 @@ def table_result(table: str, lines: Sequence[ColumnLine], *, asset: str) -> dg.A
             "broken": len(broken),
             **({"sample": dg.MetadataValue.md(markdown_table(samples))} if samples else {}),
             "all": dg.MetadataValue.md(markdown_table([_row(line) for line in lines])),
+            "data_docs": dg.PathMetadataValue(str(data_docs)),
         },
     )
 

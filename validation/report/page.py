@@ -3,10 +3,12 @@
 import secrets
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
 
-from assets.records.estimate import percent, percents
+from assets.records.estimate import Estimate, percent, percents, rough_told
 from assets.records.report import BenchmarkReport
 
 FOLDER = Path(__file__).parent
@@ -20,7 +22,8 @@ def render_minimal_page(report: BenchmarkReport) -> str:
 def render_page(report: BenchmarkReport, *, template: str, folder: Path = FOLDER, **values: object) -> str:
     """The page by a template of `folder`, which may extend `page.html.j2`. Texts of personas and models are escaped."""
     page = _environment(folder).get_template(template)
-    return page.render(report=report, problems=problems(report), **values)
+    rough = rough_told(report.finished, report.noun)
+    return page.render(report=report, problems=problems(report), rough=rough, **values)
 
 
 def write_page(page: str, path: Path) -> Path:
@@ -53,6 +56,13 @@ def problems(report: BenchmarkReport) -> list[str]:
     return [*sentences, *report.exceeded_limits]
 
 
+@pass_context
+def percents_of_report(context: Context, estimate: Estimate | None) -> str:
+    """The filter `percents` of templates that show a report, over whose items the intervals are."""
+    report: BenchmarkReport | None = context["report"]
+    return percents(estimate, items=report.finished) if report else percents(estimate)
+
+
 @cache
 def _environment(folder: Path) -> Environment:
     environment = Environment(
@@ -62,5 +72,6 @@ def _environment(folder: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(percent=percent, percents=percents)
+    filters: dict[str, Any] = {"percent": percent, "percents": percents_of_report}
+    environment.filters.update(filters)
     return environment

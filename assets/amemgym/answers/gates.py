@@ -1,15 +1,16 @@
 """The gates of an answer: a judge recovers its variant from it, and chooses it for its variant (section 3.1, App. C.3)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from pydantic import BaseModel
 
 from assets.amemgym.answers.variants import QuestionVariants, Variant
-from assets.llm.gate import Gate, VoteContext
+from assets.amemgym.text_checks import StyleCheck, near_duplicates
+from assets.llm.gate import Gate, ReadingTask
 from assets.llm.structured_output import TEXT, ReplySchema, ask_structured, integer_between, object_of
-from assets.records.base import Text, duplicates
+from assets.records.base import Text
 from prompts.catalogue import load_prompt
-from prompts.template import RenderedPrompt
 
 
 class AnswerReply(BaseModel):
@@ -18,83 +19,94 @@ class AnswerReply(BaseModel):
     answer: Text
 
 
-def recovery_gate(asked: QuestionVariants, variant: Variant) -> Gate:
-    """From the answer to its variant."""
-    item_id = asked.item_id(variant)
+@dataclass(frozen=True)
+class AnswerSubject:
+    """What a judge is asked about an answer: its question and variant; for a choice, the answers of all variants in order."""
 
-    async def judge(text: str, vote: VoteContext) -> dict[str, str]:
-        return await recover_variant(asked, text, item_id=item_id, vote=vote)
+    asked: QuestionVariants
+    variant: Variant
+    answers: tuple[str, ...] = ()
+
+    @property
+    def item_id(self) -> str:
+        return self.asked.item_id(self.variant)
+
+
+def recovery_gate(asked: QuestionVariants, variant: Variant) -> Gate[AnswerSubject]:
+    """From the answer to its variant."""
 
     async def refine(text: str, reading: dict[str, str], sample: int) -> str:
         return await _refine(asked, variant, text, reading=reading or "could not tell", sample=sample)
 
-    return Gate("recovery", variant.assignment, judge, refine, lambda draft: _redraft(asked, variant, draft))
+    case = AnswerSubject(asked, variant)
+    return Gate("recovery", variant.assignment, case, refine, lambda draft: _redraft(asked, variant, draft))
 
 
-def choice_gate(asked: QuestionVariants, variant: Variant, answers: Sequence[str]) -> Gate:
+def choice_gate(asked: QuestionVariants, variant: Variant, answers: Sequence[str]) -> Gate[AnswerSubject]:
     """From the variant to its answer. `answers`: those of all variants, in their order, as they are now."""
-    item_id = asked.item_id(variant)
     answer_for = {other.values: answer for other, answer in zip(asked.variants, answers, strict=True)}
-
-    async def judge(_: str, vote: VoteContext) -> dict[str, str]:
-        return await choose_answer(asked, variant, answers, item_id=item_id, vote=vote)
 
     async def refine(text: str, reading: dict[str, str], sample: int) -> str:
         chosen = answer_for.get(tuple(reading.values()), "none")
         return await _refine(asked, variant, text, chosen=chosen, sample=sample)
 
-    return Gate("choice", variant.assignment, judge, refine, lambda draft: _redraft(asked, variant, draft))
+    case = AnswerSubject(asked, variant, tuple(answers))
+    return Gate("choice", variant.assignment, case, refine, lambda draft: _redraft(asked, variant, draft))
 
 
-async def recover_variant(asked: QuestionVariants, answer: str, *, item_id: str, vote: VoteContext) -> dict[str, str]:
-    """The variant a judge takes the answer to be for, {} where it cannot tell; variants shuffled per vote."""
-    order = asked.shuffled("recovery", item_id=item_id, vote=vote)
-    prompt = load_prompt("answers/check").render(
-        question=asked.question.text,
-        answer=answer,
-        choices={str(number): variant.assignment for number, variant in enumerate(order, start=1)},
-        cannot_tell=asked.recipe.gates.cannot_tell,
-    )
-    return await _choose(asked, prompt, order, vote=vote)
+async def recover_variants(tasks: Sequence[ReadingTask[AnswerSubject]]) -> list[dict[str, str]]:
+    """The variants a judge takes the answers to be for, {} where it cannot tell; variants shuffled per vote."""
+
+    def shown(task: ReadingTask[AnswerSubject], order: Sequence[Variant]) -> dict[str, object]:
+        situations = {str(number): variant.assignment for number, variant in enumerate(order, start=1)}
+        return {"question": task.subject.asked.question.text, "situations": situations, "answer": task.text}
+
+    return await _choose("answers/check", tasks, gate="recovery", shown=shown)
 
 
-async def choose_answer(
-    asked: QuestionVariants, variant: Variant, answers: Sequence[str], *, item_id: str, vote: VoteContext
-) -> dict[str, str]:
-    """The variant whose answer a judge chooses who knows that `variant` is the case, {} where none stands out."""
-    order = asked.shuffled("choice", item_id=item_id, vote=vote)
-    answer_for = {other.values: answer for other, answer in zip(asked.variants, answers, strict=True)}
-    prompt = load_prompt("answers/choose").render(
-        question=asked.question.text,
-        situation=variant.assignment,
-        choices={str(number): answer_for[other.values] for number, other in enumerate(order, start=1)},
-        cannot_tell=asked.recipe.gates.cannot_tell,
-    )
-    return await _choose(asked, prompt, order, vote=vote)
+async def choose_answers(tasks: Sequence[ReadingTask[AnswerSubject]]) -> list[dict[str, str]]:
+    """The variants whose answers a judge chooses who knows each task's variant to be the case, {} where none stands out."""
+
+    def shown(task: ReadingTask[AnswerSubject], order: Sequence[Variant]) -> dict[str, object]:
+        asked = task.subject.asked
+        answer_for = {other.values: text for other, text in zip(asked.variants, task.subject.answers, strict=True)}
+        answers = {str(number): answer_for[other.values] for number, other in enumerate(order, start=1)}
+        return {"question": asked.question.text, "situation": task.subject.variant.assignment, "answers": answers}
+
+    return await _choose("answers/choose", tasks, gate="choice", shown=shown)
 
 
 async def _choose(
-    asked: QuestionVariants, prompt: RenderedPrompt, order: Sequence[Variant], *, vote: VoteContext
-) -> dict[str, str]:
-    reply_schema = choice_schema(0 if asked.recipe.gates.cannot_tell else 1, len(order))
+    name: str,
+    tasks: Sequence[ReadingTask[AnswerSubject]],
+    *,
+    gate: str,
+    shown: Callable[[ReadingTask[AnswerSubject], Sequence[Variant]], dict[str, object]],
+) -> list[dict[str, str]]:
+    asked = tasks[0].subject.asked
+    orders = [task.subject.asked.shuffled(gate, item_id=task.item_id, vote=task.vote) for task in tasks]
+    cases = {str(place): shown(task, order) for place, (task, order) in enumerate(zip(tasks, orders, strict=True), start=1)}
+    prompt = load_prompt(name).render(cases=cases, cannot_tell=asked.recipe.gates.cannot_tell)
+    lowest = 0 if asked.recipe.gates.cannot_tell else 1
 
-    def convert(reply: dict[str, int]) -> dict[str, str]:
-        return order[reply["choice"] - 1].assignment if reply["choice"] else {}
+    def convert(reply: dict[str, int]) -> list[dict[str, str]]:
+        chosen = [reply[place] for place in cases]
+        return [order[one - 1].assignment if one else {} for one, order in zip(chosen, orders, strict=True)]
 
     return await ask_structured(
         asked.model,
         prompt=prompt,
-        reply=reply_schema,
+        reply=choices_schema([(lowest, len(order)) for order in orders]),
         convert=convert,
-        sample=vote.number,
-        model_name=vote.judge,
+        sample=max(task.vote.number for task in tasks),
+        model_name=tasks[0].vote.judge,
         recipe=asked.recipe,
     )
 
 
-def choice_schema(lowest: int, highest: int) -> ReplySchema[dict[str, int]]:
-    """The number of what is chosen."""
-    return ReplySchema(object_of({"choice": integer_between(lowest, highest)}))
+def choices_schema(ranges: Sequence[tuple[int, int]]) -> ReplySchema[dict[str, int]]:
+    """For each case, by its number from 1, the number of what is chosen, between these bounds."""
+    return ReplySchema(object_of({str(place): integer_between(*ends) for place, ends in enumerate(ranges, start=1)}))
 
 
 async def _refine(
@@ -109,8 +121,14 @@ async def _refine(
         chosen=chosen,
         language=asked.recipe.language_name,
     )
+    style = StyleCheck(asked.recipe.gates.max_reasks, strict=True, noun="Answer")
+
+    def convert(reply: AnswerReply) -> str:
+        style.check([asked.in_context(variant, reply.answer)])
+        return reply.answer
+
     return await ask_structured(
-        asked.model, prompt=prompt, reply=AnswerReply, convert=lambda reply: reply.answer, sample=sample, recipe=asked.recipe
+        asked.model, prompt=prompt, reply=AnswerReply, convert=convert, sample=sample, recipe=asked.recipe
     )
 
 
@@ -119,7 +137,7 @@ async def _redraft(asked: QuestionVariants, variant: Variant, draft: int) -> str
 
 
 async def draft_answers(asked: QuestionVariants, variants: Sequence[Variant], *, sample: int) -> list[str]:
-    """One answer for each of the variants, in their order."""
+    """One answer for each of the variants, in their order; faults that block are left in one of several answers at most."""
     keys = [f"variant_{index + 1}" for index in range(len(variants))]
     prompt = load_prompt("answers/draft").render(
         question=asked.question.text,
@@ -128,23 +146,19 @@ async def draft_answers(asked: QuestionVariants, variants: Sequence[Variant], *,
         language=asked.recipe.language_name,
     )
 
-    retries_left = asked.recipe.gates.max_reasks
+    style = StyleCheck(asked.recipe.gates.max_reasks, strict=len(keys) == 1, noun="Answer")
 
     def convert(reply: dict[str, str]) -> list[str]:
-        nonlocal retries_left
         answers = [reply[key] for key in keys]
-        # Answers that stay equal go on to the gates, where each is rewritten by itself.
-        if (repeated := repeated_answers(answers)) and retries_left > 0:
-            retries_left -= 1
-            raise ValueError(f"Every variant needs an answer of its own; these are repeated: {repeated}.")
+        # Answers that stay alike go on to the gates, where each is rewritten by itself.
+        repeated = [answers[first] for first, _ in near_duplicates(answers)]
+        style.check(
+            map(asked.in_context, variants, answers),
+            also=f"Every variant needs an answer of its own; these are repeated: {repeated}." if repeated else "",
+        )
         return answers
 
     reply_schema: ReplySchema[dict[str, str]] = ReplySchema(object_of(dict.fromkeys(keys, TEXT)))
     return await ask_structured(
         asked.model, prompt=prompt, reply=reply_schema, convert=convert, sample=sample, recipe=asked.recipe
     )
-
-
-def repeated_answers(answers: Sequence[str]) -> list[str]:
-    """Answers that are the same but for case and spacing."""
-    return duplicates([" ".join(answer.casefold().split()) for answer in answers])

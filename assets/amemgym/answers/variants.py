@@ -1,11 +1,13 @@
 """The state variants of a question that get an answer: those the user lives through, topped up to the minimum (App. C.3)."""
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.question import ChoiceType
 from assets.amemgym.records.state import SchemaQuestion, StateSchema, StateTrajectory
+from assets.amemgym.text_checks import TextInContext
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.gate import VoteContext
 from assets.llm.ports import LanguageModel
@@ -32,7 +34,10 @@ def lived_variants(question: SchemaQuestion, trajectory: StateTrajectory) -> lis
 def variants_of(
     question: SchemaQuestion, schema: StateSchema, trajectory: StateTrajectory, *, recipe: AMemGymRecipe
 ) -> list[Variant]:
-    """Lived variants in order of first occurrence, then seeded random ones up to `min_variants_per_question`."""
+    """Lived variants in order of first occurrence, then seeded random ones up to `min_variants_per_question`.
+
+    Variants that nobody can live, for their values exclude each other, are added only where there are no others.
+    """
     experienced = list(dict.fromkeys(lived_variants(question, trajectory)))
     missing = recipe.min_variants_per_question - len(experienced)
     others = [
@@ -41,11 +46,19 @@ def variants_of(
         if values not in experienced
     ]
     rng = SeededRandom(recipe.seed, schema.user_id, "variants", question.question_id)
-    added = rng.sample(others, max(0, missing))
+    impossible = [values for values in others if schema.excluded(dict(zip(question.required_info, values, strict=True)))]
+    possible = [values for values in others if values not in impossible]
+    added = rng.sample(possible, max(0, missing))
+    added += rng.sample(impossible, max(0, missing - len(added)))
     return [
         *(Variant(question.required_info, values, "experience") for values in experienced),
         *(Variant(question.required_info, values, "random") for values in added),
     ]
+
+
+def answer_in_context(answer: str, state: Sequence[str], choices: Sequence[str], *, recipe: AMemGymRecipe) -> TextInContext:
+    """The answer for a variant, among all choices of its question's variables."""
+    return TextInContext("answer", answer, recipe.language, state, choices, finder=recipe.gates.contact_data)
 
 
 @dataclass(frozen=True)
@@ -61,6 +74,11 @@ class QuestionVariants:
     def item_id(self, variant: Variant) -> str:
         """The name of a variant's answer in the gate records."""
         return f"{self.question.question_id}-v{self.variants.index(variant) + 1}"
+
+    def in_context(self, variant: Variant, answer: str) -> TextInContext:
+        """A variant's answer as the style check sees it."""
+        choices = [value for name in variant.names for value in self.schema.choices[name]]
+        return answer_in_context(answer, variant.values, choices, recipe=self.recipe)
 
     def shuffled(self, gate: str, *, item_id: str, vote: VoteContext) -> list[Variant]:
         """The variants in the order in which this vote shows them or their answers."""

@@ -4,7 +4,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from assets.amemgym.records.audit import Decoy, GateErrorRate, Judgement, Recovery, RecoveryRate, UserAudit
+from assets.amemgym.records.audit import (
+    Decoy,
+    GateErrorRate,
+    JudgeErrorRate,
+    Judgement,
+    Recovery,
+    RecoveryRate,
+    UserAudit,
+)
 from assets.records.base import GateRecord
 from assets.reporting.user_share import Outcome, UserShare, share_by_user
 
@@ -19,29 +27,29 @@ class DecoyCount:
     readings: int = 0
     errors: UserShare = field(default_factory=UserShare)
 
-    def add(self, decoys: Sequence[Decoy]) -> None:
-        """Count the decoys of one user."""
-        self.readings += sum(decoy.readings for decoy in decoys)
-        self.errors.add(sum(decoy.accepted != decoy.right for decoy in decoys), len(decoys))
-
 
 class GateErrors:
-    """How often gates err, counted while the audits pass by."""
+    """How often gates and single readings err, counted while the audits pass by."""
 
     def __init__(self) -> None:
         self._counts: defaultdict[tuple[str, bool, str], DecoyCount] = defaultdict(DecoyCount)
+        self._readings: defaultdict[tuple[str, bool], UserShare] = defaultdict(UserShare)
 
     def add(self, audit: UserAudit) -> None:
-        """Count the decoys of one user, under their kind and under all kinds."""
-        groups: defaultdict[tuple[str, bool, str], list[Decoy]] = defaultdict(list)
-        for decoy in audit.decoys:
-            for kind in ("", decoy.kind):
-                groups[decoy.gate, decoy.right, kind].append(decoy)
-        for key, decoys in groups.items():
-            self._counts[key].add(decoys)
+        """Count the decoys of one user: items by the texts they have, and texts by their kind."""
+        groups: defaultdict[tuple[str, bool, str], defaultdict[int, list[Decoy]]] = defaultdict(lambda: defaultdict(list))
+        for number, decoy in enumerate(audit.decoys):
+            groups[decoy.gate, decoy.right, ""][decoy.item].append(decoy)
+            groups[decoy.gate, decoy.right, decoy.kind][number].append(decoy)
+        for key, items in groups.items():
+            count = self._counts[key]
+            count.readings += sum(sum(decoy.readings.values()) for decoys in items.values() for decoy in decoys)
+            count.errors.add(sum(any(one.accepted != one.right for one in own) for own in items.values()), len(items))
+        for (gate, right), (errors, readings) in _reading_errors(audit.decoys).items():
+            self._readings[gate, right].add(errors, readings)
 
     def rates(self) -> Iterator[GateErrorRate]:
-        """For each gate and error the rate over all decoys, then over each kind; sorted by gate, error and kind."""
+        """For each gate and error the rate of whole items, then of texts of each kind; sorted by gate, error and kind."""
         for (gate, right, kind), count in sorted(self._counts.items(), key=lambda item: item[0]):
             yield GateErrorRate(
                 gate=gate,
@@ -52,6 +60,28 @@ class GateErrors:
                 readings=count.readings,
                 share=count.errors.estimate(),
             )
+
+    def of_readings(self) -> Iterator[JudgeErrorRate]:
+        """For each gate and error the rate over all readings of decoys."""
+        for (gate, right), share in sorted(self._readings.items()):
+            yield JudgeErrorRate(
+                gate=gate,
+                error="false_reject" if right else "false_accept",
+                readings=share.items,
+                errors=share.hits,
+                share=share.estimate(),
+            )
+
+
+def _reading_errors(decoys: Iterable[Decoy]) -> dict[tuple[str, bool], tuple[int, int]]:
+    """By gate and whether labels are right: readings that erred, and all readings."""
+    counts: dict[tuple[str, bool], tuple[int, int]] = {}
+    for decoy in decoys:
+        for gate, readings in decoy.readings.items():
+            errors, whole = counts.get((gate, decoy.right), (0, 0))
+            accepting = decoy.accepting[gate]
+            counts[gate, decoy.right] = errors + (readings - accepting if decoy.right else accepting), whole + readings
+    return counts
 
 
 def gate_error_rates(audits: Iterable[UserAudit]) -> list[GateErrorRate]:

@@ -3,10 +3,10 @@
 from assets.amemgym import stage_summaries
 from assets.amemgym.answers.stage import ANSWERS
 from assets.amemgym.audits.decoys import judge_decoys
-from assets.amemgym.audits.judgements import GUESSES, guess_answers, recover_pairs
+from assets.amemgym.audits.judgements import GUESSES, guess_answers, read_queries_again, recover_pairs
 from assets.amemgym.audits.user_parts import AuditedUser
 from assets.amemgym.recipe import AMemGymRecipe
-from assets.amemgym.records.audit import Decoy, Judgement, UserAudit
+from assets.amemgym.records.audit import Decoy, Judgement, QueryReading, UserAudit
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import AnswerSet
 from assets.amemgym.records.state import SessionSet, StateSchema, StateTrajectory
@@ -14,8 +14,8 @@ from assets.amemgym.session_queries.stage import SESSION_QUERIES
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
 from assets.amemgym.user_profiles import USER_PROFILES
-from assets.engine.async_calls import gather_all
 from assets.engine.stage import Stage
+from assets.llm.async_calls import gather_all
 from assets.llm.ports import LanguageModel
 from assets.reporting.asset_description import AssetDescription, Row
 
@@ -30,16 +30,17 @@ async def audit_user(
     recipe: AMemGymRecipe,
     model: LanguageModel,
 ) -> UserAudit:
-    """Ask all judges at once; nothing of the user changes. Raises ItemFailed when an item turns out ambiguous."""
+    """Ask all judges at once; nothing of the user changes. Raises ItemFailed where perfect memory would score too little."""
     if not recipe.audit.enabled:
         return UserAudit(user_id=profile.user_id)
     user = AuditedUser(profile, schema, trajectory, sessions, answers, recipe, model)
-    parts = await gather_all(judge_decoys(user), recover_pairs(user), guess_answers(user))
+    parts = await gather_all(judge_decoys(user), recover_pairs(user), guess_answers(user), read_queries_again(user))
     results = [result for part in parts for result in part]
     return UserAudit(
         user_id=profile.user_id,
         decoys=tuple(result for result in results if isinstance(result, Decoy)),
         judgements=tuple(result for result in results if isinstance(result, Judgement)),
+        queries=tuple(result for result in results if isinstance(result, QueryReading)),
     )
 
 
@@ -63,14 +64,17 @@ AUDITS = Stage(
     needs=(USER_PROFILES, STATE_SCHEMA, STATE_TRAJECTORY, SESSION_QUERIES, ANSWERS),
     prompts=(
         *(f"audits/{probe}" for probe in GUESSES),
+        "state_trajectory/check",
         "session_queries/check_exposure",
         "answers/check",
         "answers/choose",
     ),
+    version=3,
     description=AssetDescription(
         group="answers",
         description="What judges say of the finished user, in calls of their own: the check of paper section 3.1 asked again, "
-        "decoys that measure the gates' errors, guesses without the state. A user with an item that nobody recovers is lost.",
+        "decoys that measure the gates' errors, guesses without the state. A user on whom perfect memory would score little is "
+        "replaced.",
         rows=_rows,
         summary=stage_summaries.summarize_audits,
     ),

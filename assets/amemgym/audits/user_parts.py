@@ -1,5 +1,6 @@
 """One finished user as the audit sees it: its sessions and questions, and samples that no gate of the user has used."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -7,14 +8,17 @@ from assets.amemgym.answers.variants import QuestionVariants, Variant, variants_
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import AnswerChoice, AnswerSet, QuestionAnswers
-from assets.amemgym.records.state import Session, SessionSet, StateSchema, StateTrajectory
+from assets.amemgym.records.state import SchemaQuestion, Session, SessionSet, StateSchema, StateTrajectory
 from assets.amemgym.session_queries.drafts import UserContext
+from assets.amemgym.session_queries.exposure_gate import Choices, read_exposure
+from assets.amemgym.state_trajectory.told_states import StoryReader, StoryText, read_story
 from assets.engine.seeded_random import SeededRandom
-from assets.llm.gate import VoteContext
+from assets.llm.gate import GateAttempt, ReadingTask
 from assets.llm.ports import LanguageModel
 
-# Drafts that no gates reach (`max_redrafts` ends at 5 for each): their votes have samples and orders of their own.
-PAIR_DRAFT, DECOY_DRAFT = 98, 99
+# Drafts that no gates reach (`max_redrafts` ends at 5): what the audit reads has samples and orders of its own.
+PAIR_DRAFT, QUERY_DRAFT, DECOY_DRAFT = 98, 99, 100
+DRAFTS_APART = 10  # between two decoys
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ class AuditedUser:
                 QuestionVariants(
                     question,
                     self.schema,
-                    variants_of(question, self.schema, self.trajectory, recipe=self.recipe),
+                    self._variants(question, answers),
                     self.recipe,
                     self.model,
                 ),
@@ -80,6 +84,13 @@ class AuditedUser:
             )
             for question, answers in zip(self.schema.questions, self.answers.questions, strict=True)
         )
+
+    def _variants(self, question: SchemaQuestion, answers: QuestionAnswers) -> list[Variant]:
+        """The answered variants: in the order in which generation made them, or as shown where somebody else made them."""
+        made = variants_of(question, self.schema, self.trajectory, recipe=self.recipe)
+        if {one.values for one in made} == {one.state for one in answers.choices}:
+            return made
+        return [Variant(question.required_info, one.state, one.type) for one in answers.choices]
 
     @cached_property
     def session_items(self) -> tuple[AuditedSession, ...]:
@@ -94,11 +105,27 @@ class AuditedUser:
         """Draws of the audit for one purpose."""
         return SeededRandom(self.recipe.seed, self.profile.user_id, "audits", *path)
 
-    def vote(self, sample: int) -> VoteContext:
-        """The vote for this sample of a pair."""
-        return VoteContext(PAIR_DRAFT, sample, 0, self.judge(sample))
+    @cached_property
+    def summaries(self) -> list[GateAttempt]:
+        """The summaries of all periods but the initial one, as a story to be read."""
+        return [GateAttempt(f"t{period.index:02d}", period.summary or "") for period in self.trajectory.periods[1:]]
+
+    @cached_property
+    def events(self) -> dict[str, GateAttempt]:
+        """The events of all periods in order, as a story to be read: by the id of the session that tells of each."""
+        return {
+            item.item_id: GateAttempt(item.item_id, item.session.event) for item in self.session_items if item.session.event
+        }
+
+    async def read_queries(self, tasks: Sequence[ReadingTask[Choices]]) -> list[dict[str, str]]:
+        """What a judge reads out of queries of this user, in one call."""
+        return await read_exposure(self.context, tasks)
+
+    async def read_stories(self, tasks: Sequence[ReadingTask[StoryText]]) -> list[dict[str, str]]:
+        """What a judge reads out of summaries or events of this user, in one call."""
+        return await read_story(StoryReader(self.profile, self.schema, self.recipe, self.model), tasks)
 
     def judge(self, sample: int) -> str:
-        """The judge model for this sample: they take turns."""
-        judges = self.recipe.models.judge.panel
+        """The model for this sample: the recipe's own for audits, else the gates' judges by turns."""
+        judges = [self.recipe.audit.model] if self.recipe.audit.model else self.recipe.models.judge.panel
         return judges[sample % len(judges)]

@@ -6,17 +6,26 @@ one, and excluded personas leave the order of the others as it was.
 
 import glob
 import hashlib
+import re
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 from pydantic import ValidationError
 
+from assets.amemgym.recipe import AMemGymRecipe, PoolSpec
 from assets.amemgym.records.persona import PERSONA_COLUMNS, Persona
 from assets.recipe.loading import RecipeError
-from assets.recipe.recipe import PoolSpec, Recipe
+from assets.recipe.recipe import EVERYONE
 
+MEMORY = "350MB"
+SQL_SECONDS = 60.0
+LIKELY_AGES = range(131)
+# Controls but for tabs and line ends, halves of characters, and what Unicode keeps for no character at all.
+UNUSABLE = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 OWN_POOL = Path(__file__).parent / "pool.jsonl"
 # While a row group is decoded, every wide text column takes tens of MB per thread; a few at a time keep it flat.
 COLUMNS_AT_ONCE = 4
@@ -50,15 +59,21 @@ def pool_digest(files: Sequence[Path]) -> str:
     return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
 
 
+def with_pool_digest(recipe: AMemGymRecipe) -> AMemGymRecipe:
+    """The recipe with the digest of its pool. Raises RecipeError if the pool cannot be read."""
+    content = pool_digest(pool_files(recipe.pool))
+    return recipe.model_copy(update={"pool": recipe.pool.model_copy(update={"content": content})})
+
+
 def sample_personas(
-    recipe: Recipe, files: Sequence[Path], *, count: int, positions: Iterable[int] | None = None
+    recipe: AMemGymRecipe, files: Sequence[Path], *, count: int, positions: Iterable[int] | None = None
 ) -> Iterator[Persona]:
     """Draw `count` personas and yield them in order of rank, or those at `positions` alone, in the order given.
 
     Few are held at a time, and their wide text columns are read for them only, so that neither a large pool nor a large
     sample needs much memory. Raises RecipeError when the pool cannot give them.
     """
-    with duckdb.connect(config={"memory_limit": "350MB", "autoinstall_known_extensions": "false"}) as connection:
+    with duckdb.connect(config={"memory_limit": MEMORY, "autoinstall_known_extensions": "false"}) as connection:
         _open_pool(connection, files)
         drawn = draw(connection, recipe, count=count)
         if drawn < count:
@@ -82,7 +97,7 @@ def _uuids(connection: duckdb.DuckDBPyConnection, positions: Sequence[int]) -> d
 def pool_counts(files: Sequence[Path], columns: Sequence[str]) -> dict[str, list[tuple[object, int]]]:
     """By column, its values with how many personas have them; null and "" are both "". Raises RecipeError."""
     by_column: dict[str, list[tuple[object, int]]] = {}
-    with duckdb.connect(config={"memory_limit": "350MB", "autoinstall_known_extensions": "false"}) as connection:
+    with duckdb.connect(config={"memory_limit": MEMORY, "autoinstall_known_extensions": "false"}) as connection:
         _open_pool(connection, files)
         for column in columns:
             counts = connection.execute(f"SELECT {quoted(column)}, count(*) FROM pool GROUP BY ALL").fetchall()
@@ -147,18 +162,36 @@ def _merged(parts: Sequence[tuple[Sequence[str], list[tuple[object, ...]]]]) -> 
     merged: dict[str, dict[str, object]] = {}
     for columns, rows in parts:
         for uuid, *values in rows:
-            merged.setdefault(str(uuid), {}).update(zip(columns, values, strict=True))
+            known = merged.setdefault(str(uuid), {})
+            for column, value in zip(columns, values, strict=True):
+                if known.setdefault(column, value) != value:
+                    raise RecipeError(
+                        f"Persona {str(uuid)!r} stands in the pool twice, with different {column}; keep one of the two."
+                    )
     return merged
 
 
 def _persona(row: dict[str, object]) -> Persona:
+    uuid = str(row.get("uuid"))
+    if not uuid.isprintable() or "/" in uuid or "\\" in uuid or uuid.strip(".") == "" or uuid == EVERYONE:
+        raise RecipeError(
+            f"Persona {uuid[:60]!r} has no usable uuid: it needs plain characters without slashes, and not {EVERYONE!r}."
+        )
+    if spoiled := [name for name, value in row.items() if isinstance(value, str) and "\0" in value]:
+        raise RecipeError(f"Persona {uuid!r} has a null byte in {spoiled[0]}; take it out of the pool.")
+    for name, value in row.items():
+        if isinstance(value, str) and (found := UNUSABLE.search(value)):
+            raise RecipeError(f"Persona {uuid!r} has the unusable character {found[0]!r} in {name}; take it out of the pool.")
     try:
-        return Persona.from_row(row)
+        persona = Persona.from_row(row)
     except ValidationError as error:
         problem = error.errors()[0]
         field = ".".join(str(part) for part in problem["loc"])
         message = f"Persona {row.get('uuid')!r} has {field} = {str(problem['input'])[:60]!r}: {problem['msg'].lower()}."
         raise RecipeError(message) from error
+    if persona.age not in LIKELY_AGES:
+        raise RecipeError(f"Persona {uuid!r} has age = {persona.age}, which no person has; correct the pool.")
+    return persona
 
 
 UNIFORM = """
@@ -178,7 +211,7 @@ STRATIFIED = """
 """
 
 
-def draw(connection: duckdb.DuckDBPyConnection, recipe: Recipe, *, count: int) -> int:
+def draw(connection: duckdb.DuckDBPyConnection, recipe: AMemGymRecipe, *, count: int) -> int:
     """Make the table `sample`, whose rows are the uuids in order of rank. Return their number."""
     pool = recipe.pool
     if pool.strategy == "stratified":
@@ -196,17 +229,57 @@ def draw(connection: duckdb.DuckDBPyConnection, recipe: Recipe, *, count: int) -
 
 
 def _eligible(connection: duckdb.DuckDBPyConnection, query: str) -> str:
-    """Run the recipe's own SQL over the view `pool` into a table of uuids, which can reach nothing but the pool's files."""
+    """Make a table of the uuids that the recipe's own SQL selects.
+
+    The query is one SELECT. It runs in a database of its own, in memory, that holds the columns of the pool which it names
+    and can reach no file.
+    """
+    limits: dict[str, str | bool | int | float | list[str]] = {
+        "memory_limit": MEMORY,
+        "autoinstall_known_extensions": "false",
+        "temp_directory": "",
+    }
     try:
-        connection.execute(
-            "CREATE TEMP TABLE eligible AS SELECT uuid::VARCHAR AS uuid FROM ("
-            + query
-            + "\n) WHERE uuid IN (SELECT uuid FROM pool)"
-        )
+        with duckdb.connect(config=limits) as sandbox:
+            kinds = [statement.type for statement in sandbox.extract_statements(query)]
+            if kinds != [duckdb.StatementType.SELECT]:
+                raise RecipeError("pool.query must select uuid from the view `pool` in one SELECT and nothing else.")
+            rows = connection.sql(f"SELECT {_columns_named(connection, query)} FROM pool")
+            sandbox.register("incoming", rows.to_arrow_reader())
+            sandbox.execute("CREATE TABLE pool AS SELECT * FROM incoming")
+            sandbox.unregister("incoming")
+            sandbox.execute("SET enable_external_access = false")
+            sandbox.execute("SET lock_configuration = true")
+            found = _within_time(sandbox, f"SELECT DISTINCT uuid::VARCHAR AS uuid FROM ({query}\n)")
+        connection.register("selected", found)
+        connection.execute("CREATE TEMP TABLE eligible AS SELECT uuid FROM selected WHERE uuid IN (SELECT uuid FROM pool)")
+    except duckdb.InterruptException as error:
+        raise RecipeError(f"pool.query took more than {SQL_SECONDS:g} seconds; make it select less.") from error
+    except duckdb.OutOfMemoryException as error:
+        raise RecipeError(f"pool.query needs more than {MEMORY} of memory; name fewer columns, or a smaller pool.") from error
     except duckdb.Error as error:
         reason = " ".join(str(error).split())[:200]
         raise RecipeError(f"pool.query must select uuid from the view `pool`; DuckDB says: {reason}.") from error
     return "eligible"
+
+
+def _columns_named(connection: duckdb.DuckDBPyConnection, query: str) -> str:
+    """The pool's columns that the query may look at: those whose names stand in it, all of them where it names none."""
+    there = [
+        str(row[0]) for row in connection.execute("DESCRIBE pool").fetchall() if row[0] not in ("filename", "file_row_number")
+    ]
+    words = set(re.findall(r"\w+", query.lower()))
+    named = [name for name in there if name == "uuid" or name.lower() in words or not re.fullmatch(r"\w+", name)]
+    return ", ".join('"' + name.replace('"', '""') + '"' for name in (there if "*" in query or "columns" in words else named))
+
+
+def _within_time(sandbox: duckdb.DuckDBPyConnection, query: str) -> pa.Table:
+    timer = threading.Timer(SQL_SECONDS, sandbox.interrupt)
+    timer.start()
+    try:
+        return pa.table({"uuid": pa.array([row[0] for row in sandbox.execute(query).fetchall()], pa.string())})
+    finally:
+        timer.cancel()
 
 
 def quoted(column: str) -> str:

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 from assets.amemgym import stage_summaries
 from assets.amemgym.personas.sampling import pool_files, sample_personas
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import Persona
 from assets.engine.stage import Stage
 from assets.recipe.loading import Unit
-from assets.recipe.recipe import Recipe
 from assets.reporting.asset_description import AssetDescription, Row
 
 
-def draw_unit(recipe: Recipe, unit: Unit) -> Iterator[tuple[int, Persona]]:
+def draw_unit(recipe: AMemGymRecipe, unit: Unit) -> Iterator[tuple[int, Persona]]:
     """The unit's personas at their positions in the variant's sample, users first, then its reserve.
 
     A few are held at a time. Raises RecipeError when the pool cannot give them.

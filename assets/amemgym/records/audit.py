@@ -4,7 +4,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from assets.records.base import Name, Record, UserRecord
+from assets.amemgym.records.user import UserRecord
+from assets.records.base import Name, Record
 from assets.records.estimate import Estimate
 
 Recovery = Literal["state_from_answer", "answer_from_state"]
@@ -13,47 +14,61 @@ Probe = Literal[Recovery, Guess]
 
 
 class Decoy(Record):
-    """A text shown to a gate under a label of which the truth is known.
+    """A text under a label of which the truth is known, as one of the texts that an item of the user might have had.
 
-    `kind` names how it was made. The gate errs where `accepted` differs from `right`: a false accept or a false reject.
+    `kind` names how it was made. The gates err where `accepted` differs from `right`. A wrong item has as many texts as
+    the gates' policy allows, and is falsely accepted when any of them is.
     """
 
-    gate: str = Field(description="the gate that is tried")
-    item_id: Name = Field(description="which query or answer of the user")
+    gate: str = Field(description="the gates that are tried: exposure, or those of an answer")
+    item: int = Field(description="which item of the user's decoys it is a text of")
+    place: int = Field(description="which text of the item, from 0")
+    item_id: Name = Field(description="which query or answer of the user the text or its label is from")
     kind: Name = Field(description="how the label was made")
     text: str = Field(description="what the judges read")
     label: dict[str, str] = Field(description="what they are told to find in it")
     right: bool = Field(description="whether the label is the true one")
-    accepted: bool = Field(description="whether the gate accepted the text under this label")
-    readings: int = Field(description="calls that this took")
+    accepted: bool = Field(description="whether the gates accepted the text under this label")
+    readings: dict[str, int] = Field(description="by gate, how often the text was read")
+    accepting: dict[str, int] = Field(description="by gate, how many of these readings accepted the label")
 
 
 class Judgement(Record):
     """One answer of a judge to a question with its options.
 
-    `period` is the period whose state counts, None where the state is a variant's own. `chosen` None: cannot tell.
-    `sample` counts how often the same was asked before: an item that a judge misses is asked again.
+    `period` is the period whose state counts. `chosen` None: cannot tell. `sample` counts how often the same was asked
+    before: an item that a judge misses is asked again.
     """
 
     probe: Probe = Field(description="what the judge was shown")
     question_id: Name = Field(description="the question")
-    period: int | None = Field(description="the period whose state counts; none where it is a variant's own")
+    period: int = Field(description="the period whose state counts")
     expected: Name = Field(description="the right choice")
     chosen: Name | None = Field(description="the judge's choice; none for: cannot tell")
     sample: int = Field(default=0, description="how often the same was asked before")
+
+
+class QueryReading(Record):
+    """What a judge read out of a finished query, of all variables."""
+
+    item_id: Name = Field(description="which query of the user")
+    told: bool = Field(description="whether all values of its label were read")
+    leaked: dict[str, str] = Field(description="variables outside its label, with what was read")
 
 
 class UserAudit(UserRecord):
     """All decoys and judgements of one user; judges that wrote or accepted the items saw none of these calls."""
 
     decoys: tuple[Decoy, ...] = Field(default=(), description="texts under labels of which the truth is known")
-    judgements: tuple[Judgement, ...] = Field(default=(), description="recoveries and guesses, one for each call")
+    judgements: tuple[Judgement, ...] = Field(default=(), description="recoveries and guesses, by period")
+    queries: tuple[QueryReading, ...] = Field(default=(), description="finished queries, drawn at random and read again")
 
 
 class GateErrorRate(Record):
-    """How often a gate erred on decoys of one kind; an empty `kind` stands for all kinds.
+    """How often the gates erred on decoys. An empty `kind` stands for whole items, with all their texts; else texts of one
+    kind are counted, each by itself.
 
-    `readings` counts the calls that the decoys took, `errors` the decoys that the gate got wrong.
+    `readings` counts what the decoys took, `errors` the decoys that came out wrong.
     """
 
     gate: str
@@ -62,6 +77,16 @@ class GateErrorRate(Record):
     decoys: int
     errors: int
     readings: int
+    share: Estimate
+
+
+class JudgeErrorRate(Record):
+    """How often single readings of one gate erred on decoys: accepted a wrong label, or refused a right one."""
+
+    gate: str
+    error: Literal["false_accept", "false_reject"]
+    readings: int
+    errors: int
     share: Estimate
 
 

@@ -8,7 +8,8 @@ from pydantic import Field, model_validator
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import AnswerChoice, QuestionAnswers
 from assets.amemgym.records.state import Session, StateSchema, StateTrajectory, StateUpdate, TrajectoryPeriod, check_periods
-from assets.records.base import Record, Text, UserRecord
+from assets.amemgym.records.user import UserRecord
+from assets.records.base import Record, Text
 
 
 class EpisodePeriod(Record):
@@ -144,3 +145,17 @@ def join_questions(schema: StateSchema, answers: tuple[QuestionAnswers, ...]) ->
         )
         for question in schema.questions
     )
+
+
+def options_left(episode: Episode, question: EpisodeQuestion) -> list[int]:
+    """By period, how many options fit what that period's sessions tell: the right one is always among them."""
+    found: list[int] = []
+    for period in episode.periods:
+        told = {name: value for session in period.sessions for name, value in session.exposed_states.items()}
+        found.append(
+            sum(
+                all(told.get(name, value) == value for name, value in zip(question.required_info, choice.state, strict=True))
+                for choice in question.answer_choices
+            )
+        )
+    return found

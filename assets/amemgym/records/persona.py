@@ -7,7 +7,8 @@ from typing import Any
 
 from pydantic import Field
 
-from assets.records.base import Text, UserRecord
+from assets.amemgym.records.user import UserRecord
+from assets.records.base import Text
 
 PERSONA_COLUMNS = (
     "uuid",

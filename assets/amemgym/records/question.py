@@ -4,8 +4,9 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from assets.llm.text import folded
-from assets.records.base import GateRecord, Name, Record, Text, UserRecord, duplicates
+from assets.amemgym.records.user import UserRecord
+from assets.llm.text import alike, folded
+from assets.records.base import GateRecord, Name, Record, Text, duplicates
 
 
 class RequiredInfo(Record):
@@ -16,9 +17,8 @@ class RequiredInfo(Record):
 
     @model_validator(mode="after")
     def choices_differ(self) -> Self:
-        repeated = duplicates([choice.casefold() for choice in self.info_choices])
-        if repeated:
-            raise ValueError(f"The choices of {self.info_type!r} repeat {repeated}; every choice must differ.")
+        if repeated := list(alike(self.info_choices)):
+            raise ValueError(f"The choices of {self.info_type!r} read the same: {repeated}; every choice must differ.")
         return self
 
     @model_validator(mode="after")

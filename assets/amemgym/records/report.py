@@ -9,13 +9,14 @@ from typing import Literal
 
 from pydantic import Field
 
-from assets.amemgym.records.audit import GateErrorRate
+from assets.amemgym.records.audit import GateErrorRate, JudgeErrorRate
+from assets.amemgym.text_checks import TextKind
 from assets.records.base import Record
 from assets.records.estimate import Estimate, percent, percents
 from assets.records.report import ColumnLine, GateLine, RuleLine
 
-# Below its limit; beyond it, which blocks a release; without a limit, given for information.
-Verdict = Literal["holds", "crossed", "told"]
+# Below its limit; beyond it, which blocks a release; below, though the interval's end is not; without a limit.
+Verdict = Literal["holds", "crossed", "unproven", "told"]
 
 
 class Spread(Record):
@@ -50,8 +51,9 @@ class ShortcutLine(Record):
     """One shortcut baseline: a way to answer without memory, and how far it gets.
 
     `accuracy` is over all (question, period) pairs, its interval over users. `random` is what a uniform guess reaches on
-    the same pairs, `luck` what it exceeds once in ten thousand sets. The limit is crossed when the interval lies above
-    `limit` and the accuracy above `luck`; a `limit` of 1 is never crossed. `worst`: the questions that give the right
+    the same pairs, `luck` what it exceeds once in ten thousand sets (a thousand, for shortcuts over form). The limit is
+    crossed when the interval, of form the accuracy, lies above `limit` and the accuracy above `luck`; a `limit` of 1 is
+    never crossed. `worst`: the questions that give the right
     option away most, with the option that this shortcut takes.
     """
 
@@ -65,6 +67,37 @@ class ShortcutLine(Record):
     verdict: Verdict
     worst: tuple[WorstItem, ...] = ()
 
+    @property
+    def verdict_words(self) -> str:
+        """The verdict, and why a shortcut above its limit does not cross it."""
+        value, low, above = self.accuracy.value, self.accuracy.low, "above its limit, but"
+        if self.verdict in ("crossed", "told"):
+            return "beyond its limit" if self.verdict == "crossed" else "no limit"
+        if value is None or value <= self.limit:
+            return "below its limit" if self.verdict == "holds" else "below, as far as so few users show"
+        if low is None:
+            return f"{above} a single user shows nothing"
+        if low <= self.limit:
+            return f"{above} its interval begins below, at {percent(low)}"
+        return f"{above} chance alone reaches {percent(self.luck)}"
+
+
+class TextLine(Record):
+    """One check of one kind of text: how many of the texts fail it, and how many users have such a text."""
+
+    text: TextKind
+    check: str
+    truth: str
+    blocking: bool
+    texts: int
+    faulty: int
+    users: int
+    examples: tuple[str, ...] = ()
+
+    @property
+    def rate(self) -> float:
+        return self.faulty / max(1, self.texts)
+
 
 class RecoveryLine(Record):
     """How often judges recovered what was meant, in one direction. `cannot_tell` is the share that would not say."""
@@ -74,6 +107,60 @@ class RecoveryLine(Record):
     recovered: Estimate
     cannot_tell: float
     worst: tuple[WorstItem, ...] = ()
+
+
+# Between the upper bound and chance, for a memory score: its error grows as one over this.
+LEAST_ROOM = 0.1
+
+
+class LeftOut(Record):
+    """A user of a file, or one of its questions, that cannot be used, and where in the item what is wrong."""
+
+    user_id: str
+    question_id: str = ""
+    reason: str
+
+
+# Whether the model that read for the ceiling wrote the set, judged at its gates, or did neither.
+CeilingReader = Literal["author", "judge", "other"]
+
+
+class CeilingSample(Record):
+    """What the ceiling rests on: questions drawn at random of every user, before any was replaced, and read by judges.
+
+    `released` is the ceiling over the users who stayed alone. `readings` counts what the judges read, a text once or more.
+    """
+
+    released: Estimate
+    questions: int
+    readings: int
+    users: int
+    by: CeilingReader
+    models: tuple[str, ...]
+
+    @property
+    def reader(self) -> str:
+        """Who read, as a sentence."""
+        names = ", ".join(self.models)
+        told = {
+            "author": f"The author judged itself: {names} wrote these texts and read them.",
+            "judge": f"It was read by {names}, a judge of the gates.",
+            "other": f"It was read by {names}, which neither wrote nor judged at the gates.",
+        }
+        return told[self.by]
+
+
+class LeakLine(Record):
+    """How often a judge reads a variable in a query that the query must not tell, or does not read what it must.
+
+    `drafts`: first drafts, as the first reading at the gate found them; `accepted`: finished queries drawn at random and
+    read again. `untold`: of these, queries whose own values were not all read.
+    """
+
+    drafts: Estimate
+    accepted: Estimate
+    untold: Estimate
+    queries: int
 
 
 class StateMovement(Record):
@@ -153,6 +240,7 @@ class QualityReport(Record):
 
     `golden_changes` is the share of (question, period) pairs whose golden answer differs from the period before.
     `writer` and `judges` name models; of a model that is a local file, only its file's name.
+    `guessing`: by the gates of an item, how often a wrong one would be accepted in the end if the judge guessed.
     `ceiling` is what an assistant with perfect memory scores, by the judges of the audit; None: no audit was made.
     """
 
@@ -170,16 +258,40 @@ class QualityReport(Record):
     parity: tuple[ParityLine, ...] = Field(default=(), description="figures beside those of the paper's tables")
     columns: tuple[ColumnLine, ...] = Field(default=(), description="expectations about columns of the released tables")
     gate_errors: tuple[GateErrorRate, ...] = ()
+    judge_errors: tuple[JudgeErrorRate, ...] = Field(default=(), description="of single readings, on decoys")
+    guessing: dict[str, float] = Field(
+        default_factory=dict[str, float], description="false accepts of an item if the judge guessed, by its gates"
+    )
+    leaks: LeakLine | None = Field(default=None, description="what queries tell beside their labels")
     calls_per_item: dict[str, float] = Field(
         default_factory=dict[str, float], description="readings and rewritings per accepted item, by gate"
     )
     wall: tuple[ShortcutLine, ...] = ()
+    texts: tuple[TextLine, ...] = Field(default=(), description="how many texts fail each check of their words and form")
     recovery: tuple[RecoveryLine, ...] = ()
     ceiling: Estimate | None = Field(default=None, description="what perfect memory scores, by the judges of the audit")
+    ceiling_sample: CeilingSample | None = Field(default=None, description="the readings that the ceiling rests on")
     motion: StateMovement | None = None
     places: tuple[OptionPosition, ...] = ()
     diversity: Diversity | None = None
     coverage: tuple[CoverageLine, ...] = ()
+    left_out: tuple[LeftOut, ...] = Field(default=(), description="users and questions of a file that cannot be used")
+
+    @property
+    def judged_itself(self) -> str:
+        """A sentence where the model that wrote also judges at the gates; else empty."""
+        return f"Writer and judge are one model, {self.writer}: the author judged itself." if self.writer in self.judges else ""
+
+    @property
+    def no_memory_score(self) -> str:
+        """A sentence where perfect memory and a guess score too nearly the same to divide by their difference; else empty."""
+        guess = next((line.random for line in self.wall if line.cue == "random"), None)
+        if guess is None or self.ceiling is None or self.ceiling.value is None or self.ceiling.value - guess >= LEAST_ROOM:
+            return ""
+        return (
+            f"There is no memory score on this set: perfect memory scores {percent(self.ceiling.value)} and a guess "
+            f"{percent(guess)}, which is too near to divide by what is between them."
+        )
 
     @property
     def noun(self) -> str:
@@ -203,8 +315,16 @@ class QualityReport(Record):
         return tuple(line for line in self.wall if line.verdict == "crossed")
 
     @property
+    def unproven(self) -> tuple[ShortcutLine, ...]:
+        """The shortcut baselines over form that stay below their limit, as far as so few users can show."""
+        return tuple(line for line in self.wall if line.verdict == "unproven")
+
+    @property
     def exceeded_limits(self) -> tuple[str, ...]:
-        return tuple(
+        users = sum(not one.question_id for one in self.left_out)
+        lost = f"Left out of the file, since they cannot be used: users {users}, questions {len(self.left_out) - users}."
+        crossed = (
             f"Without memory, {line.cue!r} is right {percents(line.accuracy)} of the time; its limit is {percent(line.limit)}."
             for line in self.crossed
         )
+        return (*([lost] if self.left_out else []), *([self.no_memory_score] if self.no_memory_score else []), *crossed)

@@ -73,13 +73,17 @@ class SessionRow(Record):
 
 
 class QuestionRow(Record):
-    """One question; `golden[t]` is the choice_id that is right at the end of period t."""
+    """One question; `golden[t]` is the choice_id that is right at the end of period t.
+
+    `options_left[t]`: among how many options a reader of period t's own sessions, who remembers none before, has to guess.
+    """
 
     user_id: str
     question_id: str
     query: str
     required_info: tuple[str, ...]
     golden: tuple[str, ...]
+    options_left: tuple[int, ...]
 
 
 class AnswerChoiceRow(Record):
@@ -98,7 +102,7 @@ class GateRecordRow(GateVoteRow):
     """One vote on one draft of a query or an answer."""
 
     # Rows are frozen, so a narrower type is safe; the expectation on the column follows from it.
-    gate: Literal["exposure", "recovery", "choice"]  # pyright: ignore[reportIncompatibleVariableOverride]
+    gate: Literal["schema", "summary", "event", "exposure", "recovery", "choice", "state_from_answer", "answer_from_state"]  # pyright: ignore[reportIncompatibleVariableOverride]
 
 
 TABLES: dict[str, type[Record]] = {
@@ -124,11 +128,18 @@ KEYS: dict[str, tuple[str, ...]] = {
     "gate_records": ("user_id", "number"),
     "failures": ("user_id",),
 }
-# Columns of free text; every other column is a label.
+# Columns of free text.
 WORDS: dict[str, frozenset[str]] = {
     "users": frozenset({"name", "hobbies_and_interests", "skills_and_expertise", "complementary_info", "formatted_str"}),
     "periods": frozenset({"period_summary"}),
     "sessions": frozenset({"event", "query", "messages"}),
     "questions": frozenset({"query"}),
     "answer_choices": frozenset({"answer"}),
+}
+# Columns that no assistant reads or is scored on: notes on how rows came about, and figures that follow from others.
+UNREAD: dict[str, frozenset[str]] = {
+    "state_variables": frozenset({"merged_from"}),
+    "periods": frozenset({"period_summary"}),
+    "sessions": frozenset({"event"}),
+    "questions": frozenset({"options_left"}),
 }

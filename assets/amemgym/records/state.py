@@ -1,6 +1,6 @@
 """A user's state: its variables, how their values evolve, the events behind that, and the sessions that expose them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from functools import cached_property
 from itertools import pairwise
@@ -8,7 +8,8 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from assets.records.base import GateRecord, Name, Record, Text, UserRecord, duplicates
+from assets.amemgym.records.user import UserRecord
+from assets.records.base import GateRecord, Name, Record, Text, duplicates
 
 
 class StateVariable(Record):
@@ -26,21 +27,19 @@ class StateVariable(Record):
 
 
 class SchemaQuestion(Record):
-    """A question in terms of state variables; their order is the order of every variant of it."""
+    """A question in terms of state variables; their order is the order of every variant of it.
+
+    Generation names each variable once. In data from elsewhere a question may name one twice, where two of its information
+    types were merged.
+    """
 
     question_id: Name = Field(description="as drafted")
     text: Text = Field(description="the question in the user's words")
     required_info: tuple[Name, ...] = Field(description="state variables, in the order of every variant's values")
 
-    @model_validator(mode="after")
-    def variables_differ(self) -> Self:
-        if duplicates(self.required_info):
-            raise ValueError(f"Question {self.question_id} needs different variables, not {list(self.required_info)}.")
-        return self
-
 
 class StateSchema(UserRecord):
-    """Every variable serves a question, every question's variables exist."""
+    """Variables differ, and every question's variables exist. In data from elsewhere a variable may serve no question."""
 
     variables: tuple[StateVariable, ...] = Field(description="the canonical state variables")
     questions: tuple[SchemaQuestion, ...] = Field(description="the questions in terms of these variables")
@@ -48,18 +47,54 @@ class StateSchema(UserRecord):
     @model_validator(mode="after")
     def variables_and_questions_agree(self) -> Self:
         names = [variable.name for variable in self.variables]
-        used = {name for question in self.questions for name in question.required_info}
         if duplicates(names):
             raise ValueError(f"The schema names {duplicates(names)} twice.")
-        if used != set(names):
-            orphans, unknown = sorted(set(names) - used), sorted(used - set(names))
-            raise ValueError(f"No question uses the variables {orphans}; the questions use unknown ones {unknown}.")
+        if unknown := sorted(self.used - set(names)):
+            raise ValueError(f"The questions use unknown variables {unknown}.")
         return self
+
+    @property
+    def never_together(self) -> tuple[dict[str, str], ...]:
+        """Values of two variables that exclude each other; none are known of a schema that nobody judged."""
+        return ()
+
+    def excluded(self, state: Mapping[str, str]) -> list[dict[str, str]]:
+        """The pairs of values that exclude each other and that the state, which may lack variables, holds both."""
+        return [pair for pair in self.never_together if pair.items() <= state.items()]
+
+    def unjudged(self) -> "StateSchema":
+        """The schema without what its judges said."""
+        return StateSchema(user_id=self.user_id, variables=self.variables, questions=self.questions)
+
+    @cached_property
+    def used(self) -> set[str]:
+        """The variables that some question needs."""
+        return {name for question in self.questions for name in question.required_info}
 
     @cached_property
     def choices(self) -> dict[str, list[str]]:
         """Variable name to its choices, in schema order: the reference's `state_schema`."""
         return {variable.name: list(variable.choices) for variable in self.variables}
+
+
+class JudgedSchema(StateSchema):
+    """A schema as its judges left it. What they said is no part of an episode."""
+
+    exclusive: tuple[dict[str, str], ...] = Field(
+        default=(), description="values of two variables that nobody has at the same time, as far as judges know"
+    )
+    gate_records: tuple[GateRecord, ...] = Field(default=(), description="every vote on the choices")
+
+    @model_validator(mode="after")
+    def pairs_are_choices(self) -> Self:
+        for pair in self.exclusive:
+            if len(pair) != 2 or any(value not in self.choices.get(name, ()) for name, value in pair.items()):
+                raise ValueError(f"{pair} are no choices of two variables, and so exclude nothing.")
+        return self
+
+    @property
+    def never_together(self) -> tuple[dict[str, str], ...]:
+        return self.exclusive
 
 
 class StateUpdate(Record):
@@ -91,6 +126,7 @@ class StateTrajectory(UserRecord):
     """Periods in order; each state is the one before with the updates applied, and dates chain."""
 
     periods: tuple[TrajectoryPeriod, ...] = Field(description="the initial period, then all others in order")
+    gate_records: tuple[GateRecord, ...] = Field(default=(), description="every vote on the summaries")
 
     @model_validator(mode="after")
     def states_follow_from_updates(self) -> Self:
@@ -142,6 +178,7 @@ class EventSet(UserRecord):
     """Events of periods 1 to N_p."""
 
     periods: tuple[PeriodEvents, ...] = Field(description="periods after the initial one, in order")
+    gate_records: tuple[GateRecord, ...] = Field(default=(), description="every vote on the events")
 
 
 class ChatMessage(Record):

@@ -3,52 +3,18 @@
 Initial queries together reveal all values of the initial state; each later query reveals the updates of one event.
 """
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from assets.amemgym.recipe import MAX_STATES_PER_QUERY, AMemGymRecipe
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.state import Event, StateSchema, TrajectoryPeriod
-from assets.engine.async_calls import gather_all
+from assets.amemgym.text_checks import StyleCheck, TextInContext
+from assets.llm.async_calls import gather_all
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import TEXT, ReplySchema, ask_structured, list_of, object_of, object_of_enums
-from assets.llm.text import spells
 from prompts.catalogue import load_prompt
-
-FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
-
-
-@dataclass
-class StyleCheck:
-    """Checks the replies of one call: the user speaks as the user, and hints at values rather than spells them.
-
-    After `retries_left` replies with a fault it accepts them, because a query in bad style is worth more than no user;
-    the asset's checks then report values that are spelled.
-    """
-
-    name: str
-    choices: Mapping[str, Sequence[str]]
-    retries_left: int
-
-    def check(self, queries: Sequence[str]) -> None:
-        """Raise ValueError with what is wrong, while retries are left."""
-        faults = [f"Query {number} {fault}" for number, query in enumerate(queries, start=1) for fault in self._faults(query)]
-        if faults and self.retries_left > 0:
-            self.retries_left -= 1
-            raise ValueError(" ".join(faults))
-
-    def _faults(self, query: str) -> Iterator[str]:
-        if spells(query, self.name) or (self._has_first_name(query) and not FIRST_PERSON.search(query)):
-            yield "speaks of its own writer by name; say I and my, and ask for help with something."
-        copied = [value for values in self.choices.values() for value in values if "_" in value and spells(query, value)]
-        if copied:
-            yield f"spells the values {copied}; let circumstances show them, in other words."
-
-    def _has_first_name(self, query: str) -> bool:
-        """Whether the query has the first name as it is written: some are ordinary words in small letters."""
-        return re.search(rf"(?<!\w){re.escape(self.name.split()[0])}(?!\w)", query) is not None
 
 
 @dataclass(frozen=True)
@@ -68,18 +34,33 @@ class UserContext:
             "language": self.recipe.language_name,
         }
 
-    def style_check(self) -> StyleCheck:
-        """A check for the replies of one call."""
-        return StyleCheck(self.profile.name, self.schema.choices, retries_left=self.recipe.gates.max_reasks)
+    def style_check(self, *, strict: bool) -> StyleCheck:
+        """A check for the replies of one call; a `strict` one lets nothing pass that a rule would block."""
+        return StyleCheck(self.recipe.gates.max_reasks, strict=strict)
+
+    def in_context(self, query: str, exposed: Mapping[str, str]) -> TextInContext:
+        """A query as the style check sees it."""
+        return query_in_context(query, exposed, name=self.profile.name, choices=self.schema.choices, recipe=self.recipe)
+
+
+def query_in_context(
+    query: str, exposed: Mapping[str, str], *, name: str, choices: Mapping[str, Sequence[str]], recipe: AMemGymRecipe
+) -> TextInContext:
+    """A query of the user of this name, with the values that it exposes among all choices of the schema."""
+    others = [value for values in choices.values() for value in values]
+    return TextInContext(
+        "query", query, recipe.language, tuple(exposed.values()), others, name=name, finder=recipe.gates.contact_data
+    )
 
 
 @dataclass(frozen=True)
 class QueryDraft:
-    """A query before its gate, and the values that it should reveal; an initial one has no event."""
+    """A query before its gate, the values that it should reveal, and those that hold beside; an initial one has no event."""
 
     item_id: str
     query: str
     exposed: dict[str, str]
+    other_states: dict[str, str]
     event: Event | None = None
 
 
@@ -99,27 +80,40 @@ async def initial_queries(user: UserContext, state: Mapping[str, str]) -> list[I
     """
     most, names = user.recipe.max_states_per_query, list(state)
     if most == MAX_STATES_PER_QUERY:
-        return await draft_initial(user, state, sample=0)
+        return await draft_initial(user, state, others={}, sample=0)
     groups = [{name: state[name] for name in names[start : start + most]} for start in range(0, len(names), most)]
-    drafted = await gather_all(*(draft_initial(user, group, sample=0, whole=True) for group in groups))
+    drafted = await gather_all(
+        *(draft_initial(user, group, others=states_beside(group, state), sample=0, whole=True) for group in groups)
+    )
     return [query for queries in drafted for query in queries]
 
 
-async def draft_initial(user: UserContext, state: Mapping[str, str], *, sample: int, whole: bool = False) -> list[InitialQuery]:
-    """Queries that reveal this state, or a single one that reveals the `whole` of it. Raises ItemFailed."""
+def states_beside(exposed: Iterable[str], state: Mapping[str, str]) -> dict[str, str]:
+    """The values of all other variables: a query agrees with them and keeps silent on them."""
+    names = set(exposed)
+    return {name: value for name, value in state.items() if name not in names}
+
+
+async def draft_initial(
+    user: UserContext, state: Mapping[str, str], *, others: Mapping[str, str], sample: int, whole: bool = False
+) -> list[InitialQuery]:
+    """Queries that reveal this state, or a single one that reveals the `whole` of it. Raises ItemFailed.
+
+    `others` are values that hold as well and stay open.
+    """
     prompt = load_prompt("session_queries/initial").render(
         **user.common_variables(),
         state_schema=user.schema.choices,
         initial_state=dict(state),
-        other_variables=[name for name in user.schema.choices if name not in state],
+        other_states=dict(others),
         whole=whole,
     )
-    style = user.style_check()
+    style = user.style_check(strict=whole)
 
     def convert(reply: dict[str, list[dict[str, Any]]]) -> list[InitialQuery]:
         queries = list(_each_value_once(reply["queries"]))
         _check_coverage([query.exposed_states for query in queries], state)
-        style.check([query.query for query in queries])
+        style.check(user.in_context(query.query, query.exposed_states) for query in queries)
         return queries
 
     return await ask_structured(
@@ -164,17 +158,17 @@ async def draft_updates(user: UserContext, period: TrajectoryPeriod, events: tup
     prompt = load_prompt("session_queries/update").render(
         **user.common_variables(),
         state_schema={name: choices for name, choices in user.schema.choices.items() if name in revealed},
-        other_variables=[name for name in user.schema.choices if name not in revealed],
+        other_states=states_beside(revealed, period.state),
         period={"from": str(period.start), "to": str(period.end)},
         context=[
             {"background": event.text, "state_transition": {name: changes[name] for name in event.states}} for event in events
         ],
     )
-
-    style = user.style_check()
+    exposed = [{name: changes[name]["new"] for name in event.states} for event in events]
+    style = user.style_check(strict=len(events) == 1)
 
     def convert(reply: dict[str, list[str]]) -> list[str]:
-        style.check(reply["queries"])
+        style.check(map(user.in_context, reply["queries"], exposed))
         return reply["queries"]
 
     reply_schema: ReplySchema[dict[str, list[str]]] = ReplySchema(

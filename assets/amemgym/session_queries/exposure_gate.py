@@ -1,17 +1,26 @@
 """The exposure gate: a query is accepted when judges read its values back out of it, and no others (section 3.1, App. C.3)."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 from pydantic import BaseModel
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.session_queries.drafts import QueryDraft, UserContext
 from assets.engine.seeded_random import SeededRandom
-from assets.llm.gate import Gate, VoteContext
-from assets.llm.structured_output import ReplySchema, ask_structured, object_of_enums
+from assets.llm.gate import Gate, ReadingTask
+from assets.llm.structured_output import (
+    ReplySchema,
+    ask_structured,
+    integer_between,
+    list_of,
+    object_of,
+    object_of_enums,
+)
 from assets.records.base import Text
 from prompts.catalogue import load_prompt
 
-CANNOT_TELL = "cannot_tell"
+Choices = dict[str, list[str]]  # by variable
 
 
 class QueryReply(BaseModel):
@@ -23,79 +32,72 @@ class QueryReply(BaseModel):
 Redraft = Callable[[QueryDraft, int], Awaitable[str]]
 
 
-def exposure_gate(user: UserContext, draft: QueryDraft, redraft: Redraft) -> Gate:
+def exposure_gate(user: UserContext, draft: QueryDraft, redraft: Redraft) -> Gate[Choices]:
     """The gate of one drafted query; `redraft` writes a new one, by number.
 
-    Beside the values to be exposed, a judge is asked in the same breath for some other variables, which must stay open.
+    In the same breath as for the values to be exposed, judges are asked for all other variables, which must stay open.
     """
     choices = user.schema.choices
-    others = unexposed_variables(user, draft)
-    asked = {name: choices[name] for name in (*draft.exposed, *others)}
-
-    async def judge(text: str, vote: VoteContext) -> dict[str, str]:
-        return await read_exposure(user, text, asked, item_id=draft.item_id, vote=vote)
+    asked = choices if user.recipe.gates.unexposed else {name: choices[name] for name in draft.exposed}
 
     async def refine(text: str, reading: dict[str, str], sample: int) -> str:
-        leaked = {name: reading[name] for name in others if reading[name]}
         prompt = load_prompt("session_queries/refine").render(
             query=text,
             exposed_states=draft.exposed,
             state_choices={name: choices[name] for name in draft.exposed},
-            reading={name: reading[name] or "could not tell" for name in draft.exposed},
-            leaked=leaked,
+            reading={name: reading.get(name, "could not tell") for name in draft.exposed},
+            leaked={name: value for name, value in reading.items() if name not in draft.exposed},
+            other_states=draft.other_states,
             language=user.recipe.language_name,
         )
-        style = user.style_check()
+        style = user.style_check(strict=True)
 
         def convert(reply: QueryReply) -> str:
-            style.check([reply.query])
+            style.check([user.in_context(reply.query, draft.exposed)])
             return reply.query
 
         return await ask_structured(
             user.model, prompt=prompt, reply=QueryReply, convert=convert, sample=sample, recipe=user.recipe
         )
 
-    target = {**draft.exposed, **dict.fromkeys(others, "")}
-    return Gate("exposure", target, judge, refine, lambda number: redraft(draft, number))
+    return Gate("exposure", draft.exposed, asked, refine, lambda number: redraft(draft, number))
 
 
-def unexposed_variables(user: UserContext, draft: QueryDraft) -> list[str]:
-    """Seeded variables of the schema that the query is probed for and must not reveal, as many as the recipe says."""
-    others = [name for name in user.schema.choices if name not in draft.exposed]
-    rng = SeededRandom(user.recipe.seed, user.profile.user_id, "unexposed", draft.item_id)
-    return rng.sample(others, user.recipe.gates.unexposed)
+def queries_per_call(recipe: AMemGymRecipe) -> int:
+    """How many queries share a call. Without probes a judge is asked for a query's own variables, and so for one query."""
+    return recipe.gates.texts_per_call if recipe.gates.unexposed else 1
 
 
-async def read_exposure(
-    user: UserContext, text: str, choices: Mapping[str, list[str]], *, item_id: str, vote: VoteContext
-) -> dict[str, str]:
-    """What a judge reads out of the text for these variables, "" where it cannot tell; variables and options shuffled."""
-    rng = SeededRandom(user.recipe.seed, user.profile.user_id, "exposure", item_id, vote.number)
-    label = _label_other_than([choice for values in choices.values() for choice in values])
-    extra = [label] if user.recipe.gates.cannot_tell else []
-    options = {name: [*rng.shuffled(choices[name]), *extra] for name in rng.shuffled(list(choices))}
+async def read_exposure(user: UserContext, tasks: Sequence[ReadingTask[Choices]]) -> list[dict[str, str]]:
+    """What a judge reads out of the texts, in one call. The variables asked for are the first text's, and the same for all.
+
+    Variables and choices are shuffled; a reading has the variables alone that the judge found settled.
+    """
+    first, number = tasks[0], max(task.vote.number for task in tasks)
+    rng = SeededRandom(user.recipe.seed, user.profile.user_id, "exposure", first.item_id, number)
+    options = {name: rng.shuffled(first.subject[name]) for name in rng.shuffled(list(first.subject))}
+    optional = user.recipe.gates.cannot_tell
     prompt = load_prompt("session_queries/check_exposure").render(
-        query=text, state_choices=options, cannot_tell=label if extra else ""
+        messages={str(place): task.text for place, task in enumerate(tasks, start=1)},
+        state_choices=options,
+        cannot_tell=optional,
     )
 
-    def convert(reply: dict[str, str]) -> dict[str, str]:
-        return {name: "" if reply[name] in extra else reply[name] for name in choices}
+    def convert(reply: dict[str, list[dict[str, Any]]]) -> list[dict[str, str]]:
+        if [one["id"] for one in reply["readings"]] != list(range(1, len(tasks) + 1)):
+            raise ValueError(f"Give one entry for each of the messages 1 to {len(tasks)}, in this order.")
+        return [{name: one["tells"][name] for name in first.subject if name in one["tells"]} for one in reply["readings"]]
 
-    reply_schema: ReplySchema[dict[str, str]] = ReplySchema(object_of_enums(options))
+    reading = object_of({"id": integer_between(1, len(tasks)), "tells": object_of_enums(options, required=not optional)})
+    reply_schema: ReplySchema[dict[str, list[dict[str, Any]]]] = ReplySchema(
+        object_of({"readings": list_of(reading, min_items=len(tasks), max_items=len(tasks))})
+    )
     return await ask_structured(
         user.model,
         prompt=prompt,
         reply=reply_schema,
         convert=convert,
-        sample=vote.number,
-        model_name=vote.judge,
+        sample=number,
+        model_name=first.vote.judge,
         recipe=user.recipe,
     )
-
-
-def _label_other_than(choices: Collection[str]) -> str:
-    """The answer "cannot tell" in words that are no choice themselves."""
-    label = CANNOT_TELL
-    while label in choices:
-        label += "_"
-    return label

@@ -1,6 +1,8 @@
 """Stage 7: from states and events, the first utterance of every session, with its exposure gate (section 3.1; App. C.3)."""
 
+from collections.abc import Sequence
 from datetime import datetime, time, timedelta
+from functools import partial
 
 from assets.amemgym import stage_summaries
 from assets.amemgym.events import EVENTS
@@ -16,17 +18,24 @@ from assets.amemgym.records.state import (
     StateTrajectory,
     TrajectoryPeriod,
 )
-from assets.amemgym.session_queries.drafts import QueryDraft, UserContext, draft_initial, draft_updates, initial_queries
-from assets.amemgym.session_queries.exposure_gate import Redraft, exposure_gate
+from assets.amemgym.session_queries.drafts import (
+    QueryDraft,
+    UserContext,
+    draft_initial,
+    draft_updates,
+    initial_queries,
+    states_beside,
+)
+from assets.amemgym.session_queries.exposure_gate import Redraft, exposure_gate, queries_per_call, read_exposure
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
+from assets.amemgym.text_checks import blocking_faults
 from assets.amemgym.user_profiles import USER_PROFILES
-from assets.engine.async_calls import gather_all
 from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import Stage
-from assets.llm.gate import GateAttempt, pass_gate
+from assets.llm.async_calls import gather_all
+from assets.llm.gate import GateAttempt, pass_gates
 from assets.llm.ports import LanguageModel
-from assets.records.base import GateRecord
 from assets.reporting.asset_description import AssetDescription, Row
 
 WEEKS_BEFORE_START = 3
@@ -44,62 +53,92 @@ async def write_sessions(
     recipe: AMemGymRecipe,
     model: LanguageModel,
 ) -> SessionSet:
-    """Draft the queries of all periods at once, let each pass the exposure gate, and give the sessions their times."""
+    """Draft the queries of all periods at once, let them pass the exposure gate, and give the sessions their times.
+
+    At the gate queries of different periods share calls.
+    """
     user = UserContext(profile, schema, recipe, model)
-    first = _initial_sessions(user, trajectory.periods[0])
-    later = [_update_sessions(user, period, own) for period, own in zip(trajectory.periods[1:], events.periods, strict=True)]
+    first = _initial_drafts(user, trajectory.periods[0])
+    later = [_update_drafts(user, period, own) for period, own in zip(trajectory.periods[1:], events.periods, strict=True)]
     drafted = await gather_all(first, *later)
+    attempts = await gather_all(
+        *(
+            gather_all(*(_in_style(user, draft, _redraft(user, period)) for draft in drafts))
+            for period, drafts in zip(trajectory.periods, drafted, strict=True)
+        )
+    )
+    gated = [
+        [(exposure_gate(user, draft, _redraft(user, period)), attempt) for draft, attempt in zip(*own, strict=True)]
+        for period, *own in zip(trajectory.periods, drafted, attempts, strict=True)
+    ]
+    await pass_gates(gated, partial(read_exposure, user), size=queries_per_call(recipe), recipe=recipe)
     return SessionSet(
         user_id=profile.user_id,
-        periods=tuple(period for period, _ in drafted),
-        gate_records=tuple(record for _, records in drafted for record in records),
+        periods=tuple(
+            _sessions(user, period, drafts=drafts, texts=[attempt.text for attempt in own])
+            for period, drafts, own in zip(trajectory.periods, drafted, attempts, strict=True)
+        ),
+        gate_records=tuple(record for own in attempts for attempt in own for record in attempt.records),
     )
 
 
-async def _initial_sessions(user: UserContext, period: TrajectoryPeriod) -> tuple[PeriodSessions, list[GateRecord]]:
+async def _initial_drafts(user: UserContext, period: TrajectoryPeriod) -> list[QueryDraft]:
     queries = await initial_queries(user, period.state)
-    drafts = [QueryDraft(f"s00-{index + 1:02d}", query.query, query.exposed_states) for index, query in enumerate(queries)]
-
-    async def redraft(draft: QueryDraft, number: int) -> str:
-        queries = await draft_initial(user, draft.exposed, sample=number, whole=True)
-        return queries[0].query
-
-    return await _gated_sessions(user, period, drafts, redraft)
-
-
-async def _update_sessions(
-    user: UserContext, period: TrajectoryPeriod, events: PeriodEvents
-) -> tuple[PeriodSessions, list[GateRecord]]:
-    queries = await draft_updates(user, period, events.events, sample=0)
-    drafts = [
-        QueryDraft(f"s{period.index:02d}-{index + 1:02d}", query, {name: period.state[name] for name in event.states}, event)
-        for index, (event, query) in enumerate(zip(events.events, queries, strict=True))
+    return [
+        QueryDraft(f"s00-{number:02d}", query.query, query.exposed_states, states_beside(query.exposed_states, period.state))
+        for number, query in enumerate(queries, start=1)
     ]
 
-    async def redraft(draft: QueryDraft, number: int) -> str:
-        assert draft.event is not None
-        return (await draft_updates(user, period, (draft.event,), sample=number))[0]
 
-    return await _gated_sessions(user, period, drafts, redraft)
-
-
-async def _gated_sessions(
-    user: UserContext, period: TrajectoryPeriod, drafts: list[QueryDraft], redraft: Redraft
-) -> tuple[PeriodSessions, list[GateRecord]]:
-    attempts = [GateAttempt(draft.item_id, draft.query) for draft in drafts]
-    gates = [exposure_gate(user, draft, redraft) for draft in drafts]
-    await gather_all(*(pass_gate(gate, own, recipe=user.recipe) for gate, own in zip(gates, attempts, strict=True)))
-    times = session_times(user.recipe, period, count=len(drafts), user_id=user.profile.user_id)
-    sessions = tuple(
-        Session(
-            session_time=time,
-            event=None if draft.event is None else draft.event.text,
-            exposed_states=draft.exposed,
-            query=own.text,
+async def _update_drafts(user: UserContext, period: TrajectoryPeriod, events: PeriodEvents) -> list[QueryDraft]:
+    queries = await draft_updates(user, period, events.events, sample=0)
+    return [
+        QueryDraft(
+            f"s{period.index:02d}-{number:02d}",
+            query,
+            {name: period.state[name] for name in event.states},
+            states_beside(event.states, period.state),
+            event,
         )
-        for time, draft, own in zip(times, drafts, attempts, strict=True)
+        for number, (event, query) in enumerate(zip(events.events, queries, strict=True), start=1)
+    ]
+
+
+def _redraft(user: UserContext, period: TrajectoryPeriod) -> Redraft:
+    """Writes a query of this period anew, by number."""
+
+    async def redraft(draft: QueryDraft, number: int) -> str:
+        if draft.event is not None:
+            return (await draft_updates(user, period, (draft.event,), sample=number))[0]
+        drafted = await draft_initial(user, draft.exposed, others=draft.other_states, sample=number, whole=True)
+        return drafted[0].query
+
+    return redraft
+
+
+def _sessions(
+    user: UserContext, period: TrajectoryPeriod, *, drafts: Sequence[QueryDraft], texts: Sequence[str]
+) -> PeriodSessions:
+    times = session_times(user.recipe, period, count=len(drafts), user_id=user.profile.user_id)
+    return PeriodSessions(
+        index=period.index,
+        sessions=tuple(
+            Session(
+                session_time=time,
+                event=None if draft.event is None else draft.event.text,
+                exposed_states=draft.exposed,
+                query=text,
+            )
+            for time, draft, text in zip(times, drafts, texts, strict=True)
+        ),
     )
-    return PeriodSessions(index=period.index, sessions=sessions), [record for own in attempts for record in own.records]
+
+
+async def _in_style(user: UserContext, draft: QueryDraft, redraft: Redraft) -> GateAttempt:
+    """The draft, or one written by itself where it came out of a call of several with a fault that a rule would block."""
+    if not blocking_faults(user.in_context(draft.query, draft.exposed)):
+        return GateAttempt(draft.item_id, draft.query)
+    return GateAttempt(draft.item_id, await redraft(draft, 1), draft=1)
 
 
 def session_times(recipe: AMemGymRecipe, period: TrajectoryPeriod, *, count: int, user_id: str) -> list[datetime]:
@@ -138,7 +177,7 @@ SESSION_QUERIES = Stage(
         "session_queries/check_exposure",
         "session_queries/refine",
     ),
-    version=3,
+    version=4,
     description=AssetDescription(
         group="sessions",
         description="The first utterance of every session, from which the assistant can learn the state (paper section 3.1, "

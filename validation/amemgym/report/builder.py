@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from assets.amemgym.answers.stage import ANSWERS
 from assets.amemgym.audits.rates import GateCalls, GateErrors
 from assets.amemgym.audits.stage import AUDITS
 from assets.amemgym.episodes import EPISODES
@@ -14,20 +13,19 @@ from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.audit import UserAudit
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.persona import Persona
-from assets.amemgym.records.question import AnswerSet
 from assets.amemgym.records.report import QualityReport
-from assets.amemgym.records.state import SessionSet
-from assets.amemgym.session_queries.stage import SESSION_QUERIES
-from assets.engine.run_context import RunContext
+from assets.engine.ports import RunContext
 from assets.recipe.loading import RecipeError
 from assets.records.base import GateRecord
-from assets.reporting.gate_summary import Gates
+from assets.reporting.gate_summary import Gates, votes_of
 from validation.amemgym.report.balance import GoldenChangeCounter, MovementCounter, PositionCounter
 from validation.amemgym.report.contents import FactCounter, Population, parity_lines
 from validation.amemgym.report.coverage import COLUMNS, CoverageCounter
 from validation.amemgym.report.diversity import Embeddings, QuestionSample, diversity, question_embeddings, shared_name
+from validation.amemgym.report.gates import GuessCounter, LeakCounter
 from validation.amemgym.report.recovery import RecoveryCounter
 from validation.amemgym.shortcuts import ShortcutBaselines
+from validation.amemgym.texts import TextCounter
 from validation.report.builder import SharedLines
 from validation.rules import RecordsByStage
 
@@ -49,11 +47,10 @@ class FinishedUser:
 def users_of(portion: RecordsByStage) -> Iterator[FinishedUser]:
     """The users of a portion, each with all that the report measures."""
     for user in portion[EPISODES.name]:
-        gated = [portion[stage.name].get(user) for stage in (SESSION_QUERIES, ANSWERS) if stage.name in portion]
-        seen = [one for one in gated if isinstance(one, (SessionSet, AnswerSet))]
+        own = [records[user] for records in portion.values() if user in records]
         yield FinishedUser(
             episode=cast(Episode, portion[EPISODES.name][user]),
-            votes=tuple(vote for one in seen for vote in one.gate_records),
+            votes=tuple(vote for one in own for vote in votes_of(one)),
             audit=cast(UserAudit | None, portion.get(AUDITS.name, {}).get(user)),
             persona=cast(Persona | None, portion.get(PERSONAS.name, {}).get(user)),
         )
@@ -67,22 +64,26 @@ class QualityReportBuilder:
         self._facts, self._population, self._coverage = FactCounter(), Population(), CoverageCounter()
         self._gates, self._calls, self._errors = Gates(), GateCalls(), GateErrors()
         self._shortcuts, self._recovery = ShortcutBaselines(recipe), RecoveryCounter()
+        self._leaks, self._guesses = LeakCounter(), GuessCounter(recipe)
         self._movement, self._positions, self._golden = MovementCounter(), PositionCounter(), GoldenChangeCounter()
-        self._questions = QuestionSample(recipe, users=users)
+        self._questions, self._texts = QuestionSample(recipe, users=users), TextCounter(recipe)
 
     def add(self, records: RecordsByStage) -> None:
         for user in users_of(records):
             self.add_user(user)
 
     def add_user(self, user: FinishedUser) -> None:
-        for one in (self._facts, self._population, self._movement, self._positions, self._golden, self._questions):
+        for one in (self._facts, self._population, self._movement, self._positions, self._golden, self._questions, self._texts):
             one.add(user.episode)
+        self._guesses.add(user.episode)
         for one in (self._gates, self._calls):
             one.add(user.votes)
+        self._leaks.add_votes(user.votes)
         self._shortcuts.add(user.episode, user.audit.judgements if user.audit else ())
         if user.audit:
             self._errors.add(user.audit)
             self._recovery.add(user.audit, user.episode)
+            self._leaks.add_audit(user.audit)
         if user.persona:
             self._coverage.add(user.persona)
 
@@ -114,10 +115,15 @@ class QualityReportBuilder:
             parity=tuple(parity_lines(facts, self._population)),
             columns=shared.columns,
             gate_errors=tuple(self._errors.rates()),
+            judge_errors=tuple(self._errors.of_readings()),
+            guessing=self._guesses.rates(),
+            leaks=self._leaks.line(),
             calls_per_item={str(gate): calls for gate, calls in self._calls.per_item().items()},
             wall=self._shortcuts.lines(),
+            texts=tuple(self._texts.lines()),
             recovery=tuple(self._recovery.lines()),
-            ceiling=self._recovery.ceiling(),
+            ceiling=self._recovery.ceiling(shared.failures),
+            ceiling_sample=self._recovery.ceiling_sample(recipe, shared.failures),
             motion=self._movement.movement(),
             places=tuple(self._positions.lines()),
             diversity=diversity(self._questions.compared(), embeddings, recipe=recipe),

@@ -6,7 +6,7 @@ from typing import Any
 import dagster as dg
 
 from assets.amemgym.records.audit import GateErrorRate
-from assets.amemgym.records.report import QualityReport, ShortcutLine
+from assets.amemgym.records.report import QualityReport, ShortcutLine, TextLine
 from assets.records.estimate import shown
 from assets.records.report import GateLine
 from assets.reporting.asset_description import Row, markdown_table
@@ -31,10 +31,12 @@ def report_metadata(report: QualityReport) -> dict[str, Any]:
         "rules_broken": sum(bool(line.violations) for line in report.rules),
         "shortcuts_beyond_limit": len(report.crossed),
         **({} if report.ceiling is None or report.ceiling.value is None else {"ceiling": report.ceiling.value}),
+        **({} if report.leaks is None or report.leaks.accepted.value is None else {"leaks": report.leaks.accepted.value}),
         **({} if report.motion is None else {"evenness": report.motion.evenness, "returns": report.motion.returns}),
         **({} if report.diversity is None else {"near_duplicates": report.diversity.near_across}),
         **{f"{line.direction}": line.recovered.value for line in report.recovery if line.recovered.value is not None},
         "shortcut_baselines": _table([_shortcut_row(line) for line in report.wall]),
+        "text_faults": _table([_text_row(line) for line in report.texts if line.faulty]),
         "paper": _table([{"": line.what, "here": line.here, "base": line.base, "extra": line.extra} for line in report.parity]),
         "gates": _table([_gate_row(report, line) for line in report.gates]),
         "gate_errors": _table([_error_row(line) for line in report.gate_errors if not line.kind]),
@@ -58,7 +60,8 @@ def shortcuts_outcome(report: QualityReport) -> CheckOutcome:
 def shortcuts_description(report: QualityReport) -> str:
     """The outcome in a few sentences, with the question that gives most away."""
     if not report.crossed:
-        return "Holds: no shortcut baseline is beyond its limit."
+        few = f" Too few users to show it of {', '.join(line.cue for line in report.unproven)}." if report.unproven else ""
+        return f"Holds: no shortcut baseline is beyond its limit.{few}"
     sentences = [_crossed_sentence(line) for line in report.crossed[:MAX_SENTENCES]]
     more = len(report.crossed) - len(sentences)
     return " ".join([*sentences, *([f"{more} more are beyond their limits."] if more else [])])
@@ -80,6 +83,10 @@ def _table(rows: list[Row]) -> dg.MarkdownMetadataValue:
 def _shortcut_row(line: ShortcutLine) -> Row:
     limit = "-" if line.verdict == "told" else f"{line.limit:.2f}"
     return {"without memory": line.cue, "right": shown(line.accuracy), "guess": f"{line.random:.2f}", "limit": limit}
+
+
+def _text_row(line: TextLine) -> Row:
+    return {"texts": line.text, "should": line.truth, "fail": line.faulty, "of": line.texts}
 
 
 def _gate_row(report: QualityReport, line: GateLine) -> Row:

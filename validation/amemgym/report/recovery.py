@@ -1,13 +1,16 @@
 """How often the judges of the audit recovered what was meant, and what an assistant with perfect memory would score."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from assets.amemgym.audits.rates import DIRECTIONS
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.audit import Judgement, Probe, Recovery, UserAudit
 from assets.amemgym.records.episode import Episode, EpisodeQuestion
-from assets.amemgym.records.report import RecoveryLine, WorstItem
+from assets.amemgym.records.report import CeilingSample, RecoveryLine, WorstItem
+from assets.recipe.public_names import shared_model
+from assets.records.base import Failure, GateRecord
 from assets.records.estimate import Estimate
 from assets.reporting.user_share import UserShare
 
@@ -42,11 +45,12 @@ class DirectionCounter:
 
 
 class RecoveryCounter:
-    """Counts user by user; `ceiling` is over all (question, period) pairs that were audited."""
+    """Counts user by user; the ceiling is over questions at the ends of periods, drawn at random."""
 
     def __init__(self) -> None:
         self._directions: dict[Recovery, DirectionCounter] = {direction: DirectionCounter() for direction in DIRECTIONS}
-        self._ceiling = UserShare()
+        self._released = UserShare()
+        self._readings = 0
 
     def add(self, audit: UserAudit, episode: Episode) -> None:
         questions = {one.question_id: one for one in episode.questions}
@@ -59,8 +63,10 @@ class RecoveryCounter:
             for question_id, own in by_question.items():
                 if question_id in questions:
                     direction.add_question(questions[question_id], own, audit)
-        hits = list(_ceiling_hits(audit, episode))
-        self._ceiling.add(sum(hits), len(hits))
+        chosen = [one for one in audit.judgements if one.probe == "answer_from_state"]
+        first = [one for one in chosen if one.sample == 0]
+        self._released.add(sum(one.chosen == one.expected for one in first), len(first))
+        self._readings += len({(one.question_id, one.expected, one.sample) for one in chosen})
 
     def lines(self) -> Iterator[RecoveryLine]:
         """One line per direction that was asked."""
@@ -74,23 +80,45 @@ class RecoveryCounter:
                     worst=tuple(item for _, item in direction.worst),
                 )
 
-    def ceiling(self) -> Estimate | None:
-        """What an assistant that knows every state scores."""
-        return self._ceiling.estimate() if self._ceiling.items else None
+    def ceiling(self, failures: Iterable[Failure]) -> Estimate | None:
+        """What an assistant that knows every state scores. The users whom the audit lost count: they were drawn, too."""
+        drawn = self._drawn(failures)
+        return drawn.estimate() if drawn.items else None
+
+    def ceiling_sample(self, recipe: AMemGymRecipe, failures: Iterable[Failure]) -> CeilingSample | None:
+        """None where nothing was drawn."""
+        lost = tuple(failures)
+        drawn = self._drawn(lost)
+        if not drawn.items:
+            return None
+        panel = recipe.models.judge.panel
+        models = (recipe.audit.model,) if recipe.audit.model else panel
+        by = "judge" if set(models) & set(panel) else "other"
+        return CeilingSample(
+            released=self._released.estimate(),
+            questions=drawn.items,
+            readings=self._readings + sum(len({_what(vote) for vote in _choices(failure)}) for failure in lost),
+            users=drawn.users,
+            by="author" if recipe.models.writer.model in models else by,
+            models=tuple(map(shared_model, models)),
+        )
+
+    def _drawn(self, failures: Iterable[Failure]) -> UserShare:
+        drawn = replace(self._released)
+        for failure in failures:
+            first = [vote for vote in _choices(failure) if vote.vote == 0]
+            drawn.add(sum(vote.accepted for vote in first), len(first))
+        return drawn
 
 
-def _ceiling_hits(audit: UserAudit, episode: Episode) -> Iterator[bool]:
-    """Each pair counts once for every judge who was given the pair's state; a judge who cannot tell has missed it.
+def _choices(failure: Failure) -> list[GateRecord]:
+    """The readings of a user whom the audit lost."""
+    return [vote for vote in failure.gate_records if vote.gate == "answer_from_state"]
 
-    Options for states that never occur are left out, since no period asks for them.
-    """
-    hits: defaultdict[tuple[str, str], list[bool]] = defaultdict(list)
-    for one in audit.judgements:
-        if one.probe == "answer_from_state" and one.sample == 0:
-            hits[one.question_id, one.expected].append(one.chosen == one.expected)
-    for question in episode.questions:
-        for golden, periods in Counter(question.golden).items():
-            yield from hits.get((question.question_id, golden), []) * periods
+
+def _what(vote: GateRecord) -> tuple[str, frozenset[tuple[str, str]], int]:
+    """What was read: of two periods with the same right option one reading counts for both."""
+    return vote.item_id.partition("-")[0], frozenset(vote.target.items()), vote.vote
 
 
 def _first_missed(probe: Probe, question: EpisodeQuestion, audit: UserAudit) -> str:

@@ -1,0 +1,247 @@
+"""What makes a generated text unfit: it spells a value, or its form gives something away or is no proper prose.
+
+A text with a fault goes back to its writer. Faults that an assistant could exploit, or that nobody should publish, block in
+the end; the others are advice. The stages, the rules and the quality report apply the same checks.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Literal
+
+from assets.llm.contact_data import ContactFinder, contact_data
+from assets.llm.languages import FORMS, LanguageForms
+from assets.llm.text import count_tokens, is_distinctive, spells, words_of
+
+PLACEHOLDER = re.compile(
+    r"\[[^\]\d\n]{2,40}\](?!\()|\{\{.*?\}\}|\$\{\w+\}|%\(\w+\)s|\{(?:name|user|city|date|place|number|value|[a-z]+_[a-z_]+)\}"
+    r"|<(?:your|my|insert|name|user|city|date|value|variable)\b[^>\n]{0,40}>|\blorem ipsum\b|\binsert (?:\w+ )?here\b|_{3,}"
+    r"|\b(?:TODO|TBD|FIXME|XXX+|N/A|PLACEHOLDER)\b|\[[ _x.…]*\]|【[^】\n]{1,20}】"
+)
+MARKUP = re.compile(
+    r"^ {0,3}#{1,6} |\*\*[^*\n]+\*\*|__[^_\n]+__|`[^`\n]+`|```|^\s*(?:[-*•]|\d{1,2}[.)])\s+\S|</?[a-z][a-z0-9]*(?:\s[^<>]*)?/?>"
+    r"|\[[^\]\n]+\]\([^)\n]+\)|\\(?:text|frac|item|begin|section|emph)\{|^\|.*\|\s*$|&(?:amp|lt|gt|nbsp|quot);",
+    re.MULTILINE,
+)
+IDENTIFIER = re.compile(
+    r"\bq\d{2,}(?:-[cv]\d+)?\b|\b[^\W_]+(?:_[^\W_]+)+\b"
+    r"|\b(?i:variante?|option|opci[oó]n|opzione|opção|choice|situation|answer|antwort|вариант|选项|選択肢)"
+    r"[ #-]?(?:\d{1,2}|[A-F])\b"
+)
+TextKind = Literal["query", "answer", "question", "event", "summary", "profile"]
+LETTER = re.compile(r"[^\W\d_]")
+WORD = re.compile(r"[^\W\d_]+")
+PatternOf = Callable[[LanguageForms], re.Pattern[str] | None]
+MIN_FOREIGN_WORDS = 3
+MIN_LETTERS = 12  # from which a text has some of the letters that its language always has
+LENGTHS: dict[TextKind, tuple[int, int]] = {  # in tokens
+    "query": (5, 150),
+    "answer": (15, 300),
+    "question": (3, 80),
+    "event": (2, 150),
+    "summary": (2, 150),
+}
+NEAR_DUPLICATE = 0.9  # share of their words that two options have in common
+
+
+@dataclass(frozen=True)
+class TextInContext:
+    """A generated text, and what decides whether it is fit.
+
+    `own`: the values that it is about; `others`: values that it should not spell either. `name`: the user's.
+    """
+
+    kind: TextKind
+    text: str
+    language: str
+    own: Sequence[str] = ()
+    others: Sequence[str] = ()
+    name: str = ""
+    finder: ContactFinder = "patterns"
+
+
+@dataclass(frozen=True)
+class TextCheck:
+    """`fault` says what is wrong with a text, "" where nothing is; the sentence goes on after the text's number."""
+
+    name: str
+    truth: str
+    fault: Callable[[TextInContext], str]
+    blocking: bool = True
+
+
+def _spelled(one: TextInContext) -> str:
+    """The text's own values in whatever words; of the others only such as the text cannot have by chance."""
+    others = (value for value in one.others if is_distinctive(value))
+    copied = [value for value in dict.fromkeys((*one.own, *others)) if spells(one.text, value)]
+    return f"spells the values {copied}; let circumstances show them, in other words." if copied else ""
+
+
+def _found(pattern: re.Pattern[str], told: str) -> Callable[[TextInContext], str]:
+    def fault(one: TextInContext) -> str:
+        match = pattern.search(one.text)
+        return f"{told} {match[0].strip()!r}; write plain sentences without it." if match else ""
+
+    return fault
+
+
+def _contact(one: TextInContext) -> str:
+    found = contact_data(one.text, finder=one.finder)
+    return f"has the contact data {found}; leave it out." if found else ""
+
+
+def _foreign(one: TextInContext) -> str:
+    """Judged by the script, then by letters of its neighbours, then by common words."""
+    letters, own = LETTER.findall(one.text), FORMS.get(one.language)
+    if own is None or not letters:
+        return ""
+    of_own_script = sum(bool(re.match(f"[{own.script}]", letter)) for letter in letters)
+    long_enough = len(letters) >= MIN_LETTERS
+    if (
+        2 * of_own_script < len(letters)
+        or (own.never and re.search(f"[{own.never}]", one.text))
+        or (own.always and long_enough and not re.search(f"[{own.always}]", one.text))
+    ):
+        return "is written in another script than its language has; write it in the language asked for."
+    words = Counter(WORD.findall(one.text.casefold()))
+    for name, other in FORMS.items() if own.common else ():
+        # Words that both languages have tell nothing.
+        theirs, ours = (sum(map(words.__getitem__, apart)) for apart in (other.common - own.common, own.common - other.common))
+        if theirs >= max(MIN_FOREIGN_WORDS, 2 * ours + 1):
+            return f"reads like the language {name!r}; write it in the language asked for."
+    return ""
+
+
+def _length(one: TextInContext) -> str:
+    least, most = LENGTHS[one.kind]
+    tokens = count_tokens(one.text)
+    return "" if least <= tokens <= most else f"has {tokens} tokens; write {least} to {most}."
+
+
+def _lacks(pattern: PatternOf, told: str) -> Callable[[TextInContext], str]:
+    def fault(one: TextInContext) -> str:
+        wanted = _in_language(one, pattern)
+        return told if wanted and not wanted.search(one.text) else ""
+
+    return fault
+
+
+def _in_language(one: TextInContext, pattern: PatternOf) -> re.Pattern[str] | None:
+    forms = FORMS.get(one.language)
+    return pattern(forms) if forms else None
+
+
+def _speaks(pattern: PatternOf, told: str) -> Callable[[TextInContext], str]:
+    """Looked for in the text's language and in English, in which models refuse and hedge whatever they are told."""
+
+    def fault(one: TextInContext) -> str:
+        patterns = (_in_language(one, pattern), pattern(FORMS["en"]))
+        match = next((match for own in patterns if own and (match := own.search(one.text))), None)
+        return f"{told} {match[0].strip()!r}; write plain sentences without it." if match else ""
+
+    return fault
+
+
+def _own_name(one: TextInContext) -> str:
+    """The full name, or the first name as it is written (some are ordinary words in small letters) and nobody who says I."""
+    first = rf"(?<!\w){re.escape((one.name.split() or ['?'])[0])}(?!\w)"
+    first_person = _in_language(one, lambda forms: forms.first_person)
+    speaks = first_person is None or first_person.search(one.text)
+    if one.name and (spells(one.text, one.name) or (re.search(first, one.text) and not speaks)):
+        return "speaks of its own writer by name; say I and my, and ask for help with something."
+    return ""
+
+
+SPELLS_NOTHING = TextCheck("no_copied_value", "spell no value", _spelled)
+CONTACT = TextCheck("no_contact_data", "hold no contact data", _contact)
+PROSE = (
+    TextCheck("no_placeholder", "have no placeholder", _found(PLACEHOLDER, "has the placeholder")),
+    TextCheck("no_markup", "are plain text without markup", _found(MARKUP, "has the markup")),
+    TextCheck(
+        "no_identifier", "name no option, variant or variable by its identifier", _found(IDENTIFIER, "has the identifier")
+    ),
+    CONTACT,
+    TextCheck("own_language", "are in the recipe's language", _foreign),
+    TextCheck("usual_length", "are neither very short nor very long", _length, blocking=False),
+)
+CHECKS: dict[TextKind, tuple[TextCheck, ...]] = {
+    "query": (
+        SPELLS_NOTHING,
+        *PROSE,
+        TextCheck("not_by_name", "speak in the first person, not of their writer by name", _own_name, blocking=False),
+        TextCheck(
+            "first_person",
+            "say I or my",
+            _lacks(lambda forms: forms.first_person, "does not speak in the first person; say I and my."),
+            blocking=False,
+        ),
+        TextCheck(
+            "asks",
+            "ask for something",
+            _lacks(lambda forms: forms.request, "asks for nothing; end with a request."),
+            blocking=False,
+        ),
+    ),
+    "answer": (
+        SPELLS_NOTHING,
+        *PROSE,
+        TextCheck("no_refusal", "refuse nothing", _speaks(lambda forms: forms.refusal, "refuses, by")),
+        TextCheck(
+            "no_hedge",
+            "give advice rather than say that it depends",
+            _speaks(lambda forms: forms.hedge, "hedges, by"),
+            blocking=False,
+        ),
+    ),
+    "question": (SPELLS_NOTHING, *PROSE),
+    "event": (SPELLS_NOTHING, *PROSE),
+    # Whatever else stands in a persona's texts is data, and condensing keeps it.
+    "profile": (CONTACT,),
+    "summary": (SPELLS_NOTHING, *PROSE),
+}
+
+
+def faults(one: TextInContext) -> Iterator[tuple[TextCheck, str]]:
+    """The checks that the text fails, each with what is wrong."""
+    for check in CHECKS[one.kind]:
+        if fault := check.fault(one):
+            yield check, fault
+
+
+def blocking_faults(one: TextInContext) -> list[str]:
+    return [fault for check, fault in faults(one) if check.blocking]
+
+
+def near_duplicates(answers: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Pairs of options, by index, that share nearly all their words: no reader could say which is meant."""
+    sets = [frozenset(words_of(answer)) for answer in answers]
+    for (first, one), (second, other) in combinations(enumerate(sets), 2):
+        if len(one & other) >= NEAR_DUPLICATE * len(one | other):
+            yield first, second
+
+
+@dataclass
+class StyleCheck:
+    """Checks the texts of one call's replies, which go back to the writer with their faults while `retries_left`.
+
+    Then they are accepted: a text in bad style is worth more than no user. A `strict` check never accepts faults that block.
+    """
+
+    retries_left: int
+    strict: bool = False
+    noun: str = field(default="Query")
+
+    def check(self, texts: Iterable[TextInContext], *, also: str = "") -> None:
+        """Raise ValueError with what is wrong; `also`: what is wrong with all texts together, which never blocks here."""
+        found = [
+            (check.blocking, f"{self.noun} {number} {fault}")
+            for number, one in enumerate(texts, start=1)
+            for check, fault in faults(one)
+        ]
+        found += [(False, also)] if also else []
+        self.retries_left -= 1
+        wrong = [fault for blocking, fault in found if self.retries_left >= 0 or (self.strict and blocking)]
+        if wrong:
+            raise ValueError(" ".join(wrong))

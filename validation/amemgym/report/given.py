@@ -1,0 +1,123 @@
+"""The quality report on users of anybody, who come as episodes: with what needs no model, and with gates and audit if asked."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from assets.amemgym.audits.given_texts import judge_answers, judge_events, judge_queries, judge_summaries
+from assets.amemgym.audits.stage import AUDITS, audit_user
+from assets.amemgym.audits.user_parts import AuditedUser
+from assets.amemgym.episode_parts import named_once, parts_of
+from assets.amemgym.recipe import AMemGymRecipe
+from assets.amemgym.records.audit import UserAudit
+from assets.amemgym.records.episode import Episode
+from assets.amemgym.records.persona import UserProfile
+from assets.amemgym.records.question import AnswerSet
+from assets.amemgym.records.report import LeftOut, QualityReport
+from assets.amemgym.records.state import EventSet, SessionSet, StateSchema, StateTrajectory
+from assets.engine.ports import RunContext
+from assets.llm.async_calls import gather_all
+from assets.llm.ports import LanguageModel
+from assets.records.base import Failure, ItemFailed, ItemRecord
+from validation.benchmark import Validation
+from validation.finished_items import ITEMS_AT_ONCE
+from validation.report.asset import report_on
+from validation.rules import RecordsByStage
+
+UNIT = "quality"
+JUDGED = ("session_queries", "answers")  # the stages whose gates read texts of anybody
+
+
+@dataclass(frozen=True)
+class GivenUsers:
+    """Users who were made elsewhere, as a report reads a finished set; `records` by stage and user."""
+
+    run_context: RunContext
+    recipe: AMemGymRecipe
+    records: RecordsByStage
+    voted: Collection[str] = ()
+    validated: bool = False
+    items_at_once: int = ITEMS_AT_ONCE
+
+    @property
+    def count(self) -> int:
+        return len(self.records["episodes"])
+
+    @property
+    def stages(self) -> Collection[str]:
+        return self.records.keys()
+
+    def failures(self) -> Iterator[Failure]:
+        return iter(())
+
+    def portions(self) -> Iterator[RecordsByStage]:
+        everybody = list(self.records["episodes"])
+        for start in range(0, len(everybody), self.items_at_once):
+            users = everybody[start : start + self.items_at_once]
+            yield {stage: {user: rows[user] for user in users if user in rows} for stage, rows in self.records.items()}
+
+
+@dataclass(frozen=True)
+class GivenData:
+    """What is reported on. `recipe`: what users should be like, and who judges; `gates`, `audit`: whether judges are asked."""
+
+    episodes: Sequence[Episode]
+    recipe: AMemGymRecipe
+    left_out: tuple[LeftOut, ...] = ()
+    gates: bool = False
+    audit: bool = False
+
+    @property
+    def judged(self) -> bool:
+        return self.gates or self.audit
+
+
+async def report_on_given(
+    data: GivenData, validation: Validation, *, run_context: RunContext, project: Path
+) -> tuple[QualityReport, list[str]]:
+    """The report, and sentences about what had to be left out of it. `project`: where Great Expectations' files go.
+
+    Raises EndpointError and BudgetReached where judges are asked, SuiteError, OSError.
+    """
+    problems: list[str] = []
+    parts = {episode.user_id: parts_of(episode) for episode in data.episodes}
+    if data.judged:
+        model = run_context.for_unit(UNIT, recipe=data.recipe).model
+        judged = await gather_all(*(_judged(own, data, model=model, problems=problems) for own in parts.values()))
+        parts = dict(zip(parts, judged, strict=True))
+    stages = dict.fromkeys(stage for own in parts.values() for stage in own)
+    records = {stage: {user: own[stage] for user, own in parts.items() if stage in own} for stage in stages}
+    users = GivenUsers(run_context, data.recipe, records, voted=JUDGED if data.gates else ())
+    made, more = await report_on(users, validation, project=project)
+    report = cast(QualityReport, made)
+    known = {"judges": report.judges if data.judged else (), "guessing": report.guessing if data.gates else {}}
+    return report.model_copy(update={"writer": "", "left_out": data.left_out, **known}), [*problems, *more]
+
+
+async def _judged(
+    parts: Mapping[str, ItemRecord], data: GivenData, *, model: LanguageModel, problems: list[str]
+) -> Mapping[str, ItemRecord]:
+    """One user's parts with votes and audit; without, where a judge gave no reply that could be used."""
+    profile, trajectory = cast(UserProfile, parts["user_profiles"]), cast(StateTrajectory, parts["state_trajectory"])
+    sessions, everything = cast(SessionSet, parts["session_queries"]), cast(AnswerSet, parts["answers"])
+    schema, answers = named_once(cast(StateSchema, parts["state_schema"]), everything)
+    user = AuditedUser(profile, schema, trajectory, sessions, answers, data.recipe, model)
+    judged = dict(parts)
+    try:
+        if data.gates:
+            queries, replies = await gather_all(judge_queries(user), judge_answers(user))
+            judged["session_queries"] = sessions.model_copy(update={"gate_records": queries})
+            judged["answers"] = everything.model_copy(update={"gate_records": replies})
+            if data.recipe.gates.consistency:
+                summaries, events = await gather_all(judge_summaries(user), judge_events(user))
+                judged["state_trajectory"] = trajectory.model_copy(update={"gate_records": summaries})
+                judged["events"] = cast(EventSet, parts["events"]).model_copy(update={"gate_records": events})
+        if data.audit:
+            judged[AUDITS.name] = await audit_user(
+                profile, schema, trajectory, sessions, answers, recipe=data.recipe, model=model
+            )
+    except ItemFailed as error:
+        problems.append(f"User {profile.user_id} could not be judged: {error.message}")
+        judged |= {AUDITS.name: UserAudit(user_id=profile.user_id)} if data.audit else {}
+    return judged

@@ -1,0 +1,189 @@
+"""Projects of Great Expectations as files: the repository's, whose suites are read, and those made for a set or a release.
+
+The files are plain JSON and YAML, read and written without the library, which takes seconds to import. Ids follow from
+names, so that the same suites are the same bytes.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+from uuid import NAMESPACE_URL, uuid5
+
+import pyarrow as pa
+import yaml
+
+from assets.engine.benchmark import Table
+from assets.records.columnar import arrow_schema
+from validation.expectations.expectation import ColumnExpectation, suite
+
+PROJECT = Path(__file__).parent / "gx"
+CONFIGURATION = "great_expectations.yml"
+CHECKPOINT = "release"
+DATA_DOCS = "uncommitted/data_docs/local_site/index.html"
+DATA_SOURCE, BATCH = "tables", "all"
+Suites = Mapping[str, Sequence[ColumnExpectation]]
+
+
+def project_folder(reports: Path, variant: str) -> Path:
+    """The project of a variant's latest quality report, beside its page."""
+    return reports / variant / "gx"
+
+
+class SuiteError(ValueError):
+    """A suite of the repository that cannot be read or made for a recipe; the message is one sentence."""
+
+
+def read_suite(benchmark: str, table: str, parameters: Mapping[str, object]) -> list[ColumnExpectation]:
+    """What the repository's project expects of a table, made for a recipe; nothing of a table that it has no suite for.
+
+    `parameters` are the values of what stands as `$PARAMETER` in the file, and of what stands in braces in a description,
+    where options may stand too. Raises SuiteError.
+    """
+    path = PROJECT / "expectations" / benchmark / f"{table}.json"
+    return [_made_for(parameters, one, path=path) for one in _stored(path)]
+
+
+@cache
+def _stored(path: Path) -> list[dict[str, Any]]:
+    if not path.is_file():
+        return []
+    try:
+        return json.loads(path.read_bytes())["expectations"]
+    except (ValueError, LookupError, TypeError) as error:
+        raise SuiteError(f"{path} is no suite of Great Expectations ({error}); save it with its library.") from error
+
+
+def _made_for(parameters: Mapping[str, object], stored: Mapping[str, Any], *, path: Path) -> ColumnExpectation:
+    try:
+        options = {name: _whole(_resolved(value, parameters)) for name, value in stored["kwargs"].items()}
+        statement = (stored.get("description") or _words(stored["type"], options)).format_map({**parameters, **options})
+    except (LookupError, ValueError) as error:
+        known = ", ".join(parameters) or "none"
+        raise SuiteError(f"{path} names {error}, which is neither an option nor a parameter; there are {known}.") from error
+    column = options.get("column") or options.get("column_A") or ", ".join(cast(list[str], options.get("column_list", [])))
+    return ColumnExpectation(str(column), statement, stored["type"], options)
+
+
+def _resolved(value: object, parameters: Mapping[str, object]) -> object:
+    if isinstance(value, dict) and "$PARAMETER" in value:
+        return parameters[str(cast(dict[str, object], value)["$PARAMETER"])]
+    return cast(object, value)
+
+
+def _whole(value: object) -> object:
+    # The library saves limits as floats.
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _words(kind: str, options: Mapping[str, object]) -> str:
+    """A statement for an expectation that has no description."""
+    given = ", ".join(f"{name} {value}" for name, value in options.items() if not name.startswith("column"))
+    return (f"meets {kind}" + (f" ({given})" if given else "")).replace("{", "{{").replace("}", "}}")
+
+
+def release_project_files(tables: Mapping[str, Table], own: Suites, *, folder: str) -> dict[str, bytes]:
+    """A project that checks the Parquet files in `folder` alone; the notes of a suite say what takes more than that."""
+    suites = {name: suite(table, [one for one in own[name] if _of_file(one, table)]) for name, table in tables.items()}
+    notes = {name: _left_out([one for one in own[name] if not _of_file(one, table)]) for name, table in tables.items()}
+    return project_files(suites, folder=folder, notes=notes)
+
+
+def _of_file(expectation: ColumnExpectation, table: Table) -> bool:
+    """Whether a table's file has all the columns, with values that the library can compare, which lists are not."""
+    # The schema's types are only partly known to type checkers.
+    schema: Any = arrow_schema(table.row)
+    return all(name in schema.names and not pa.types.is_nested(schema.field(name).type) for name in expectation.columns)
+
+
+def _left_out(expectations: Sequence[ColumnExpectation]) -> str | None:
+    sentences = "; ".join(f"{one.column} {one.statement}" for one in expectations)
+    words = "Checked before the release was made, because it takes lists or rows of other tables"
+    return f"{words}: {sentences}." if expectations else None
+
+
+def project_files(
+    suites: Suites, *, folder: str | None = None, notes: Mapping[str, str | None] | None = None
+) -> dict[str, bytes]:
+    """A project with these suites, a validation of each, and the checkpoint of all: bytes by path.
+
+    `folder` has a Parquet file for each table, relative to the folder where the checkpoint is run; without it, tables come
+    as data frames. `notes`: what to say of a suite.
+    """
+    files = {CONFIGURATION: yaml.safe_dump(_configuration(suites, folder), sort_keys=False).encode()}
+    for name, expectations in suites.items():
+        files[f"expectations/{name}.json"] = _json(_suite(name, expectations, note=(notes or {}).get(name)))
+        files[f"validation_definitions/{name}.json"] = _json(
+            {
+                "name": name,
+                "id": _id("validation", name),
+                "data": {
+                    "datasource": {"name": DATA_SOURCE, "id": _id("tables")},
+                    "asset": {"name": name, "id": _id("table", name)},
+                    "batch_definition": {"name": BATCH, "id": _id("batch", name)},
+                },
+                "suite": {"name": name, "id": expectation_id(name)},
+            }
+        )
+    files[f"checkpoints/{CHECKPOINT}.json"] = _json(
+        {
+            "name": CHECKPOINT,
+            "id": _id("checkpoint"),
+            "actions": [{"name": "data_docs", "site_names": list[str](), "type": "update_data_docs"}],
+            "result_format": "SUMMARY",
+            "validation_definitions": [{"name": name, "id": _id("validation", name)} for name in suites],
+        }
+    )
+    return files
+
+
+def _suite(table: str, expectations: Sequence[ColumnExpectation], *, note: str | None) -> dict[str, Any]:
+    stored = [
+        {
+            # Data Docs show it under the column's name, if it is about one alone.
+            "description": one.statement if "column" in one.options else f"{one.column} {one.statement}".strip(),
+            "id": expectation_id(table, number),
+            "kwargs": dict(one.options),
+            "meta": dict[str, str](),
+            "severity": "critical",
+            "type": one.type,
+        }
+        for number, one in enumerate(expectations)
+    ]
+    return {"name": table, "id": expectation_id(table), "expectations": stored, "meta": {}, "notes": note}
+
+
+def expectation_id(table: str, number: int | None = None) -> str:
+    """The id of an expectation by its place in a table's suite; without it, that of the suite."""
+    return _id("suite", table, *([] if number is None else [str(number)]))
+
+
+def _configuration(suites: Suites, folder: str | None) -> dict[str, Any]:
+    shared = yaml.safe_load((PROJECT / CONFIGURATION).read_text(encoding="utf-8"))
+    source = {"type": "pandas"} if folder is None else {"type": "pandas_filesystem", "base_directory": folder}
+    return {
+        **shared,
+        "fluent_datasources": {
+            DATA_SOURCE: {**source, "id": _id("tables"), "assets": {name: _asset(name, folder) for name in suites}}
+        },
+    }
+
+
+def _asset(table: str, folder: str | None) -> dict[str, Any]:
+    partitioner: dict[str, Any] | None = (
+        None if folder is None else {"regex": rf"^{table}\.parquet$", "param_names": list[str]()}
+    )
+    return {
+        "type": "dataframe" if folder is None else "parquet",
+        "id": _id("table", table),
+        "batch_definitions": {BATCH: {"id": _id("batch", table), "partitioner": partitioner}},
+    }
+
+
+def _id(*names: str) -> str:
+    return str(uuid5(NAMESPACE_URL, "/".join(("great_expectations", *names))))
+
+
+def _json(value: object) -> bytes:
+    return (json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode()
