@@ -5,9 +5,13 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from assets.amemgym.pipeline import AMEMGYM
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.report import QualityReport
+from assets.recipe.loading import expect_recipe
 from dataset_card.card.croissant import DescribedRelease, croissant, croissant_path
+from dataset_card.card.example import Example, example_of
+from dataset_card.card.header import dataset_info
 from dataset_card.card.plots import StatisticsCounter, plots
 from dataset_card.card.render import Card, render_card
 from dataset_card.card.statements import data_json_path
@@ -23,11 +27,13 @@ from dataset_card.errata.files import (
     studies_bytes,
 )
 from dataset_card.reference.data_json import ReferenceError, to_reference
+from dataset_card.reference.settings import settings_bytes, settings_of, settings_path
 from dataset_card.release.content import FAILURES, GATE_RECORDS, ReleaseContent, ReleaseExtras, ReleaseFormat
 from dataset_card.release.manifest import CARD, REPORT, REPORT_PAGE, ManifestFile, ReleaseError
 from dataset_card.release.writers import JsonArrayWriter
 from validation.amemgym.report.contents import FactCounter
 from validation.amemgym.report.page import render_page
+from validation.amemgym.tables import TABLE_EXPECTATIONS
 
 # One number each, over the tables of one release. Sums of whole numbers, so that no order of adding changes a digit.
 METRICS: dict[str, str] = {
@@ -58,6 +64,7 @@ class AMemGymExtras(ReleaseExtras):
             self._corrector, self._studies = Corrector(read_errata(home / ERRATA)), read_studies(home / STUDIES)
         except ErrataError as error:
             raise ReleaseError(str(error)) from error
+        self._example: Example | None = None
         self._facts, self._statistics = FactCounter(), StatisticsCounter()
         self._data_json = stack.enter_context(JsonArrayWriter(folder / data_json_path(content.recipe.variant)))
 
@@ -66,6 +73,7 @@ class AMemGymExtras(ReleaseExtras):
 
     def add(self, item: Episode) -> None:
         super().add(item)
+        self._example = self._example or example_of(item)
         self._facts.add(item)
         self._statistics.add(item)
         try:
@@ -84,21 +92,24 @@ class AMemGymExtras(ReleaseExtras):
         """What is not data is at the top, where the card's links lead to it in the folder and on the Hub alike."""
         content, errata = self.content, self._corrector.settled()
         report = content.report if isinstance(content.report, QualityReport) else None
+        recipe = expect_recipe(content.recipe, AMemGymRecipe)
         card = Card(
-            recipe=content.recipe,
+            recipe=recipe,
             facts=self._facts.facts(failures=content.failures),
             tables=rows,
             usage=content.usage,
             generator=content.generator,
             prompts=content.prompts,
-            plots=plots(self._statistics.statistics(), report),
+            plots=plots(self._statistics.statistics(), report, example=self._example),
             report=report,
-            repository=content.repository,
+            info=dataset_info(self.folder, variant=recipe.variant, tables=rows),
+            example=self._example,
             studies=self._studies,
             errata=errata,
         )
         yield CARD, render_card(card).encode()
-        described = DescribedRelease(content.recipe, files, content.repository)
+        yield settings_path(data_json_path(recipe.variant)), settings_bytes(settings_of(recipe))
+        described = DescribedRelease(recipe, files)
         yield croissant_path(content.recipe.variant), croissant(described)
         for plot in card.plots.values():
             yield plot.path, plot.png
@@ -116,6 +127,9 @@ AMEMGYM_RELEASE = ReleaseFormat(
     extras=AMemGymExtras,
     metrics=METRICS,
     reported=True,
+    expectations=TABLE_EXPECTATIONS,
+    # Errata may take questions away, so their number is not what the recipe says.
+    counts_per_item=lambda recipe: {"periods": recipe.num_periods + 1},
     card_description="The README of the release: computed facts in a written template, under the header that the Hub reads. "
     "It tells what the set holds beside the paper's Table 4, how it was made, what it cost and where its limits are.",
     release_description="An immutable, versioned folder with nested Parquet, flat tables, data.json as in the paper's "

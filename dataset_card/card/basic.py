@@ -1,37 +1,53 @@
 """The card of a benchmark that has no template of its own: what the release holds, how it was made, on which terms."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from assets.engine.benchmark import Benchmark
 from assets.recipe.recipe import Recipe
-from dataset_card.card.header import LICENSE_ID, card_header, nested_path, table_path
+from dataset_card.card import markdown
+from dataset_card.card.header import LICENSE_ID, card_header, expectations_path, nested_path, table_path
 from dataset_card.card.recipe import model_names, recipe_rows, shared_recipe
 
-FOLDER = Path(__file__).parent
+TEMPLATES = Path(__file__).parent / "templates"
 TAGS = ("memory", "synthetic", "benchmark")
 
 
 def basic_card(
-    benchmark: Benchmark, recipe: Recipe, *, items: int, tables: Mapping[str, int], prompts: Mapping[str, str]
+    benchmark: Benchmark,
+    recipe: Recipe,
+    *,
+    items: int,
+    tables: Mapping[str, int],
+    prompts: Mapping[str, str],
+    info: Sequence[Mapping[str, Any]],
+    template: str = "basic_card.md.j2",
+    **values: object,
 ) -> str:
-    """The README of a release, header and all; a function of its arguments. `tables` gives the rows of each table."""
+    """The README of a release, header and all; a function of its arguments. `tables` gives the rows of each table,
+    and `info` the header's `dataset_info`.
+
+    `template` may extend the plain one, and has `values` beside.
+    """
     shared = shared_recipe(recipe)
     title = f"Synthesized {benchmark.name} benchmark ({recipe.variant})"
-    header = card_header(shared, pretty_name=title, items=items, tables=tables, tags=TAGS)
+    header = card_header(shared, pretty_name=title, tables=tables, tags=TAGS, info=info)
     return (
         card_templates()
-        .get_template("basic_card.md.j2")
+        .get_template(template)
         .render(
+            **values,
             header=yaml.safe_dump(header, sort_keys=False, allow_unicode=True),
             title=title,
             noun=benchmark.noun,
             items=items,
             nested=nested_path(recipe.variant),
+            expectations=expectations_path(recipe.variant),
             tables=[(table_path(recipe.variant, name), rows) for name, rows in tables.items()],
             models=model_names(shared),
             recipe_rows=list(recipe_rows(shared).items()),
@@ -44,18 +60,13 @@ def basic_card(
 
 @cache
 def card_templates() -> Environment:
-    """Strict templates of this folder; `cell` makes a text fit into a cell of a Markdown table."""
+    """Strict templates of this folder; `cell` shows a text as it is, also in a cell of a Markdown table."""
     environment = Environment(
-        loader=FileSystemLoader(FOLDER),
+        loader=FileSystemLoader(TEMPLATES),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["cell"] = cell
+    environment.filters.update(cell=markdown.text, code=markdown.code)
     return environment
-
-
-def cell(value: object) -> str:
-    """Text for a cell of a Markdown table: one line, no markup."""
-    return " ".join(str(value).split()).replace("|", "\\|").replace("<", "&lt;")

@@ -13,8 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.rows import TABLES
-from assets.recipe.recipe import Recipe
 from assets.records.columnar import arrow_schema
 from dataset_card.card import statements
 from dataset_card.card.header import LICENSE_ID, table_path
@@ -30,11 +30,10 @@ TYPES: dict[Any, str] = {pa.string(): "TEXT", pa.int64(): "INTEGER", pa.float64(
 
 @dataclass(frozen=True)
 class DescribedRelease:
-    """What the metadata is made from: the recipe, the data files, where they are published if that is known."""
+    """What the metadata is made from: the recipe and the data files."""
 
-    recipe: Recipe
+    recipe: AMemGymRecipe
     files: Sequence[ManifestFile]
-    repository: str | None = None
 
 
 def croissant_path(variant: str) -> str:
@@ -61,7 +60,7 @@ def croissant(described: DescribedRelease) -> bytes:
 
 
 def _claims(described: DescribedRelease) -> dict[str, Any]:
-    recipe, page = shared_recipe(described.recipe), described.repository
+    recipe = shared_recipe(described.recipe)
     models = model_names(recipe)
     return {
         "name": statements.title(recipe),
@@ -72,7 +71,6 @@ def _claims(described: DescribedRelease) -> dict[str, Any]:
         "cite_as": statements.CITATION,
         "in_language": [recipe.language],
         "keywords": list(statements.TAGS),
-        "url": f"https://huggingface.co/datasets/{page}" if page else None,
         "machine_annotation_tools": [f"{role}: {model}" for role, model in models.items()],
         "data_collection": "Written by language models from personas, checked by judges and rules; nobody was observed.",
         "data_collection_type": ["Synthetic"],

@@ -14,21 +14,27 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 from pyarrow import ArrowException
 
 from assets.recipe.recipe import Recipe
+from dataset_card.card.recipe import embedded_model
 from dataset_card.hub.port import HubError
+from dataset_card.release.limits import TooMuch, load_yaml
 from dataset_card.release.manifest import CARD, Manifest, ManifestFile
 
 SPLIT = "test"
 LICENSE_ID = "CC-BY-4.0"
 LICENSE_TEXT = (Path(__file__).parent / "license.txt").read_text(encoding="utf-8")
-TASKS = ["question-answering", "text-generation"]
+TASKS = ("multiple-choice", "question-answering", "text-generation")
 HEADER = re.compile(r"\A---\n(.*?\n)---\n(.*)\Z", re.DOTALL)
 # The Hub's names for numbers of rows, each below a limit.
-SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+SIZES = (
+    *((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M")),
+    *((10**7, "1M<n<10M"), (10**8, "10M<n<100M"), (10**9, "100M<n<1B")),
+)
 
 
 class CardError(HubError):
@@ -36,29 +42,79 @@ class CardError(HubError):
 
 
 def card_header(
-    recipe: Recipe, *, pretty_name: str, items: int, tables: Mapping[str, int], tags: Sequence[str]
+    recipe: Recipe,
+    *,
+    pretty_name: str,
+    tables: Mapping[str, int],
+    tags: Sequence[str],
+    info: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """The header. `tables` gives the rows of each; an empty one has no configuration, because `datasets` fails on it."""
+    """The header. `tables` gives the rows of each; an empty one has no configuration, because `datasets` fails on it.
+
+    `info` is the files' `dataset_info`.
+    """
     variant = recipe.variant
     filled = [name for name, rows in tables.items() if rows]
     return {
         "language": [recipe.language],
         "license": LICENSE_ID.lower(),
         "pretty_name": pretty_name,
-        "size_categories": [size_category(items)],
-        "task_categories": TASKS,
+        "size_categories": [size_category(sum(split["num_examples"] for one in info for split in one["splits"]))],
+        "task_categories": list(TASKS),
         "annotations_creators": ["machine-generated"],
-        "tags": list(tags),
+        "language_creators": ["machine-generated"],
+        "multilinguality": ["monolingual"],
+        "tags": [*tags, *(["embedded-model"] if embedded_model(recipe) else [])],
         "configs": [
             {"config_name": variant, "default": True, "data_files": _files(nested_pattern(variant))},
             *({"config_name": f"{variant}_{name}", "data_files": _files(table_path(variant, name))} for name in filled),
         ],
+        "dataset_info": [dict(one) for one in info],
     }
+
+
+def dataset_info(folder: Path, *, variant: str, tables: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Columns, rows and bytes of each configuration, as the Hub shows them and `datasets` checks them.
+
+    `num_bytes` are those of the pages before compression. Raises OSError or ArrowException for files that are none.
+    """
+    paths = {
+        variant: nested_path(variant),
+        **{f"{variant}_{name}": table_path(variant, name) for name, rows in tables.items() if rows},
+    }
+    return [{"config_name": name, **_file_info(folder / path)} for name, path in paths.items()]
+
+
+def _file_info(path: Path) -> dict[str, Any]:
+    # Its annotations are only partly known to type checkers.
+    opened: Any = pq.ParquetFile(path)
+    with opened as file:
+        unpacked = sum(file.metadata.row_group(group).total_byte_size for group in range(file.num_row_groups))
+        return {
+            "features": [{"name": column.name, **_feature(column.type)} for column in file.schema_arrow],
+            "splits": [{"name": SPLIT, "num_bytes": unpacked, "num_examples": file.metadata.num_rows}],
+            "download_size": path.stat().st_size,
+            "dataset_size": unpacked,
+        }
+
+
+def _feature(kind: Any) -> dict[str, Any]:
+    """A column's type in the words of `datasets`."""
+    if pa.types.is_struct(kind):
+        return {"struct": _fields_of(kind)}
+    if pa.types.is_list(kind):
+        item = kind.value_type
+        return {"list": _fields_of(item) if pa.types.is_struct(item) else _feature(item).get("dtype", _feature(item))}
+    return {"dtype": {"double": "float64"}.get(str(kind), str(kind))}
+
+
+def _fields_of(kind: Any) -> list[dict[str, Any]]:
+    return [{"name": field.name, **_feature(field.type)} for field in kind]
 
 
 def size_category(rows: int) -> str:
     """The Hub's name for this number of rows."""
-    return next((name for limit, name in SIZES if rows < limit), "n>1M")
+    return next((name for limit, name in SIZES if rows < limit), "1B<n<10B")
 
 
 def nested_path(variant: str) -> str:
@@ -76,6 +132,11 @@ def table_path(variant: str, name: str) -> str:
     return f"tables/{variant}/{name}.parquet"
 
 
+def expectations_path(variant: str) -> str:
+    """The project of Great Expectations that checks the flat tables, relative to the release."""
+    return f"{variant}/gx"
+
+
 def _files(path: str) -> list[dict[str, str]]:
     return [{"split": SPLIT, "path": path}]
 
@@ -87,6 +148,8 @@ def split_card(text: str, *, source: str) -> tuple[dict[str, Any], str]:
         return {}, text
     try:
         header = copy.deepcopy(_loaded(parts[1]))
+    except TooMuch as problem:
+        raise CardError(f"The YAML header of {source} {problem}; correct it.") from problem
     except yaml.YAMLError as error:
         raise CardError(f"The YAML header of {source} cannot be read; correct it.") from error
     if not isinstance(header, dict):
@@ -97,7 +160,7 @@ def split_card(text: str, *, source: str) -> tuple[dict[str, Any], str]:
 @lru_cache(maxsize=64)
 def _loaded(text: str) -> object:
     # A header with all its configurations takes a while, and the same ones are read in every round.
-    return yaml.safe_load(text)
+    return load_yaml(text)
 
 
 def configuration_problems(folder: Path, *, manifest: Manifest) -> Iterator[str]:

@@ -14,6 +14,7 @@ from typing import Any
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.report import QualityReport
 from assets.llm.text import count_tokens
+from dataset_card.card.example import Example, states_panel
 from dataset_card.release.digests import canonical_digest
 from validation.amemgym.report import figures as report_figures
 from validation.amemgym.report.figures import BRIGHT, DARK
@@ -101,10 +102,15 @@ class PlotSpec:
     height: float = HEIGHT
 
 
-def plots(statistics: Statistics, report: QualityReport | None) -> dict[str, Plot]:
+def plots(statistics: Statistics, report: QualityReport | None, *, example: Example | None = None) -> dict[str, Plot]:
     """All figures that release and report have numbers for, by name."""
     numbers = canonical_digest([asdict(statistics), report.model_dump(mode="json") if report else None])
     figures = list(_of_statistics(statistics, report, numbers=numbers))
+    if example:
+        alt = "The values of the question's state variables over the periods, for the user of the story."
+        shown = canonical_digest([[name, list(values)] for name, values in example.states.items()])
+        height = 1.2 + 0.36 * len(example.states)
+        figures.append(PlotSpec("states", shown, alt, (partial(states_panel, example.states),), height))
     if report:
         figures += _of_report(report, numbers=numbers)
     return {figure.name: Plot(figure.name, figure.alt, draw(figure)) for figure in figures}

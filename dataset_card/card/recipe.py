@@ -1,13 +1,17 @@
 """The recipe as a release publishes it: without paths and other private values, and as rows of a table."""
 
+import re
 from typing import TypeVar, cast
 
+from assets.amemgym.recipe import PoolSpec
+from assets.recipe.loading import dotted
 from assets.recipe.model_policy import Models
 from assets.recipe.public_names import file_name, shared_model
-from assets.recipe.recipe import Budget, PoolSpec, Recipe
+from assets.recipe.recipe import Budget, Recipe
 
 R = TypeVar("R", bound=Recipe)
 EMBEDDED_FAMILY = "amemgym-embedded"
+ON_THE_HUB = re.compile(r"(?:^|\s|datasets/)([A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)")
 
 
 def shared_recipe(recipe: R) -> R:
@@ -15,17 +19,17 @@ def shared_recipe(recipe: R) -> R:
 
     What changes no row (budget, transport) is left at its default, so that it changes no byte of a release either.
     """
-    pool = recipe.pool.model_copy(update={"paths": tuple(file_name(path) for path in recipe.pool.paths)})
     models = recipe.models.model_copy(
         update={role: spec.model_copy(update={"transport": "live"}) for role, spec in recipe.models}
     )
-    given = {"pool": pool, "models": models, "budget": Budget()}
-    return recipe.model_copy(update=given).with_models(shared_model)
+    given = {"models": models, "budget": Budget()}
+    return recipe.without_paths().model_copy(update=given).with_models(shared_model)
 
 
 def recipe_rows(recipe: Recipe) -> dict[str, str]:
     """Fields as dotted names and text; empty ones are left out."""
-    return dict(_flat("", recipe.model_dump(mode="json")))
+    texts = {name: _text(value) for name, value in dotted(recipe.model_dump(mode="json")).items()}
+    return {name: text for name, text in texts.items() if text}
 
 
 def model_names(recipe: Recipe) -> dict[str, str]:
@@ -54,14 +58,20 @@ def pool_terms(pool: PoolSpec) -> str:
     return f"The personas are from a pool of the maker's choice: {source}. {license_text}"
 
 
+def source_datasets(pool: PoolSpec) -> list[str]:
+    """What the Hub calls the source: a data set on it where the attribution names one, as OWNER/NAME."""
+    if not pool.paths:
+        return ["original"]
+    named = ON_THE_HUB.search(pool.attribution)
+    return [named[1] if named else "extended|other"]
+
+
 def _plain(text: str) -> str:
     """One line that a page shows as text."""
     return " ".join(text.split()).replace("<", "&lt;").rstrip(".")
 
 
-def _flat(name: str, value: object) -> list[tuple[str, str]]:
-    if isinstance(value, dict):
-        inner = cast(dict[str, object], value)
-        return [row for key, item in inner.items() for row in _flat(f"{name}.{key}".lstrip("."), item)]
-    text = ", ".join(str(item) for item in cast(list[object], value)) if isinstance(value, list) else str(value)
-    return [] if value is None or not text else [(name, text)]
+def _text(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(str(item) for item in cast(list[object], value))
+    return "" if value is None else str(value)

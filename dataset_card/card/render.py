@@ -3,34 +3,39 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
 import yaml
 from jinja2 import Environment
 
+from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.report import QualityReport
-from assets.recipe.recipe import Recipe
 from assets.records.annotation import StudyResult
 from assets.records.erratum import SettledErratum
-from assets.records.estimate import percent, percents, shown
+from assets.records.estimate import percent, rough_told, shown
 from dataset_card.card import statements
 from dataset_card.card.basic import card_templates
-from dataset_card.card.header import LICENSE_ID, card_header, nested_path, table_path
+from dataset_card.card.example import Example
+from dataset_card.card.fields import field_rows
+from dataset_card.card.header import LICENSE_ID, card_header, expectations_path, nested_path, table_path
 from dataset_card.card.plots import Plot
-from dataset_card.card.recipe import embedded_model, model_names, pool_terms, recipe_rows, shared_recipe
+from dataset_card.card.recipe import embedded_model, model_names, pool_terms, recipe_rows, shared_recipe, source_datasets
 from dataset_card.card.statements import TAGS, data_json_path, title
+from dataset_card.reference.settings import settings_path
 from dataset_card.release.manifest import ManifestUsage
 from validation.amemgym.report.contents import Facts, length_rows, parity_rows
+from validation.report.page import percents_of_report
 
 
 @dataclass(frozen=True)
 class Card:
     """What the card is computed from.
 
-    `tables` gives the rows of each table; `prompts` maps a template's name to its fingerprint; `report` None: none was
-    made; `usage` None: it was not recorded.
+    `tables` gives the rows of each table, `info` the header's `dataset_info`; `prompts` maps a template's name to its
+    fingerprint; `report` None: none was made; `usage` None: it was not recorded; `example` None: no right answer ever changes.
     """
 
-    recipe: Recipe
+    recipe: AMemGymRecipe
     facts: Facts
     tables: Mapping[str, int]
     usage: ManifestUsage | None
@@ -38,7 +43,8 @@ class Card:
     prompts: Mapping[str, str] = field(default_factory=dict[str, str])
     plots: Mapping[str, Plot] = field(default_factory=dict[str, Plot])
     report: QualityReport | None = None
-    repository: str | None = None
+    info: Sequence[Mapping[str, Any]] = ()
+    example: Example | None = None
     studies: Sequence[StudyResult] = ()
     errata: Sequence[SettledErratum] = ()
 
@@ -46,7 +52,8 @@ class Card:
 def render_card(card: Card) -> str:
     """The README of a release, header and all. It is a function of its input: no clock, no path, no version."""
     recipe = shared_recipe(card.recipe)
-    header = card_header(recipe, pretty_name=title(recipe), items=card.facts.counts["users"], tables=card.tables, tags=TAGS)
+    header = card_header(recipe, pretty_name=title(recipe), tables=card.tables, tags=TAGS, info=card.info)
+    header["source_datasets"] = source_datasets(recipe.pool)
     return (
         _environment()
         .get_template("card.md.j2")
@@ -56,6 +63,8 @@ def render_card(card: Card) -> str:
             variant=recipe.variant,
             nested=nested_path(recipe.variant),
             data_json=data_json_path(recipe.variant),
+            data_settings=settings_path(data_json_path(recipe.variant)),
+            expectations=expectations_path(recipe.variant),
             recipe=recipe,
             recipe_rows=list(recipe_rows(recipe).items()),
             fingerprint=card.recipe.fingerprint,
@@ -72,7 +81,9 @@ def render_card(card: Card) -> str:
             generator=card.generator,
             plots=card.plots,
             report=card.report,
-            repository=card.repository,
+            rough=rough_told(card.report.finished, card.report.noun) if card.report else "",
+            example=card.example,
+            fields=list(field_rows()),
             studies=card.studies,
             errata=card.errata,
             license_id=LICENSE_ID,
@@ -84,7 +95,8 @@ def render_card(card: Card) -> str:
 @cache
 def _environment() -> Environment:
     environment = card_templates()
-    environment.filters.update(shown=shown, percent=percent, percents=percents)
+    filters: dict[str, Any] = {"shown": shown, "percent": percent, "percents": percents_of_report}
+    environment.filters.update(filters)
     return environment
 
 

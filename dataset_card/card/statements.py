@@ -5,6 +5,11 @@ from pathlib import Path
 from assets.recipe.recipe import Recipe
 
 CITATION = (Path(__file__).parent / "citation.bib").read_text(encoding="utf-8").strip()
+PAPER = "https://openreview.net/forum?id=sfrVLzsmlf"
+# The Hub makes this link a tag of the data set.
+ARXIV = "https://arxiv.org/abs/2603.01966"
+PAPER_CODE = "https://github.com/AGI-Eval-Official/amemgym"
+PAPER_DATA = "https://huggingface.co/datasets/AGI-Eval/AMemGym"
 TAGS = ("memory", "long-horizon", "personalization", "multiple-choice", "synthetic", "benchmark")
 ROW_MEANINGS: dict[str, str] = {
     "users": "a user's profile",

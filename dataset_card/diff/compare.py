@@ -1,6 +1,7 @@
 """What changed from one release to another, read from their files alone: the same two always give the same difference."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,10 +12,14 @@ import yaml
 
 from dataset_card.diff.records import MetricChange, ReleaseDiff, ReleaseIdentity, SettingChange, TableChange, VersionReason
 from dataset_card.diff.render import without_changes
-from dataset_card.diff.tables import TablePair, compare_table
-from dataset_card.errata.files import errata_by_item
+from dataset_card.diff.tables import ComparedTable, TablePair, compare_table
+from dataset_card.errata.files import errata_by_item, rewordings
 from dataset_card.release.content import ReleaseFormat
+from dataset_card.release.digests import canonical_digest
+from dataset_card.release.limits import MOST_MANIFEST_BYTES, TooMuch, load_yaml, read_bounded
 from dataset_card.release.manifest import CARD, RECIPE, REPORT, ManifestBody, read_manifest
+from dataset_card.release.verify import file_rows
+from dataset_card.release.versions import FIRST_RULE, Level, highest
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -88,23 +93,27 @@ def compare(before: ComparedRelease, after: ComparedRelease, *, form: ReleaseFor
         raise DiffError(
             f"One is a release of {before.body.variant!r} and one of {after.body.variant!r}; give two of the same variant."
         )
-    tables, reasons, users = _rows(before, after, form=form, examples=examples)
+    compared, users = _rows(before, after, form=form, examples=examples)
+    reasons = [reason for one in compared for reason in one.reasons]
+    if not any(one.change.scored and one.change.changed for one in compared):
+        reasons += _beyond_tables(before, after)
     settings = tuple(_settings(before, after))
     files = tuple(_changed(before.others, after.others)) + ((CARD,) if before.card != after.card else ())
     patches = [f"{one.name} is {one.after or 'gone'} and was {one.before or 'not there'}" for one in settings]
     patches += [f"{path} differs" for path in files]
-    if before.logical != after.logical:
+    if before.logical != after.logical and not reasons:
         patches.append("rows stand in another order")
-    if not same_release(before, after):
+    if not reasons and not patches and not same_release(before, after):
         patches.append("other bytes hold the same rows")
     metrics = _metrics(before, after, form=form)
     return ReleaseDiff(
         before=_compared(before),
         after=_compared(after),
         reasons=(*reasons, *(VersionReason(level="patch", because=patch) for patch in patches)),
+        level_by_first_rule=highest((*(one.by_first_rule for one in compared), "patch" if patches else "same")),
         users_added=users[0],
         users_removed=users[1],
-        tables=tables,
+        tables=tuple(one.change for one in compared if one.change.before or one.change.after),
         statistics=metrics[0],
         quality=metrics[1],
         settings=settings,
@@ -114,25 +123,47 @@ def compare(before: ComparedRelease, after: ComparedRelease, *, form: ReleaseFor
 
 def _rows(
     before: ComparedRelease, after: ComparedRelease, *, form: ReleaseFormat, examples: int
-) -> tuple[tuple[TableChange, ...], list[VersionReason], tuple[tuple[str, ...], tuple[str, ...]]]:
-    """All tables, what they ask of the version, and the ids of items that came and that went."""
-    changes, reasons, users = list[TableChange](), list[VersionReason](), (tuple[str, ...](), tuple[str, ...]())
+) -> tuple[list[ComparedTable], tuple[tuple[str, ...], tuple[str, ...]]]:
+    """All tables, and the ids of items that came and that went."""
+    compared, users = list[ComparedTable](), (tuple[str, ...](), tuple[str, ...]())
+    marked = rewordings(after.folder)
     with _database() as connection:
         for name, table in form.benchmark.tables.items():
-            pair = TablePair(name, table, before.tables / f"{name}.parquet", after.tables / f"{name}.parquet", examples)
+            files = before.tables / f"{name}.parquet", after.tables / f"{name}.parquet"
+            pair = TablePair(name, table, *files, examples, tuple(one for one in marked if one.table == name))
             if not pair.before.is_file() or not pair.after.is_file():
-                reasons += _whole_table(pair)
+                compared += _whole_table(pair)
                 continue
             path = f"tables/{after.body.variant}/{name}.parquet"
             if before.logical.get(path) == after.logical.get(path):
-                changes.append(_untouched(name, after, path))
+                compared.append(ComparedTable(_untouched(name, after, path, scored=table.scored)))
                 continue
-            change, asked = compare_table(connection, pair)
-            changes.append(change)
-            reasons += asked
+            compared.append(_compared_table(connection, pair))
             if name == form.item_table:
                 users = _ids(connection, pair), _ids(connection, replace(pair, before=pair.after, after=pair.before))
-    return tuple(changes), reasons, users
+    return compared, users
+
+
+def _compared_table(connection: "DuckDBPyConnection", pair: TablePair) -> ComparedTable:
+    import duckdb
+
+    try:
+        return compare_table(connection, pair)
+    except duckdb.Error as error:
+        reason = str(error).partition("\n")[0]
+        raise DiffError(f"The table {pair.name} of {pair.before} or {pair.after} cannot be compared: {reason}.") from error
+
+
+def _beyond_tables(before: ComparedRelease, after: ComparedRelease) -> Iterator[VersionReason]:
+    """What files with rows say that no table shows; rows in another order are the same."""
+    for path in sorted(before.logical.keys() & after.logical.keys()):
+        if before.logical[path] == after.logical[path] or (before.folder / path).parent == before.tables:
+            continue
+        old, new = (Counter(map(canonical_digest, file_rows(side.folder / path))) for side in (before, after))
+        if old - new:
+            yield VersionReason(level="major", because=f"rows of {path} say something else, which no table shows")
+        elif new - old:
+            yield VersionReason(level="minor", because=f"{path} has more rows")
 
 
 def _database() -> "DuckDBPyConnection":
@@ -141,16 +172,16 @@ def _database() -> "DuckDBPyConnection":
     return duckdb.connect(config={"memory_limit": "350MB", "autoinstall_known_extensions": "false"})
 
 
-def _whole_table(pair: TablePair) -> Iterator[VersionReason]:
-    if pair.before.is_file():
-        yield VersionReason(level="major", because=f"the table {pair.name} is gone")
-    elif pair.after.is_file():
-        yield VersionReason(level="minor", because=f"the table {pair.name} is new")
+def _whole_table(pair: TablePair) -> Iterator[ComparedTable]:
+    level: Level = "major" if pair.before.is_file() else "minor"
+    if pair.before.is_file() or pair.after.is_file():
+        because = f"the table {pair.name} is {'gone' if pair.before.is_file() else 'new'}"
+        yield ComparedTable(TableChange(table=pair.name), (VersionReason(level=level, because=because),), level)
 
 
-def _untouched(name: str, side: ComparedRelease, path: str) -> TableChange:
+def _untouched(name: str, side: ComparedRelease, path: str, *, scored: bool) -> TableChange:
     rows = next(file.rows or 0 for file in side.body.files if file.path == path)
-    return TableChange(table=name, before=rows, after=rows)
+    return TableChange(table=name, scored=scored, before=rows, after=rows)
 
 
 def _ids(connection: "DuckDBPyConnection", pair: TablePair) -> tuple[str, ...]:
@@ -163,11 +194,12 @@ def _ids(connection: "DuckDBPyConnection", pair: TablePair) -> tuple[str, ...]:
 def _metrics(
     before: ComparedRelease, after: ComparedRelease, *, form: ReleaseFormat
 ) -> tuple[tuple[MetricChange, ...], tuple[MetricChange, ...]]:
-    counted: list[dict[str, float | None]] = []
+    counted: list[dict[str, Measured]] = []
     with _database() as connection:
         for release in (before, after):
             counts = {name: float(count) for name, count in release.body.counts.items()}
-            counted.append({**counts, **count_metrics(connection, release.tables, form.metrics)})
+            measured = {**counts, **count_metrics(connection, release.tables, form.metrics)}
+            counted.append({name: Measured(value) for name, value in measured.items()})
     reports = [report_metrics(side.folder / REPORT) for side in (before, after)]
     return metric_changes(counted[0], counted[1]), metric_changes(reports[0], reports[1])
 
@@ -180,7 +212,10 @@ def _settings(before: ComparedRelease, after: ComparedRelease) -> Iterator[Setti
 
 
 def _made_by(side: ComparedRelease) -> dict[str, str]:
-    recipe = cast(dict[str, object], yaml.safe_load((side.folder / RECIPE).read_text(encoding="utf-8")))
+    try:
+        recipe = cast(dict[str, object], load_yaml((side.folder / RECIPE).read_text(encoding="utf-8")))
+    except (TooMuch, yaml.YAMLError) as error:
+        raise DiffError(f"{RECIPE} in {side.folder} cannot be read: {' '.join(str(error).split())}.") from error
     prompts = {f"prompt {name}": digest for name, digest in side.body.prompt_fingerprints.items()}
     errata = errata_by_item(side.folder)
     return {**dict(_flat("", recipe)), **prompts, **errata, "program": side.body.generator, "license": side.body.license}
@@ -199,7 +234,14 @@ def _changed(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
 
 
 def _compared(side: ComparedRelease) -> ReleaseIdentity:
-    return ReleaseIdentity(variant=side.body.variant, version=side.version, data_digest=side.body.rows_digest())
+    previous = side.body.previous
+    return ReleaseIdentity(
+        variant=side.body.variant,
+        version=side.version,
+        data_digest=side.body.rows_digest(),
+        previous=previous.version if previous else None,
+        rule=(previous.rule or FIRST_RULE) if previous else None,
+    )
 
 
 def count_metrics(connection: "DuckDBPyConnection", tables: Path, metrics: Mapping[str, str]) -> dict[str, float | None]:
@@ -212,29 +254,43 @@ def count_metrics(connection: "DuckDBPyConnection", tables: Path, metrics: Mappi
     return {name: _rounded(row[0]) if row else None for name, row in rows.items()}
 
 
-def report_metrics(path: Path) -> dict[str, float | None]:
-    """The measured numbers of a quality report in JSON by dotted name; none where there is no such file."""
-    return dict(_measured("", json.loads(path.read_bytes()))) if path.is_file() else {}
+@dataclass(frozen=True)
+class Measured:
+    """A figure with its 95 % interval, where it has one."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
 
 
-def metric_changes(before: Mapping[str, float | None], after: Mapping[str, float | None]) -> tuple[MetricChange, ...]:
+def report_metrics(path: Path) -> dict[str, Measured]:
+    """The measured figures of a quality report in JSON by dotted name; none where there is no such file."""
+    try:
+        content: object = json.loads(read_bounded(path, most=MOST_MANIFEST_BYTES)) if path.is_file() else {}
+    except (ValueError, RecursionError) as error:
+        raise DiffError(f"{path} cannot be read as a quality report.") from error
+    return dict(_measured("", content))
+
+
+def metric_changes(before: Mapping[str, Measured], after: Mapping[str, Measured]) -> tuple[MetricChange, ...]:
     """The figures that are not the same, in the order of the new release, then those that are gone."""
-    names = [*after, *(name for name in before if name not in after)]
+    names, none = [*after, *(name for name in before if name not in after)], Measured(None)
+    pairs = ((name, before.get(name, none), after.get(name, none)) for name in names)
     return tuple(
-        MetricChange(figure=name, before=before.get(name), after=after.get(name))
-        for name in names
-        if before.get(name) != after.get(name)
+        MetricChange(figure=name, before=old.value, after=new.value, low=old.low, high=old.high)
+        for name, old, new in pairs
+        if old.value != new.value or (name in before) != (name in after)
     )
 
 
-def _measured(name: str, value: Any) -> Iterator[tuple[str, float | None]]:
+def _measured(name: str, value: Any) -> Iterator[tuple[str, Measured]]:
     """Estimates by their value; of a list, the items that have a name, which is their first text."""
     if isinstance(value, float):
-        yield name, _rounded(value)
+        yield name, Measured(_rounded(value))
     elif isinstance(value, dict):
         inner = cast(dict[str, Any], value)
         if {"value", "low", "high"} <= set(inner):
-            yield name, _rounded(inner["value"])
+            yield name, Measured(*(_rounded(inner[part]) for part in ("value", "low", "high")))
             return
         for key, item in inner.items():
             if key not in NOT_METRICS:

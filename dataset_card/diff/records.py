@@ -5,17 +5,22 @@ from typing import Literal
 from pydantic import Field
 
 from assets.records.base import Record
-from dataset_card.release.versions import LEVELS, Level
+from dataset_card.release.versions import RULE, Level, highest
 
-ChangeKind = Literal["label", "words"]
+ChangeKind = Literal["label", "wording", "note"]
 
 
 class ReleaseIdentity(Record):
-    """One of the two releases. `version` None: not released yet; `data_digest` is over its rows alone."""
+    """One of the two releases. `version` None: not released yet; `data_digest` is over its rows alone.
+
+    `rule`: by which rule of `release/versions.py` its version followed from `previous`; both None for a first version.
+    """
 
     variant: str
     version: str | None
     data_digest: str
+    previous: str | None = None
+    rule: int | None = None
 
     @property
     def name(self) -> str:
@@ -40,32 +45,46 @@ class RowChange(Record):
 
 
 class TableChange(Record):
-    """One table: rows before and after, how many came, went, have other labels, or only other words.
+    """One table: rows before and after, how many came, went, or changed.
 
-    `relabelled` rows may have other words too. `examples` are the first of the changed rows, labels before words.
+    `relabelled` rows differ in something that an assistant reads or is scored on, `reworded` ones only by errata that
+    two people marked as wording only, and `annotated` ones only in columns that no assistant reads. `examples` are the first
+    of the changed rows, in this order.
     """
 
     table: str
+    scored: bool = True
     before: int = 0
     after: int = 0
     added: int = 0
     removed: int = 0
     relabelled: int = 0
     reworded: int = 0
+    annotated: int = 0
     examples: tuple[RowChange, ...] = ()
 
     @property
     def changed(self) -> bool:
         """Whether any row came, went or changed."""
-        return bool(self.added or self.removed or self.relabelled or self.reworded)
+        return bool(self.added or self.removed or self.relabelled or self.reworded or self.annotated)
 
 
 class MetricChange(Record):
-    """One figure of both releases; None where a release does not have it."""
+    """One figure of both releases; None where a release does not have it.
+
+    The interval is that of the figure before, where it has one: a figure that stays inside it says nothing new.
+    """
 
     figure: str
     before: float | None
     after: float | None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether the figure now lies inside the interval of the figure before."""
+        return self.after is not None and self.low is not None and self.high is not None and self.low <= self.after <= self.high
 
 
 class SettingChange(Record):
@@ -84,11 +103,16 @@ class VersionReason(Record):
 
 
 class ReleaseDiff(Record):
-    """All differences. Counts are exact; examples and ids of users are the first in the order of their keys."""
+    """All differences. Counts are exact; examples and ids of users are the first in the order of their keys.
+
+    `rule` is the one that decided the level, and `level_by_first_rule` what the first rule would have asked for.
+    """
 
     before: ReleaseIdentity
     after: ReleaseIdentity
     reasons: tuple[VersionReason, ...]
+    rule: int = RULE
+    level_by_first_rule: Level = "same"
     users_added: tuple[str, ...] = ()
     users_removed: tuple[str, ...] = ()
     tables: tuple[TableChange, ...] = ()
@@ -98,9 +122,14 @@ class ReleaseDiff(Record):
     files: tuple[str, ...] = Field(default=(), description="files without rows that differ, came or went")
 
     @property
+    def figures(self) -> tuple[MetricChange, ...]:
+        """All figures that moved, of the rows and of the quality report."""
+        return (*self.statistics, *self.quality)
+
+    @property
     def level(self) -> Level:
         """Which number of the version has to grow."""
-        return LEVELS[max((LEVELS.index(reason.level) for reason in self.reasons), default=0)]
+        return highest(reason.level for reason in self.reasons)
 
     @property
     def reason(self) -> str:

@@ -1,27 +1,55 @@
-"""A diff in words: the card's section on what changed since the version before, and one HTML page with changed words marked.
+"""A diff in words: what it asks of the version, changed words marked, and the card's section on what changed.
 
 The section is no part of the card's template. Which version comes before is known only when all else is written, and two
 releases are the same when they differ in nothing but this section.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
-from functools import cache
-from pathlib import Path
 from typing import Literal
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-from dataset_card.diff.records import MetricChange, ReleaseDiff
+from dataset_card.card import markdown
+from dataset_card.diff.records import MetricChange, ReleaseDiff, TableChange
+from dataset_card.release.versions import FIRST_RULE
 
 Mark = Literal["same", "gone", "new"]
-USERS_SHOWN = 50
 HEADING = "## Changes since "
 SECTION = re.compile(rf"^{HEADING}.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 # The section comes before these, or else at the end.
 FOLLOWING = re.compile(r"^## (Loading it|Intended use|License)", re.MULTILINE)
 TEXT_LIMIT = 120
+# Counts of a table's rows, as a table shows them.
+COUNTS = {
+    "before": "before",
+    "after": "now",
+    "added": "new",
+    "removed": "gone",
+    "relabelled": "read or scored otherwise",
+    "reworded": "wording only",
+    "annotated": "notes only",
+}
+
+
+def verdict(diff: ReleaseDiff) -> str:
+    """Which number has to grow, and why, in one sentence."""
+    if diff.level == "same":
+        return f"{diff.before.name} and {diff.after.name} are the same release."
+    return f"From {diff.before.name} to {diff.after.name}: a new {diff.level} number, because {diff.reason}."
+
+
+def rules_text(diff: ReleaseDiff) -> str:
+    """Which rule decided, where the first rule decides otherwise, and by which rule the later version was numbered."""
+    sentences = [f"Rule {diff.rule} decides: whatever an assistant reads or is scored on is a label."]
+    if diff.level_by_first_rule != diff.level:
+        sentences.append(
+            f"Rule {FIRST_RULE}, by which releases of before were numbered and no free text was a label, asks for "
+            f"{'nothing' if diff.level_by_first_rule == 'same' else f'a {diff.level_by_first_rule} number'} here."
+        )
+    after = diff.after
+    if after.rule is not None and after.rule != diff.rule:
+        sentences.append(f"{after.version} was numbered after {after.previous} by rule {after.rule}.")
+    return " ".join(sentences)
 
 
 def changes_section(diff: ReleaseDiff) -> str:
@@ -54,22 +82,39 @@ def figure_text(value: float | None) -> str:
     return "-" if value is None else f"{value:,.4g}" if value < 1000 else f"{value:,.0f}"
 
 
+def by_interest(tables: Iterable[TableChange]) -> list[TableChange]:
+    """Options, questions and sessions before users, and the account of the making last."""
+    backwards = list(tables)[::-1]
+    return [one for one in backwards if one.scored] + [one for one in backwards if not one.scored]
+
+
+def shown_counts(diff: ReleaseDiff) -> list[str]:
+    """Those of `COUNTS` that say something of these releases."""
+    return [name for name in COUNTS if name in ("before", "after") or any(getattr(one, name) for one in diff.tables)]
+
+
 def _paragraphs(diff: ReleaseDiff) -> Iterator[str]:
-    yield f"This asks for a new {diff.level} number: {diff.reason}."
-    yield ""
-    yield f"{_users(diff)} Rows are compared by their keys; labels are all values but free text."
-    yield ""
-    yield from _table(
-        ["table", "rows before", "rows now", "new", "gone", "other labels", "other words"],
-        [
-            [f"`{one.table}`", *map(str, (one.before, one.after, one.added, one.removed, one.relabelled, one.reworded))]
-            for one in diff.tables
-            if one.changed
-        ],
+    compare = {"major": "Scores do not compare", "minor": "Scores on rows that both have compare"}.get(
+        diff.level, "Scores compare"
     )
-    yield from _metrics("figure", diff.statistics)
-    yield from _metrics("figure of the quality report", diff.quality)
-    settings = [[f"`{one.name}`", _cell(one.before), _cell(one.after)] for one in diff.settings]
+    yield f"{compare} with those on {diff.before.version}."
+    yield f"This asks for a new {diff.level} number: {markdown.text(diff.reason)}."
+    yield ""
+    yield f"{_users(diff)} {rules_text(diff)}"
+    yield ""
+    names = shown_counts(diff)
+    yield from _table(
+        ["table", *(COUNTS[name] for name in names)],
+        [[f"`{one.table}`", *(f"{getattr(one, name):,}" for name in names)] for one in by_interest(diff.tables) if one.changed],
+    )
+    news = [one for one in diff.figures if not one.is_noise]
+    yield from _metrics(news)
+    if len(news) < len(diff.figures):
+        yield f"Figures that moved inside the interval they had before: {len(diff.figures) - len(news)}."
+        yield ""
+    settings = [
+        [f"`{one.name}`", *(markdown.text(side, limit=TEXT_LIMIT) for side in (one.before, one.after))] for one in diff.settings
+    ]
     yield from _table(["how it was made", "before", "now"], settings)
     yield f"`amemgym diff {diff.before.variant}@{diff.before.version}` and this release shows the rows themselves."
 
@@ -81,9 +126,9 @@ def _users(diff: ReleaseDiff) -> str:
     return f"{came} {'user is' if came == 1 else 'users are'} new, {went} {'is' if went == 1 else 'are'} gone."
 
 
-def _metrics(name: str, changes: Sequence[MetricChange]) -> Iterator[str]:
-    rows = [[one.figure, figure_text(one.before), figure_text(one.after)] for one in changes]
-    yield from _table([name, "before", "now"], rows)
+def _metrics(changes: Sequence[MetricChange]) -> Iterator[str]:
+    rows = [[markdown.text(one.figure), figure_text(one.before), figure_text(one.after)] for one in changes]
+    yield from _table(["figure", "before", "now"], rows)
 
 
 def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -92,16 +137,6 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]
         yield f"|---|{'---:|' * (len(names) - 1)}"
         yield from (f"| {' | '.join(row)} |" for row in rows)
         yield ""
-
-
-def _cell(text: str) -> str:
-    flat = " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
-    return flat if len(flat) <= TEXT_LIMIT else f"{flat[: TEXT_LIMIT - 3]}..."
-
-
-def diff_page(diff: ReleaseDiff) -> str:
-    """The page. It follows from the diff alone."""
-    return _environment().get_template("diff.html.j2").render(diff=diff, users_shown=USERS_SHOWN)
 
 
 def marked_words(before: str, after: str) -> list[tuple[Mark, str]]:
@@ -117,17 +152,3 @@ def marked_words(before: str, after: str) -> list[tuple[Mark, str]]:
         if new_start < new_end:
             marked.append(("new", " ".join(new[new_start:new_end])))
     return marked
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["figure"] = figure_text
-    environment.globals["marked_words"] = marked_words  # pyright: ignore[reportArgumentType]
-    return environment

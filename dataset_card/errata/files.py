@@ -1,6 +1,7 @@
 """The files of errata and studies: those beside a variant's versions, and those inside a release."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from assets.records.annotation import StudyResult
 from assets.records.erratum import Erratum, SettledErratum
+from dataset_card.release.limits import MOST_MANIFEST_BYTES, read_bounded
 
 ERRATA = "errata.yaml"
 STUDIES = "studies.json"
@@ -59,14 +61,49 @@ def read_studies(path: Path) -> tuple[StudyResult, ...]:
         raise ErrataError(f"{path} cannot be read; write it anew with amemgym annotate settle, or take it away.") from error
 
 
-def errata_by_item(folder: Path) -> dict[str, str]:
-    """Outcome and reason of a release's errata, by item. Raises OSError or ValidationError."""
+def read_settled(folder: Path) -> tuple[SettledErratum, ...]:
+    """The errata of a release, none where it has no such file. Raises ErrataError."""
     path = folder / SETTLED
-    settled = OUTCOMES.validate_json(path.read_bytes()) if path.is_file() else ()
+    try:
+        return OUTCOMES.validate_json(read_bounded(path, most=MOST_MANIFEST_BYTES)) if path.is_file() else ()
+    except (OSError, ValueError) as error:
+        raise ErrataError(f"{path} cannot be read as the errata of a release.") from error
+
+
+def errata_by_item(folder: Path) -> dict[str, str]:
+    """Outcome and reason of a release's errata, by item. Raises ErrataError."""
+    settled = read_settled(folder)
     return {
         f"erratum {one.erratum.place} of {one.erratum.user_id}": f"{one.outcome} ({one.erratum.action}): {one.erratum.reason}"
         for one in settled
     }
+
+
+@dataclass(frozen=True)
+class Rewording:
+    """A cell of a flat table that was corrected, and what two people marked as wording only. `key` is the row's, as text."""
+
+    table: str
+    column: str
+    key: tuple[str, ...]
+    was: str
+    now: str
+
+
+def rewordings(folder: Path) -> tuple[Rewording, ...]:
+    """The corrections of a release that two people marked as wording only. Raises ErrataError."""
+    settled = read_settled(folder)
+    return tuple(_rewording(one.erratum) for one in settled if one.outcome == "applied" and one.erratum.changes_wording_only)
+
+
+def _rewording(erratum: Erratum) -> Rewording:
+    if erratum.question_id is None:
+        table, column, key = "sessions", "query", (str(erratum.period), str(erratum.session))
+    elif erratum.choice_id is None:
+        table, column, key = "questions", "query", (erratum.question_id,)
+    else:
+        table, column, key = "answer_choices", "answer", (erratum.question_id, erratum.choice_id)
+    return Rewording(table, column, (erratum.user_id, *key), erratum.was, erratum.now)
 
 
 def studies_bytes(studies: Sequence[StudyResult]) -> bytes:

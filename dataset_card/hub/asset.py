@@ -7,8 +7,7 @@ from typing import Any
 import dagster as dg
 
 from assets.engine.progress import Steps, heartbeat
-from assets.engine.stage_asset import disk_error_message
-from assets.recipe.partitions import VARIANT_PARTITIONS
+from assets.engine.stage_asset import disk_error_message, steps_of_run
 from assets.reporting.definition_metadata import OWNERS, definition
 from dataset_card.hub.plan import PublishRequest
 from dataset_card.hub.port import HubError, Visibility
@@ -18,6 +17,7 @@ from dataset_card.release.manifest import ReleaseError
 from dataset_card.release.store import ReleaseStore, find_release
 
 NEWEST = "newest"
+NO_REPO = "No repository is set to publish in; give OWNER/NAME as `repo` of hub_release, or for all runs in AMEMGYM_HUB_REPO."
 DESCRIPTION = (
     "A release on the Hugging Face Hub: one commit and a tag, complete or not there at all. Who asks for the tag gets the "
     "bytes that were checked here."
@@ -42,26 +42,29 @@ VISIBILITIES: dict[Openness, Visibility | None] = {
 
 
 class HubReleaseConfig(dg.Config):
-    """Where to publish: `repo` is OWNER/NAME, `version` that of a release on disk or `newest`.
+    """Where to publish: `repo` is OWNER/NAME, else that of the resource `publisher`; `version` one on disk or `newest`.
 
-    `openness`: UNCHANGED, PRIVATE, GATED or PUBLIC; `pull_request`: propose it, and leave main and tags alone.
+    `openness`: UNCHANGED, PRIVATE, GATED or PUBLIC; `embedded`: rows that no language model wrote may be open to others;
+    `pull_request`: propose it, and leave main and tags alone.
     """
 
-    repo: str
+    repo: str = ""
     version: str = NEWEST
     openness: Openness = Openness.UNCHANGED
+    embedded: bool = False
     pull_request: bool = False
 
 
 def hub_release_asset(form: ReleaseFormat) -> dg.AssetsDefinition:
     """The asset `hub_release` of a benchmark, which fails with one sentence."""
     benchmark = form.benchmark
+    release = benchmark.key("release")
 
     @dg.asset(
         name=benchmark.key("hub_release"),
-        partitions_def=VARIANT_PARTITIONS,
+        partitions_def=benchmark.partitions.by_variant,
         group_name=benchmark.group("release"),
-        deps=[benchmark.key("release")],
+        deps=[release],
         owners=OWNERS,
         kinds={"huggingface"},
         required_resource_keys={"publisher", "releases"},
@@ -71,11 +74,14 @@ def hub_release_asset(form: ReleaseFormat) -> dg.AssetsDefinition:
     )
     def hub_release(context: dg.AssetExecutionContext, config: HubReleaseConfig) -> dg.MaterializeResult[Any]:
         publisher: Publisher = context.resources.publisher
+        repo = config.repo or publisher.repo
+        # Whoever materializes everything has not asked for the Hub in particular, and a backfill fails without the asset.
+        if not repo and release in steps_of_run(context):
+            return dg.MaterializeResult(data_version=dg.DataVersion("unpublished"), metadata={"unpublished": NO_REPO})
         try:
             folder = _folder(context.resources.releases, context.partition_key, config.version)
-            request = PublishRequest(folder, config.repo, VISIBILITIES[config.openness], config.pull_request)
-            steps = Steps(f"Publishing {folder.name} of {folder.parent.name} in {config.repo}")
-            with heartbeat(context.log.info, steps.line):
+            request = _request(folder, repo, config)
+            with heartbeat(context.log.info, Steps(f"Publishing {folder.name} of {folder.parent.name} in {repo}").line):
                 done = publisher.publish(request)
         except HubError as error:
             raise dg.Failure(description=str(error), allow_retries=False) from error
@@ -84,6 +90,12 @@ def hub_release_asset(form: ReleaseFormat) -> dg.AssetsDefinition:
         return dg.MaterializeResult(data_version=dg.DataVersion(done.digest[:16]), metadata=_metadata(done, publisher.endpoint))
 
     return hub_release
+
+
+def _request(folder: Path, repo: str, config: HubReleaseConfig) -> PublishRequest:
+    if not repo:
+        raise HubError(NO_REPO)
+    return PublishRequest(folder, repo, VISIBILITIES[config.openness], config.pull_request, config.embedded)
 
 
 def _folder(release_store: ReleaseStore, variant: str, version: str) -> Path:

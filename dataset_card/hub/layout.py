@@ -2,26 +2,38 @@
 
 Everything of a variant is below `<variant>/` and `tables/<variant>/`: data files keep the path they have in the release
 folder, so that configurations and snippets stay true, and the others (card, recipe, manifest, license) move below
-`<variant>/`. At the top there are only the card of the whole repository and a license. A publisher touches nothing else.
+`<variant>/`. At the top there are the card of the
+whole repository, a copy of it as it was written, the list of versions and a license. A publisher touches nothing else.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from dataset_card.card.recipe import EMBEDDED_FAMILY
 from dataset_card.hub.port import LocalFile, RemoteFile, TreeChange, UnfitRelease
 from dataset_card.release.manifest import CARD, LICENSE, MANIFEST, VERSION_PATTERN
 
 TABLES = "tables"
+# The list of published versions, and the card at the top as the last release wrote it: what people changed there since is kept.
+VERSIONS = "versions.json"
+WRITTEN_CARD = f".written/{CARD}"
 # Folders and files at the top that a variant's folder may not shadow.
-RESERVED = frozenset({TABLES, CARD, LICENSE})
+RESERVED = frozenset({TABLES, CARD, LICENSE, VERSIONS})
 REPO = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
 class _ListedFile(BaseModel):
     path: str
+    bytes: int = 0
+    sha256: str = ""
+    rows: int | None = None
+
+
+class _Predecessor(BaseModel):
+    because: str | None = None
 
 
 class ReleaseSummary(BaseModel):
@@ -33,6 +45,14 @@ class ReleaseSummary(BaseModel):
     version: str = Field(pattern=VERSION_PATTERN)
     digest: str
     files: tuple[_ListedFile, ...]
+    generator: str = ""
+    previous: _Predecessor | None = None
+    models: dict[str, str] = Field(default_factory=dict[str, str])
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether the embedded model, which is no language model, wrote or judged any of the rows."""
+        return any(EMBEDDED_FAMILY in self.models.get(role, "") for role in ("writer", "judge"))
 
     @property
     def tag(self) -> str:
@@ -88,8 +108,8 @@ def variants_in(paths: Iterable[str]) -> list[str]:
     return sorted(folder for folder, slash, name in (path.partition("/") for path in paths) if slash and name == MANIFEST)
 
 
-def tree_change(files: Mapping[str, LocalFile], *, tree: Mapping[str, RemoteFile], variant: str) -> TreeChange:
-    """What turns the tree's share of the variant, and the files at the top that are given, into `files`."""
+def tree_change(files: Mapping[str, LocalFile], *, tree: Mapping[str, RemoteFile], owned: Collection[str]) -> TreeChange:
+    """What turns the tree into one with these files; of others, those that a release wrote before (`owned`) go."""
     adds = [file for path, file in sorted(files.items()) if not file.is_at(tree.get(path))]
-    deletes = sorted(path for path in tree if path.startswith(folders(variant)) and path not in files)
+    deletes = sorted(path for path in tree if path in owned and path not in files)
     return TreeChange(adds, deletes, frozenset(file.path for file in adds if file.path not in tree))

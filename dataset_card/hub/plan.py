@@ -2,13 +2,16 @@
 
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
 from itertools import pairwise
 from pathlib import Path
+from typing import Any, cast
 
-from pydantic import ValidationError
+import yaml
 
+from assets.recipe.loading import RecipeError, build_recipe
 from dataset_card.card.header import configuration_problems, split_card
 from dataset_card.diff.compare import compare, read_release
 from dataset_card.diff.render import too_low
@@ -16,12 +19,9 @@ from dataset_card.hub.layout import (
     RESERVED,
     ReleaseSummary,
     checked_repo,
-    folders,
     release_files,
     repository_path,
     tree_change,
-    variant_of_tag,
-    variants_in,
     version_of_tag,
 )
 from dataset_card.hub.port import (
@@ -29,27 +29,28 @@ from dataset_card.hub.port import (
     HubError,
     HubMissing,
     LocalFile,
+    PublishRefused,
     Refs,
-    RemoteFile,
     RepoState,
     TreeChange,
     UnfitRelease,
     Visibility,
 )
 from dataset_card.hub.read import ReleaseLocation, fetch_release
-from dataset_card.hub.repo_card import VariantCard, repository_card
-from dataset_card.release.content import ReleaseFormat
-from dataset_card.release.manifest import CARD, LICENSE, MANIFEST, Manifest, ManifestError, read_manifest
+from dataset_card.hub.repo_card import VariantCard
+from dataset_card.hub.repo_tree import RepositoryTree
+from dataset_card.hub.versions_file import BaselineScore, PublishedVersion, newest_tag, with_tags, with_version
+from dataset_card.release.content import ReleaseFormat, count_problems
+from dataset_card.release.limits import TooMuch, load_yaml
+from dataset_card.release.manifest import CARD, LICENSE, RECIPE, Manifest, ManifestError, read_manifest
 from dataset_card.release.verify import verify_release
-from dataset_card.release.versions import is_version, numbers, smallest_after
+from dataset_card.release.versions import numbers, smallest_after
 
 # What git forbids in the name of a tag, of all that a variant's name may hold.
 UNTAGGABLE = re.compile(r"\.\.|\.lock$|\.$")
 FormatOf = Callable[[Path], ReleaseFormat]
-
-
-class PublishRefused(HubError):
-    """The repository is not one that this release may be added to, or not under this version."""
+# The scores that were made here on a release, by its digest.
+ScoresOf = Callable[[str], Sequence[BaselineScore]]
 
 
 class TagConflict(HubError):
@@ -58,45 +59,60 @@ class TagConflict(HubError):
 
 @dataclass(frozen=True)
 class PublishRequest:
-    """What to publish where. `visibility` None: as the repository is, a new one is private."""
+    """What to publish where. `visibility` None: as the repository is, a new one is private.
+
+    `embedded`: rows of the embedded model may go where others can read them. `day` goes into the list of versions.
+    """
 
     folder: Path
     repo: str
     visibility: Visibility | None = None
     pull_request: bool = False
+    embedded: bool = False
+    day: date = field(default_factory=lambda: datetime.now(UTC).date())
 
 
 @dataclass(frozen=True)
 class PublishPlan:
-    """What the repository has and what it lacks. `state` None: no repository. `tagged`: the commit that already has the tag."""
+    """What the repository has and what it lacks. `state` None: no repository. `tagged`: the commit that already has the tag.
+
+    `by_hand`: what people wrote there, and publishing keeps.
+    """
 
     state: RepoState | None
     tagged: str | None
     change: TreeChange
     pull_requests: Mapping[int, str]
+    by_hand: tuple[str, ...] = ()
 
 
 class Planner:
     """Compares one request with the Hub. It reads only, and raises HubError for all that forbids publishing."""
 
-    def __init__(self, hub: Hub, *, request: PublishRequest, format_of: FormatOf) -> None:
+    def __init__(self, hub: Hub, *, request: PublishRequest, format_of: FormatOf, scores_of: ScoresOf) -> None:
         self.hub, self.request, self._format_of = hub, request, format_of
         self.repo = checked_repo(request.repo)
-        self.release = ReleaseSummary.model_validate(checked_release(request.folder).model_dump())
+        manifest = checked_release(request.folder)
+        check_rows_follow_recipe(request.folder, form=format_of(request.folder), counts=manifest.counts)
+        self.release = ReleaseSummary.model_validate(manifest.model_dump())
+        self._scores = tuple(scores_of(manifest.digest))
         self.files = release_files(request.folder, release=self.release)
         self._own_card = (request.folder / CARD).read_text(encoding="utf-8")
         self._read_before: dict[str, str] = {}
         self._follows: str | None = None
+        self._tags: frozenset[str] = frozenset()
 
     def plan(self) -> PublishPlan:
         """Look at the Hub. Raises TagConflict, PublishRefused, or what the port raises."""
         state = self.hub.repo_state(self.repo)
+        self._check_embedded(state)
         if state is None:
             if self.request.pull_request:
                 raise PublishRefused(f"There is no repository {self.repo} to propose to; publish without a pull request.")
-            return PublishPlan(None, None, self._change({}, cards={}, current=None), {})
+            return PublishPlan(None, None, self._change(self._tree(None)), {})
         self.hub.check_access(self.repo, write=not self.request.pull_request)
         refs = self.hub.refs(self.repo)
+        self._tags = refs.tags
         if self.release.tag in refs.branches:
             raise TagConflict(
                 f"{self.repo} has a branch named {self.release.tag}, which would hide the tag; delete that branch."
@@ -104,37 +120,59 @@ class Planner:
         if self.release.tag in refs.tags:
             return PublishPlan(state, self._tagged(), TreeChange((), (), frozenset()), refs.pull_requests)
         self._check_version(refs)
-        return PublishPlan(state, None, self.change_at(state.sha), refs.pull_requests)
+        by_hand = tuple(self._tree(state.sha).written_by_hand(self._tags))
+        return PublishPlan(state, None, self.change_at(state.sha), refs.pull_requests, by_hand)
 
     def change_at(self, sha: str) -> TreeChange:
         """What a commit onto this one has to change. Raises PublishRefused for a tree that it may not change."""
-        tree = self.hub.files(self.repo, sha=sha)
-        cards = {name: self._card(name, sha=sha, tree=tree) for name in variants_in(tree)}
+        tree = self._tree(sha)
+        cards = tree.cards()
         published = cards.get(self.release.variant)
         if published is not None and published.release.numbers > self.release.numbers:
             raise PublishRefused(
                 f"{self.repo} already has {published.release.variant} {published.release.version}, which is newer than "
                 f"{self.release.version}; publish a higher version."
             )
-        current = self._read(CARD, sha=sha, tree=tree) if CARD in tree else None
+        current = tree.read(CARD)
         if not cards and current is not None and split_card(current, source=f"{CARD} of {self.repo}")[1].strip():
             raise PublishRefused(
                 f"{self.repo} has a {CARD} that no release wrote, and it would be lost; "
                 f"choose another repository, or empty that file."
             )
-        return self._change(tree, cards=cards, current=current)
+        tree.check_foreign(self.release, card=self._own_card, files=self.files)
+        return self._change(tree)
 
     def has_release_at(self, sha: str) -> bool:
-        """Whether the variant's own files at this commit are those of the release, and no others."""
-        return not tree_change(self.files, tree=self.hub.files(self.repo, sha=sha), variant=self.release.variant)
+        """Whether the variant's own files at this commit are those of the release."""
+        return not tree_change(self.files, tree=self._tree(sha).files, owned=())
 
-    def _change(self, tree: Mapping[str, RemoteFile], *, cards: Mapping[str, VariantCard], current: str | None) -> TreeChange:
-        own = VariantCard(self.release, self._own_card)
-        text = repository_card({**cards, self.release.variant: own}, repo=self.repo, current=current)
-        top = {CARD: LocalFile(CARD, text.encode())}
-        if LICENSE not in tree and (self.request.folder / LICENSE).is_file():
+    def _tree(self, sha: str | None) -> RepositoryTree:
+        return RepositoryTree(self.hub, repo=self.repo, sha=sha, read_before=self._read_before)
+
+    def _change(self, tree: RepositoryTree) -> TreeChange:
+        cards = {**tree.cards(), self.release.variant: VariantCard(self.release, self._own_card)}
+        because = self.release.previous.because if self.release.previous else "the first version"
+        own = PublishedVersion(tag=self.release.tag, published=self.request.day, reason=because or "", scores=self._scores)
+        versions = with_version(with_tags(tree.versions(), self._tags), own)
+        top = tree.top(cards, versions=versions, tags=self._tags)
+        if LICENSE not in tree.files and (self.request.folder / LICENSE).is_file():
             top[LICENSE] = LocalFile(LICENSE, self.request.folder / LICENSE)
-        return tree_change({**self.files, **top}, tree=tree, variant=self.release.variant)
+        return tree_change({**self.files, **top}, tree=tree.files, owned=tree.owned(self.release.variant))
+
+    def _check_embedded(self, state: RepoState | None) -> None:
+        """Raise PublishRefused where rows of the embedded model would be open to others, and nobody said that they may."""
+        visibility = self.request.visibility or (state.visibility if state else "private")
+        if visibility == "private" or self.request.embedded:
+            return
+        releases = [self.release]
+        if state is not None and changes_visibility(state, self.request):
+            releases += [card.release for card in self._tree(state.sha).cards().values()]
+        for release in releases:
+            if release.is_embedded:
+                raise PublishRefused(
+                    f"No language model wrote {release.tag}, and {self.repo} is open to others or would be: publish it "
+                    "privately, make it with a real model, or allow it (--embedded, in Dagster `embedded: true`)."
+                )
 
     def _check_version(self, refs: Refs) -> None:
         """Compare with the newest tag of the variant, once for all rounds."""
@@ -155,23 +193,6 @@ class Planner:
             )
         return state.sha
 
-    def _card(self, variant: str, *, sha: str, tree: Mapping[str, RemoteFile]) -> VariantCard:
-        home, _ = folders(variant)
-        try:
-            release = ReleaseSummary.model_validate_json(self._read(f"{home}{MANIFEST}", sha=sha, tree=tree))
-        except ValidationError as error:
-            raise PublishRefused(f"{home}{MANIFEST} in {self.repo} cannot be read; remove that variant, or mend it.") from error
-        return VariantCard(release, self._read(f"{home}{CARD}", sha=sha, tree=tree) if f"{home}{CARD}" in tree else "")
-
-    def _read(self, path: str, *, sha: str, tree: Mapping[str, RemoteFile]) -> str:
-        digest = tree[path].digest
-        if digest not in self._read_before:
-            content = self.hub.read(self.repo, sha=sha, path=path)
-            if not LocalFile(path, content).is_at(tree[path]):
-                raise HubError(f"{path} of {self.repo} arrived damaged; try again.")
-            self._read_before[digest] = content.decode(errors="replace")
-        return self._read_before[digest]
-
 
 def changes_visibility(state: RepoState, request: PublishRequest) -> bool:
     """Whether the repository's visibility is another than asked for."""
@@ -182,6 +203,17 @@ def narrows_visibility(state: RepoState, request: PublishRequest) -> bool:
     """Whether fewer people may read it than do now."""
     openness: list[Visibility | None] = ["private", "gated", "public"]
     return changes_visibility(state, request) and openness.index(request.visibility) < openness.index(state.visibility)
+
+
+def check_rows_follow_recipe(folder: Path, *, form: ReleaseFormat, counts: Mapping[str, int]) -> None:
+    """Raise UnfitRelease where the rows are not what the recipe beside them says, which earlier versions could write."""
+    try:
+        fields: object = load_yaml((folder / RECIPE).read_text(encoding="utf-8"))
+        recipe = build_recipe(cast(dict[str, Any], fields))
+    except (RecipeError, TooMuch, yaml.YAMLError) as error:
+        raise UnfitRelease(f"The recipe of the release in {folder} cannot be read: {' '.join(str(error).split())}") from error
+    for problem in count_problems(form, recipe, counts):
+        raise UnfitRelease(f"The release in {folder} says what its rows do not show: {problem}; make it again.")
 
 
 def checked_release(folder: Path) -> Manifest:
@@ -203,12 +235,6 @@ def checked_release(folder: Path) -> Manifest:
     for problem in configuration_problems(folder, manifest=manifest):
         raise UnfitRelease(f"The release in {folder} cannot be loaded: {problem} Make it again.")
     return manifest
-
-
-def newest_tag(tags: Iterable[str], *, variant: str) -> str | None:
-    """The tag of the variant's highest version."""
-    own = [tag for tag in tags if variant_of_tag(tag) == variant and is_version(version_of_tag(tag))]
-    return max(own, key=lambda tag: numbers(version_of_tag(tag)), default=None)
 
 
 def check_version(hub: Hub, release: ReleaseSummary, *, folder: Path, repo: str, tag: str, format_of: FormatOf) -> None:

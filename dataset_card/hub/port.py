@@ -38,6 +38,10 @@ class UnfitRelease(HubError):
     """The release, or the name it would get, cannot be published as it is."""
 
 
+class PublishRefused(HubError):
+    """The repository is not one that this release may be added to, or not under this version, or not as it is."""
+
+
 class HubUncertain(HubError):
     """A write whose outcome is unknown: look again before doing anything else. `wait` is in seconds."""
 

@@ -13,12 +13,14 @@ from dataset_card.hub.plan import (
     Planner,
     PublishPlan,
     PublishRequest,
+    ScoresOf,
     TagConflict,
     changes_visibility,
     narrows_visibility,
 )
 from dataset_card.hub.port import CommitMessage, Hub, HubError, HubMissing, HubStale, HubUncertain, TreeChange
 from dataset_card.hub.tag_registry import TagEntry, TagRegistry
+from dataset_card.hub.versions_file import BaselineScore
 
 ROUNDS = 8
 FIRST_PAUSE = 0.5
@@ -40,11 +42,17 @@ class Published:
     pull_request: int | None = None
 
 
+def no_scores(digest: str) -> tuple[BaselineScore, ...]:
+    """The scores of a release on which none were made here."""
+    return ()
+
+
 class Publisher:
     """Brings a release to a Hub.
 
-    `format_of` gives the format of a release's folder; `registry` None: no tag is written down; `notice` gets a line for each
-    pause.
+    `format_of` gives the format of a release's folder; `repo` is where releases go unless somebody names another;
+    `registry` None: no tag is written down; `scores_of` gives the scores that were made here on a release; `notice` gets a line
+    for each pause.
     """
 
     def __init__(
@@ -52,11 +60,14 @@ class Publisher:
         hub: Hub,
         *,
         format_of: FormatOf,
+        repo: str = "",
         registry: TagRegistry | None = None,
+        scores_of: ScoresOf = no_scores,
         pause: Callable[[float], None] = time.sleep,
         notice: Callable[[str], None] | None = None,
     ) -> None:
-        self._hub, self._format_of = hub, format_of
+        self._hub, self._format_of, self.repo = hub, format_of, repo
+        self._scores_of = scores_of
         self._registry, self._pause, self._notice = registry, pause, notice
 
     @property
@@ -70,13 +81,13 @@ class Publisher:
 
     def preview(self, request: PublishRequest) -> tuple[Planner, PublishPlan]:
         """The release and what publishing it would do; nothing is written."""
-        planner = Planner(self._hub, request=request, format_of=self._format_of)
+        planner = self._planner(request)
         self._check_registry(planner)
         return planner, planner.plan()
 
     def publish(self, request: PublishRequest) -> Published:
         """Do what is missing. Raises HubError; running it again goes on from there."""
-        planner = Planner(self._hub, request=request, format_of=self._format_of)
+        planner = self._planner(request)
         self._check_registry(planner)
         failure: HubError = HubUncertain("nothing was tried")
         created = False
@@ -95,6 +106,9 @@ class Publisher:
         raise HubError(
             f"{planner.release.tag} is not published in {request.repo} yet: {words}; run it again to go on."
         ) from failure
+
+    def _planner(self, request: PublishRequest) -> Planner:
+        return Planner(self._hub, request=request, format_of=self._format_of, scores_of=self._scores_of)
 
     def _round(self, planner: Planner, plan: PublishPlan, *, created: bool) -> Published:
         if plan.state is None:

@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dataset_card.hub.layout import ReleaseSummary, checked_repo, folders, release_paths, variant_of_tag, variants_in
+from dataset_card.hub.layout import VERSIONS, ReleaseSummary, checked_repo, folders, release_paths, variant_of_tag, variants_in
 from dataset_card.hub.port import Hub, HubError, HubMissing, HubUnreachable, LocalFile
 from dataset_card.hub.tag_registry import TagEntry, TagRegistry, missing_tag, moved_tag
+from dataset_card.hub.versions_file import read_versions
 from dataset_card.release.manifest import MANIFEST, Manifest, ManifestError, read_manifest
 from dataset_card.release.verify import verify_release
 from dataset_card.release.versions import VARIANT
@@ -90,6 +91,20 @@ class ReleaseReader:
         if problems:
             raise BadRelease(f"The release in {folder} is not whole: {problems[0]}")
         return _with_digest(ReadRelease(folder, read_manifest(folder)), digest=expected.digest)
+
+    def status_of(self, release: ReadRelease) -> str:
+        """Why a version on the Hub should not be used any more, as a part of a sentence; nothing where the Hub says nothing."""
+        if release.repo is None or release.revision is None:
+            return ""
+        hub = self._open_hub()
+        try:
+            state = hub.repo_state(release.repo)
+            if state is None or VERSIONS not in hub.files(release.repo, sha=state.sha):
+                return ""
+            listed = read_versions(hub.read(release.repo, sha=state.sha, path=VERSIONS), source=release.repo)
+        except HubError:
+            return ""  # what was fetched before can be read without the Hub
+        return next((one.status for one in listed if one.tag == release.revision), "")
 
     def read_file(self, source: str, *, path: str, expected: Expected = ANY_RELEASE) -> ReadFile:
         """One file of `OWNER/NAME@REVISION`, checked against the commit's tree. `expected.digest` is its sha256."""

@@ -1,20 +1,28 @@
-"""The card of a whole repository, put together from the cards of the variants in it."""
+"""The card of a whole repository, put together from the cards of the variants in it. It is written for the Hub's page."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from pathlib import Path
+from typing import Any, NamedTuple, cast
 
 import yaml
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from dataset_card.card.header import split_card
+from assets.records.estimate import percents
+from dataset_card.card import markdown
+from dataset_card.card.header import LICENSE_ID, nested_path, size_category, split_card, table_path
 from dataset_card.hub.layout import ReleaseSummary, release_paths
+from dataset_card.hub.merge import merged_header, merged_text
+from dataset_card.hub.versions_file import PublishedVersion, Versions
 from dataset_card.release.manifest import CARD
 
 FIRST_SECTION = re.compile(r"^## ", re.MULTILINE)
+LOADING = re.compile(r"^## Loading it\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 FIRST_CHOICE = "base"
-# Settings of the page that are made on the Hub itself, so that no release knows them.
-PAGE_SETTINGS = re.compile(r"extra_gated_\w+|viewer|thumbnail")
+# The table that the snippets read, where there are several.
+SHOWN_TABLE = "questions"
+FIGURE_OF_ROWS = "num_examples"
 
 
 @dataclass(frozen=True)
@@ -25,24 +33,49 @@ class VariantCard:
     text: str
 
 
-def repository_card(cards: Mapping[str, VariantCard], *, repo: str, current: str | None) -> str:
-    """The README at the top: all variants' configurations, a list of the releases, and the default variant's card.
+@dataclass(frozen=True)
+class RepositoryPage:
+    """What a repository's card is written from. `address` is that of its page on the Hub."""
 
-    The default is `base`, or else the first by name. `current` is the README of the repository now; of it only settings of the
-    Hub's page survive. The text follows from the arguments alone.
+    repo: str
+    address: str
+    cards: Mapping[str, VariantCard]
+    versions: Versions = ()
+
+
+class ExampleTable(NamedTuple):
+    """A flat table that the snippets read."""
+
+    name: str
+    path: str
+
+
+def repository_card(page: RepositoryPage) -> str:
+    """The README at the top: all variants' configurations and releases, and the default variant's card.
+
+    The default is `base`, or else the first by name. The text follows from the argument alone.
     """
-    names = sorted(cards, key=lambda name: (name != FIRST_CHOICE, name))
-    parts = [split_card(cards[name].text, source=f"the card of {name}") for name in names]
-    before = split_card(current, source=f"{CARD} of {repo}")[0] if current else {}
-    header = {
-        **_merged([header for header, _ in parts]),
-        **{key: value for key, value in before.items() if PAGE_SETTINGS.fullmatch(key)},
-    }
+    names = sorted(page.cards, key=lambda name: (name != FIRST_CHOICE, name))
+    parts = [split_card(page.cards[name].text, source=f"the card of {name}") for name in names]
+    header = _merged([header for header, _ in parts])
     if len(names) > 1:
         header["pretty_name"] = f"{str(header['pretty_name']).rpartition(' (')[0]} ({', '.join(names)})"
-    body = _with_moved_paths(parts[0][1], cards[names[0]].release)
+    releases = [page.cards[name].release for name in names]
+    body = LOADING.sub(lambda _: _loading(page.repo, releases), _with_moved_paths(parts[0][1], releases[0]), count=1)
     dumped = yaml.safe_dump(header, sort_keys=False, allow_unicode=True)
-    return f"---\n{dumped}---\n{_with_section(body, _releases([cards[name].release for name in names], repo=repo))}"
+    return f"---\n{dumped}---\n{_with_section(body, _releases(page, releases))}"
+
+
+def merged_card(base: str | None, *, ours: str, theirs: str, source: str) -> str:
+    """The card with what people wrote since. `base` is what a release wrote last, None where none did.
+
+    Raises MergeConflict where a line or a field was changed by people and by this release.
+    """
+    parts = [split_card(text, source=source) for text in (ours, theirs)]
+    old = split_card(base, source=source) if base is not None else (None, "")
+    header = merged_header(old[0], parts[0][0], parts[1][0])
+    body = merged_text(old[1], parts[0][1], parts[1][1]) if base is not None else parts[0][1]
+    return f"---\n{yaml.safe_dump(header, sort_keys=False, allow_unicode=True)}---\n{body}"
 
 
 def _merged(headers: list[dict[str, Any]]) -> dict[str, Any]:
@@ -56,6 +89,9 @@ def _merged(headers: list[dict[str, Any]]) -> dict[str, Any]:
                 values.extend(item for item in items if item not in values)
             else:
                 merged.setdefault(key, value)
+    rows = [split[FIGURE_OF_ROWS] for info in merged.get("dataset_info", ()) for split in info["splits"]]
+    if rows:
+        merged["size_categories"] = [size_category(sum(rows))]
     return merged
 
 
@@ -80,28 +116,97 @@ def _with_section(body: str, section: str) -> str:
     return f"{body[:start].rstrip()}\n\n{section}\n{body[start:]}"
 
 
-def _releases(releases: list[ReleaseSummary], *, repo: str) -> str:
+def _loading(repo: str, releases: Sequence[ReleaseSummary]) -> str:
+    first, *others = releases
+    rows = {file.path: file.rows for file in first.files}
+    home = str(Path(table_path(first.variant, "any")).parent)
+    tables = [ExampleTable(Path(path).stem, path) for path, count in rows.items() if Path(path).parent == Path(home) and count]
+    data_json = f"{first.variant}/data.json"
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template("hub_loading.md.j2").render(
+        repo=repo,
+        variant=first.variant,
+        tag=first.tag,
+        nested=nested_path(first.variant),
+        table=next((one for one in tables if one.name == SHOWN_TABLE), tables[0] if tables else None),
+        data_json=data_json if data_json in rows else None,
+        program=first.generator.partition(" ")[0],
+        others=others,
+    )
+
+
+def _releases(page: RepositoryPage, releases: list[ReleaseSummary]) -> str:
+    bad = {one.tag: one.status for one in page.versions if one.status}
+    warnings = [
+        f"> **`{release.tag}` should not be used any more: {markdown.text(bad[release.tag])}.**\n"
+        for release in releases
+        if release.tag in bad
+    ]
     lines = [
         f"| [{one.variant}]({one.variant}/{CARD}) | {one.version} | `{one.tag}` | `{one.digest[:16]}` |" for one in releases
     ]
-    first = releases[0]
     return "\n".join(
         [
+            *warnings,
             "## Releases in this repository",
+            "",
+            "Each variant has a card of its own; this page shows that of the first. A tag never moves.",
             "",
             "| variant and its card | version | tag | digest begins with |",
             "|---|---|---|---|",
             *lines,
             "",
-            "A tag never moves; name one to get the same rows for ever:",
+            *_history(page.versions),
+            *_scores(page.versions, tags={one.tag for one in releases}),
+            f"Questions, errors, wishes: [{page.address}/discussions]({page.address}/discussions).",
             "",
-            "```python",
-            "from datasets import load_dataset",
-            "",
-            f'dataset = load_dataset("{repo}", "{first.variant}", split="test", revision="{first.tag}")',
-            "```",
-            "",
-            f"`amemgym fetch {repo}@{first.tag}` downloads a release and checks every file against its manifest.",
+            f'To credit this data, name it "{releases[0].variant} {releases[0].version} of {page.repo}", its page '
+            f"[{page.address}]({page.address}) and its license, {LICENSE_ID}, and say what you changed; the section on license "
+            "and citation tells whom else.",
             "",
         ]
     )
+
+
+def _history(versions: Sequence[PublishedVersion]) -> list[str]:
+    if not versions:
+        return []
+    lines = [
+        f"| `{one.tag}` | {one.published.isoformat() if one.published else '-'} | {markdown.text(one.reason or '-')} "
+        f"| {markdown.text(one.status or 'yes')} |"
+        for one in versions
+    ]
+    return [
+        "<details>",
+        f"<summary>All versions ({len(versions)}), with their days and reasons</summary>",
+        "",
+        "| tag | published | why there is this version | to be used |",
+        "|---|---|---|---|",
+        *lines,
+        "",
+        "</details>",
+        "",
+    ]
+
+
+def _scores(versions: Sequence[PublishedVersion], *, tags: Collection[str]) -> list[str]:
+    """What was reached on the versions that are on main now; other versions have other scores."""
+    lines = [
+        f"| {markdown.text(score.assistant)} | {markdown.text(score.model)} | `{one.tag}` | {score.users} "
+        f"| {percents(score.accuracy)} | {percents(score.memory)} |"
+        for one in versions
+        if one.tag in tags
+        for score in one.scores
+    ]
+    if not lines:
+        return []
+    return [
+        "**Baseline scores** of these very releases, with 95 % intervals over users:",
+        "",
+        "| assistant | model | on | users | right answers | normalized memory score |",
+        "|---|---|---|---:|---:|---:|",
+        *lines,
+        "",
+    ]

@@ -48,11 +48,15 @@ def from_reference(item: object, *, position: int | None = None) -> Episode:
     with _named(_name(item, position)):
         with errors_at(""):
             parsed = ItemSchema.model_validate(item)
-        episode = episode_of(parsed)
-        path = _difference(item, to_reference(episode), path="")
-        if path is not None:
-            raise SchemaError(path, "this value would come back changed (spaces around it, or it contradicts another field)")
-        return episode
+        return lossless(item, episode_of(parsed))
+
+
+def lossless(item: object, episode: Episode) -> Episode:
+    """The episode. Raises SchemaError where writing it would not give the item that it was read from."""
+    path = _difference(item, to_reference(episode), path="")
+    if path is not None:
+        raise SchemaError(path, "this value would come back changed (spaces around it, or it contradicts another field)")
+    return episode
 
 
 @contextmanager
@@ -120,18 +124,23 @@ def data_json(episodes: Iterable[Episode]) -> bytes:
 
 def read_data_json(path: Path) -> list[Episode]:
     """Read a whole `data.json`. Raises ReferenceError for a wrong item, OSError when there is no such file."""
+    items = json_items(path)
+    episodes = [from_reference(item, position=position) for position, item in enumerate(items)]
+    repeated = duplicates([episode.user_id for episode in episodes])
+    if repeated:
+        raise ReferenceError(f"Item {repeated[0]!r} of the reference data is wrong at id: another item has the same id.")
+    return episodes
+
+
+def json_items(path: Path) -> list[object]:
+    """The array's elements. Raises ReferenceError for a file that is no JSON array, OSError when there is none."""
     try:
         content: object = json.loads(path.read_bytes(), object_pairs_hook=_object)
     except ValueError as error:
         raise ReferenceError(f"{path.name} is not readable as JSON ({error}).") from error
     if not isinstance(content, list):
         raise ReferenceError(f"{path.name} must hold one JSON array of items.")
-    items = cast(list[object], content)
-    episodes = [from_reference(item, position=position) for position, item in enumerate(items)]
-    repeated = duplicates([episode.user_id for episode in episodes])
-    if repeated:
-        raise ReferenceError(f"Item {repeated[0]!r} of the reference data is wrong at id: another item has the same id.")
-    return episodes
+    return cast(list[object], content)
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:

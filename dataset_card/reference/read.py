@@ -1,5 +1,6 @@
 """From the reference's item to an episode: ids by position, golden options by their unique match."""
 
+from collections.abc import Sequence
 from datetime import date, datetime
 from typing import cast
 
@@ -10,16 +11,23 @@ from assets.amemgym.records.state import ChatMessage, SchemaQuestion, Session, S
 from dataset_card.reference.schema import ItemSchema, PeriodSchema, QuestionSchema, SchemaError, SessionSchema, errors_at
 
 
-def episode_of(item: ItemSchema) -> Episode:
-    """The episode of an item. Raises SchemaError for the first value that no episode can have."""
+def episode_of(item: ItemSchema, *, numbers: Sequence[int] | None = None) -> Episode:
+    """The episode of an item. Raises SchemaError for the first value that no episode can have.
+
+    `numbers`: the positions of the questions in their file, from 0, where some were left out.
+    """
+    ids = [question_id(index) for index in (range(len(item.qas)) if numbers is None else numbers)]
     with errors_at("user_profile"):
         profile = UserProfile(user_id=item.id, **item.user_profile.model_dump(exclude={"uuid"}))
     with errors_at("state_schema"):
-        schema = _schema_in(item)
+        schema = _schema_in(item, ids)
     periods = tuple(_period_in(period, index=index, item=item) for index, period in enumerate(item.periods))
     if not periods:
         raise SchemaError("periods", "there is no initial period")
-    questions = tuple(_question_in(index, qa, item=item) for index, qa in enumerate(item.qas))
+    questions = tuple(
+        question_of(qa, question_id=name, path=f"qas[{index}]", item=item)
+        for index, (name, qa) in enumerate(zip(ids, item.qas, strict=True))
+    )
     with errors_at("periods"):
         return Episode(
             user_id=item.id,
@@ -31,15 +39,15 @@ def episode_of(item: ItemSchema) -> Episode:
         )
 
 
-def _schema_in(item: ItemSchema) -> StateSchema:
+def _schema_in(item: ItemSchema, ids: Sequence[str]) -> StateSchema:
     return StateSchema(
         user_id=item.id,
         variables=tuple(
             StateVariable(name=name, choices=tuple(choices), merged_from=(name,)) for name, choices in item.state_schema.items()
         ),
         questions=tuple(
-            SchemaQuestion(question_id=_question_id(index), text=qa.query, required_info=tuple(qa.required_info))
-            for index, qa in enumerate(item.qas)
+            SchemaQuestion(question_id=name, text=qa.query, required_info=tuple(qa.required_info))
+            for name, qa in zip(ids, item.qas, strict=True)
         ),
     )
 
@@ -82,16 +90,16 @@ def _session_in(session: SessionSchema) -> Session:
     )
 
 
-def _question_in(index: int, qa: QuestionSchema, *, item: ItemSchema) -> EpisodeQuestion:
-    path = f"qas[{index}]"
-    ids = [f"{_question_id(index)}-c{number}" for number in range(1, len(qa.answer_choices) + 1)]
+def question_of(qa: QuestionSchema, *, question_id: str, path: str, item: ItemSchema) -> EpisodeQuestion:
+    """One question of the item. Raises SchemaError, whose message begins with `path`."""
+    ids = [f"{question_id}-c{number}" for number in range(1, len(qa.answer_choices) + 1)]
     with errors_at(f"{path}.answer_choices"):
         choices = tuple(
             AnswerChoice(choice_id=choice_id, state=tuple(choice.state), answer=choice.answer, type=choice.type)
             for choice_id, choice in zip(ids, qa.answer_choices, strict=True)
         )
     return EpisodeQuestion(
-        question_id=_question_id(index),
+        question_id=question_id,
         query=qa.query,
         required_info=tuple(qa.required_info),
         answer_choices=choices,
@@ -107,5 +115,5 @@ def _golden(qa: QuestionSchema, choices: tuple[AnswerChoice, ...], *, state: dic
     return matching[0]
 
 
-def _question_id(index: int) -> str:
+def question_id(index: int) -> str:
     return f"q{index + 1:02d}"

@@ -4,15 +4,17 @@ from collections.abc import Iterator
 from functools import reduce
 from importlib.metadata import version as installed_version
 from operator import add
-from typing import Any
+from typing import Any, cast
 
 import dagster as dg
 
 from assets.engine.benchmark import Benchmark
+from assets.engine.ports import VALUES
 from assets.engine.progress import Steps, heartbeat
-from assets.engine.stage_asset import disk_error_message
+from assets.engine.provenance import MANY, REPORT_VALUE, ReportValue
+from assets.engine.recipe_asset import current_recipe
+from assets.engine.stage_asset import disk_error_message, made_from_one_recipe
 from assets.llm.usage import Usage
-from assets.recipe.partitions import VARIANT_PARTITIONS, by_unit
 from assets.recipe.recipe import Recipe
 from assets.records.report import BenchmarkReport
 from assets.reporting.asset_description import Row, markdown_table
@@ -20,9 +22,8 @@ from assets.reporting.definition_metadata import OWNERS, definition
 from dataset_card.release.content import ReleaseContent, ReleaseFormat, write_contents
 from dataset_card.release.folder import AUTO, Release, write_release
 from dataset_card.release.manifest import CARD, REPORT_PAGE, ManifestUsage, ReleaseError
-from dataset_card.release.rows import FinishedRows, released_stages
+from dataset_card.release.rows import FinishedRows
 from dataset_card.release.store import ReleaseStore
-from prompts.catalogue import load_prompt
 
 DISTRIBUTION = "amemgym-synth"
 
@@ -37,31 +38,52 @@ def release_content(
     form: ReleaseFormat, recipe: Recipe, *, finished: FinishedRows, report: BenchmarkReport | None = None
 ) -> ReleaseContent:
     """Everything that decides the release's bytes."""
-    refs = finished.refs[form.benchmark.final.name].values()
-    usage = reduce(add, (used for ref in refs for used in ref.usage.values()), Usage())
-    names = dict.fromkeys(name for stage in form.benchmark.stages for name in stage.prompts)
+    refs = [ref for stages in finished.provenance.snapshots.values() for ref in stages.values()]
+    usage = reduce(add, (ref.usage for ref in refs), Usage())
+    prompts = {name: fingerprint for ref in refs for name, fingerprint in ref.prompts.items()}
     return ReleaseContent(
         form=form,
         recipe=recipe,
         items=finished.items(),
         generator=f"{DISTRIBUTION} {installed_version(DISTRIBUTION)}",
-        prompts={name: load_prompt(name).fingerprint for name in names},
+        prompts=prompts,
         gate_records=finished.gate_records(),
         failures=finished.failures(),
+        made_from={
+            unit: {name: ref.digest for name, ref in stages.items()}
+            for unit, stages in sorted(finished.provenance.snapshots.items())
+        },
         usage=ManifestUsage(calls=usage.calls, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens),
         report=report,
     )
 
 
+def when_report_passes(report: str) -> dg.AutomationCondition[Any]:
+    """True once for each new report whose blocking checks were evaluated on it and passed, unless a run releases it itself."""
+    made = cast(Any, dg.AutomationCondition.asset_matches(report, dg.AutomationCondition.newly_updated()))
+    # Both may happen within one tick, where the evaluation counts as the later one.
+    unchecked: Any = made.since(dg.AutomationCondition.newly_updated())
+    passed: Any = dg.AutomationCondition.all_checks_match(
+        dg.AutomationCondition.check_passed() & ~unchecked, blocking_only=True
+    )
+    condition = made.since_last_handled() & dg.AutomationCondition.asset_matches(report, passed)
+    return (condition & ~dg.AutomationCondition.in_progress()).with_label("the report's blocking checks passed")
+
+
 def release_asset(form: ReleaseFormat) -> dg.AssetsDefinition:
     """The assets `dataset_card` and `release` of a benchmark, which fail with one sentence on a conflict or a bad disk."""
     benchmark = form.benchmark
-    card, release, recipe_key, report_key = map(benchmark.key, ("dataset_card", "release", "recipe", "quality_report"))
-    stages, reports = released_stages(benchmark), (report_key,) if form.reported else ()
+    card, release, report_key = map(benchmark.key, ("dataset_card", "release", "quality_report"))
+    units_of_variant = dg.AssetIn(partition_mapping=benchmark.partitions.units_to_variant, metadata=MANY)
+    ins = (
+        {report_key: dg.AssetIn(dagster_type=REPORT_VALUE)}
+        if form.reported
+        else {stage.name: units_of_variant for stage in benchmark.leaves}
+    )
 
     @dg.multi_asset(
-        name=benchmark.key("release_folder"),
-        partitions_def=VARIANT_PARTITIONS,
+        name=release,  # config stands under the name of an asset that people know
+        partitions_def=benchmark.partitions.by_variant,
         group_name=benchmark.group("release"),
         outs={
             card: _out({"markdown"}, form.card_description, metadata=definition(None, form.extras.documents)),
@@ -69,27 +91,26 @@ def release_asset(form: ReleaseFormat) -> dg.AssetsDefinition:
                 {"parquet", "json"},
                 form.release_description,
                 metadata=definition(benchmark.final.record, write_contents, write_release),
+                automation_condition=when_report_passes(report_key),
             ),
         },
         internal_asset_deps={
-            card: {dg.AssetKey(name) for name in (recipe_key, *reports, *stages)},
+            card: {dg.AssetKey(name) for name in ins},
             release: {dg.AssetKey(card)},
         },
-        ins={
-            "recipe": dg.AssetIn(recipe_key),
-            **({"quality_report": dg.AssetIn(report_key)} if form.reported else {}),
-            **{name: dg.AssetIn(partition_mapping=by_unit(), metadata={"many": True}) for name in stages},
-        },
-        required_resource_keys={"run_context", "releases"},
+        ins=ins,
+        required_resource_keys={"run_context", "releases", VALUES},
     )
-    def release_folder(
+    def card_and_release(
         context: dg.AssetExecutionContext, config: ReleaseConfig, **values: Any
     ) -> Iterator[dg.MaterializeResult[Any]]:
-        recipe: Recipe = values.pop("recipe")
-        report: BenchmarkReport | None = values.pop("quality_report", None)
+        reported: ReportValue | None = values.pop(report_key, None)
+        parts = {f"{name} of {unit}": part for name, units in values.items() for unit, part in units.items()}
+        provenance = reported.provenance if reported else made_from_one_recipe(parts)
+        recipe = current_recipe(context, benchmark, provenance.recipe)
         release_store: ReleaseStore = context.resources.releases
-        finished = FinishedRows(benchmark, context.resources.run_context.snapshots, values)
-        content = release_content(form, recipe, finished=finished, report=report)
+        finished = FinishedRows(benchmark, context.resources.run_context.snapshots, provenance)
+        content = release_content(form, recipe, finished=finished, report=reported.report if reported else None)
         try:
             with heartbeat(context.log.info, Steps(f"Writing the release of {recipe.variant}").line):
                 released = release_store.write(content, version=config.version)
@@ -103,17 +124,25 @@ def release_asset(form: ReleaseFormat) -> dg.AssetsDefinition:
             asset_key=release, data_version=version, metadata=release_metadata(released, address, benchmark)
         )
 
-    return release_folder
+    return card_and_release
 
 
-def _out(kinds: set[str], description: str, *, metadata: dict[str, Any]) -> dg.AssetOut:
+def _out(
+    kinds: set[str],
+    description: str,
+    *,
+    metadata: dict[str, Any],
+    automation_condition: dg.AutomationCondition[Any] | None = None,
+) -> dg.AssetOut:
     return dg.AssetOut(
         dagster_type=dg.Nothing,
+        io_manager_key=VALUES,
         owners=OWNERS,
         kinds=kinds,
         tags={"asks_a_model": "no"},
         description=description,
         metadata=metadata,
+        automation_condition=automation_condition,
     )
 
 

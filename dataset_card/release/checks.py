@@ -12,7 +12,7 @@ import dagster as dg
 
 from assets.engine.benchmark import Benchmark
 from assets.engine.progress import Steps, heartbeat
-from assets.recipe.partitions import VARIANT_PARTITIONS, which_partition
+from assets.recipe.partitions import which_partition
 from assets.reporting.asset_description import markdown_table
 from dataset_card.card.header import CardError, configurations_of, header_problems, split_card
 from dataset_card.hub.port import HubError
@@ -33,7 +33,7 @@ def release_checks(benchmark: Benchmark) -> list[dg.AssetChecksDefinition]:
         asset=release,
         name="files_match_manifest",
         blocking=True,
-        partitions_def=VARIANT_PARTITIONS,
+        partitions_def=benchmark.partitions.by_variant,
         required_resource_keys={"releases"},
         description="Every file of the release has the bytes and rows that its manifest says, and there is no other file.",
     )
@@ -46,7 +46,7 @@ def release_checks(benchmark: Benchmark) -> list[dg.AssetChecksDefinition]:
         asset=card,
         name="links_and_configurations_resolve",
         blocking=True,
-        partitions_def=VARIANT_PARTITIONS,
+        partitions_def=benchmark.partitions.by_variant,
         required_resource_keys={"releases"},
         description="Every configuration of the card's header finds its files, and every relative link of the card leads to "
         "one.",
@@ -58,13 +58,16 @@ def release_checks(benchmark: Benchmark) -> list[dg.AssetChecksDefinition]:
     @dg.asset_check(
         asset=hub_release,
         name="tag_reads_back",
-        partitions_def=VARIANT_PARTITIONS,
+        partitions_def=benchmark.partitions.by_variant,
         required_resource_keys={"publisher"},
         description="The Hub, asked anew, has the tag at the commit that was published.",
     )
     def tag_reads_back(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
         publisher: Publisher = context.resources.publisher
         metadata = last_materialized(context, hub_release)
+        if "unpublished" in metadata:
+            sentence = f"Nothing is on the Hub. {metadata['unpublished']}"
+            return dg.AssetCheckResult(passed=False, severity=dg.AssetCheckSeverity.WARN, description=sentence)
         repo, tag, commit = (str(metadata.get(name, "")) for name in ("repo", "tag", "commit"))
         if not tag:
             return check_result([], success=f"Proposed to {repo} as a pull request, so there is no tag to read.")

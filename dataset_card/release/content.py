@@ -4,10 +4,10 @@ Nothing here knows a benchmark. What only one of them has, such as `data.json` o
 `ReleaseExtras` of its `ReleaseFormat`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import yaml
@@ -15,11 +15,11 @@ import yaml
 from assets.engine.benchmark import Benchmark
 from assets.engine.gc_control import pause_gc
 from assets.recipe.recipe import Recipe
-from assets.records.base import Failure, GateRecord, UserRecord
+from assets.records.base import Failure, GateRecord, ItemRecord
 from assets.records.common_tables import failure_row, gate_record_columns
 from assets.records.report import BenchmarkReport
 from dataset_card.card.basic import basic_card
-from dataset_card.card.header import LICENSE_ID, LICENSE_TEXT, nested_path, table_path
+from dataset_card.card.header import LICENSE_ID, LICENSE_TEXT, dataset_info, expectations_path, nested_path, table_path
 from dataset_card.card.recipe import model_names, shared_recipe
 from dataset_card.release.manifest import (
     CARD,
@@ -31,6 +31,7 @@ from dataset_card.release.manifest import (
     ReleaseError,
 )
 from dataset_card.release.writers import ITEMS_AT_ONCE, ITEMS_PER_GROUP, ParquetFileWriter, write_file
+from validation.expectations.validate import TableExpectations
 
 GATE_RECORDS, FAILURES = "gate_records", "failures"
 
@@ -41,21 +42,21 @@ class ReleaseContent:
 
     `items` are the finished ones, read once and in order, and then `gate_records`, pairs of item id and votes; of those only
     the released items count, and what was seen of others is what `failures` carry themselves. `prompts` maps a template's
-    name to its fingerprint; `generator` is name and version of the program; `usage` None: it was not recorded; `repository`
-    is "owner/name" on the Hub, for the loading instructions. What changed since the version before is not in here:
-    `folder.py` puts that section into the card, once it knows.
+    name to its fingerprint, `made_from` work unit and stage to the digest of its snapshot; `generator` is name and version
+    of the program; `usage` None: it was not recorded.
+    What changed since the version before is not in here: `folder.py` puts that section into the card, once it knows.
     """
 
     form: "ReleaseFormat"
     recipe: Recipe
-    items: Iterable[UserRecord]
+    items: Iterable[ItemRecord]
     generator: str
     prompts: Mapping[str, str] = field(default_factory=dict[str, str])
     gate_records: Iterable[tuple[str, Sequence[GateRecord]]] = ()
     failures: Sequence[Failure] = ()
     usage: ManifestUsage | None = None
+    made_from: Mapping[str, Mapping[str, str]] | None = None
     report: BenchmarkReport | None = None
-    repository: str | None = None
 
 
 class ReleaseExtras:
@@ -88,21 +89,34 @@ class ReleaseExtras:
     def documents(self, files: Sequence[ManifestFile], *, rows: Mapping[str, int]) -> Iterator[tuple[str, bytes]]:
         """Paths and bytes of the files without rows, the card among them; `files` are those with rows."""
         content = self.content
-        text = basic_card(content.form.benchmark, content.recipe, items=self.items, tables=rows, prompts=content.prompts)
+        info = dataset_info(self.folder, variant=content.recipe.variant, tables=rows)
+        text = basic_card(
+            content.form.benchmark, content.recipe, items=self.items, tables=rows, prompts=content.prompts, info=info
+        )
         yield CARD, text.encode()
+
+
+def no_counts(_: Any) -> Mapping[str, int]:
+    """The counts of a benchmark whose recipes say nothing of what an item has."""
+    return {}
 
 
 @dataclass(frozen=True)
 class ReleaseFormat:
     """A benchmark as its releases show it. `metrics`: queries of one number over the tables, which a diff compares.
 
-    `reported`: its quality report goes into the release. The descriptions are those of the assets in the Dagster UI.
+    `reported`: its quality report goes into the release. `expectations`: what a project of Great Expectations in the release
+    checks beside what follows from the classes of the tables' rows. `counts_per_item`: what a recipe says every item has, as
+    in the manifest's counts. The descriptions are those of the assets in the Dagster UI.
     """
 
     benchmark: Benchmark
     extras: type[ReleaseExtras] = ReleaseExtras
     metrics: Mapping[str, str] = field(default_factory=dict[str, str])
     reported: bool = False
+    expectations: TableExpectations = field(default_factory=TableExpectations)
+    counts_per_item: Callable[[Any], Mapping[str, int]] = no_counts
+    counted_by: Mapping[str, str] = field(default_factory=dict[str, str])
     card_description: str = "The README of the release: what it holds and how it was made, under the header that the Hub reads."
     release_description: str = (
         "An immutable, versioned folder with nested Parquet, flat tables, recipe, card and a manifest of digests. The same "
@@ -116,6 +130,17 @@ class ReleaseFormat:
             if table.scored and len(table.key) == 1:
                 return name
         raise LookupError(f"{self.benchmark.name} has no table with a row for each {self.benchmark.noun}.")
+
+
+def count_problems(form: ReleaseFormat, recipe: Recipe, counts: Mapping[str, int]) -> Iterator[str]:
+    """A sentence for each count of rows that is not what the recipe says."""
+    noun = form.benchmark.noun
+    items = counts.get(f"{noun}s", 0)
+    if items > recipe.num_items:
+        yield f"the recipe is of {recipe.num_items} {noun}s, and the rows are of {items}"
+    for name, each in form.counts_per_item(recipe).items():
+        if name in counts and counts[name] != each * items:
+            yield f"the recipe says {each} {name} for each {noun}, and {items} {noun}s have {counts[name]} in all"
 
 
 def write_contents(content: ReleaseContent, *, folder: Path, home: Path) -> ManifestBody:
@@ -138,8 +163,16 @@ def write_contents(content: ReleaseContent, *, folder: Path, home: Path) -> Mani
         files = [nested.close(root=folder), *extras.data_files(), *described.values()]
     rows = {name: file.rows or 0 for name, file in described.items()}
     recipe_text = yaml.safe_dump(shared_recipe(recipe).model_dump(mode="json"), sort_keys=False, allow_unicode=True)
-    documents = [*extras.documents(files, rows=rows), (RECIPE, recipe_text.encode()), (LICENSE, LICENSE_TEXT.encode())]
+    documents = [
+        *extras.documents(files, rows=rows),
+        *_expectations(content, items=extras.items),
+        (RECIPE, recipe_text.encode()),
+        (LICENSE, LICENSE_TEXT.encode()),
+    ]
     files.extend(write_file(folder / path, data, root=folder) for path, data in documents)
+    counts = extras.counts(rows)
+    for problem in count_problems(form, recipe, counts):
+        raise ReleaseError(f"The rows of {recipe.variant!r} are not those of its recipe: {problem}; generate it again.")
     return ManifestBody(
         variant=recipe.variant,
         generator=content.generator,
@@ -147,11 +180,22 @@ def write_contents(content: ReleaseContent, *, folder: Path, home: Path) -> Mani
         recipe_fingerprint=recipe.fingerprint,
         prompt_fingerprints=dict(sorted(content.prompts.items())),
         models=model_names(shared_recipe(recipe)),
-        pool_digest=recipe.pool.content,
+        pool_digest=recipe.source_digest,
         usage=content.usage,
-        counts=extras.counts(rows),
+        made_from=None if content.made_from is None else {unit: dict(stages) for unit, stages in content.made_from.items()},
+        counts=counts,
         files=tuple(sorted(files, key=lambda file: file.path)),
+        counted_by=dict(form.counted_by) or None,
     )
+
+
+def _expectations(content: ReleaseContent, *, items: int) -> Iterator[tuple[str, bytes]]:
+    """A project of Great Expectations whose checkpoint checks the flat tables, wherever the release is."""
+    form, variant = content.form, content.recipe.variant
+    if form.benchmark.tables:
+        folder = str(PurePosixPath(table_path(variant, "any")).parent)
+        files = form.expectations.release_project(form.benchmark, content.recipe, items=items, tables=folder)
+        yield from ((f"{expectations_path(variant)}/{path}", data) for path, data in files.items())
 
 
 def _write_rows(
@@ -161,10 +205,10 @@ def _write_rows(
     benchmark = content.form.benchmark
     released: set[str] = set()
     for item in extras.corrected(content.items):
-        if item.user_id in released:
+        if item.item_id in released:
             noun = benchmark.noun
-            raise ReleaseError(f"{noun.capitalize()} {item.user_id!r} is in the release twice; give every {noun} once.")
-        released.add(item.user_id)
+            raise ReleaseError(f"{noun.capitalize()} {item.item_id!r} is in the release twice; give every {noun} once.")
+        released.add(item.item_id)
         extras.add(item)
         nested.add([item])
         for name, rows in benchmark.rows(item).items():

@@ -53,6 +53,11 @@ class RowDigest:
         return self._hash.hexdigest()
 
 
+def bytes_digest(content: bytes) -> str:
+    """sha256 of these bytes, in hex."""
+    return hashlib.sha256(content).hexdigest()
+
+
 def file_digest(path: Path) -> str:
     """sha256 of a file's bytes, in hex."""
     with path.open("rb") as stream:

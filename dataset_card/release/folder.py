@@ -11,7 +11,7 @@ from dataset_card.diff.compare import ComparedRelease, compare, read_release, sa
 from dataset_card.diff.render import changes_section, too_low, with_changes
 from dataset_card.release.content import ReleaseContent, ReleaseFormat, write_contents
 from dataset_card.release.manifest import CARD, MANIFEST, Manifest, ManifestBody, ManifestError, Predecessor, ReleaseError
-from dataset_card.release.versions import FIRST_VERSION, VARIANT, is_version, numbers, released_versions, smallest_after
+from dataset_card.release.versions import FIRST_VERSION, RULE, VARIANT, is_version, numbers, released_versions, smallest_after
 from dataset_card.release.writers import sync, sync_tree, write_file
 
 AUTO = "auto"
@@ -39,6 +39,12 @@ class Release:
         return self.manifest.digest
 
 
+def check_version(version: str) -> None:
+    """Raise ReleaseError for a version that no release can have."""
+    if version != AUTO and not is_version(version):
+        raise ReleaseError(f"{version!r} is no version; give three numbers such as 0.1.0, or {AUTO!r}.")
+
+
 def write_release(content: ReleaseContent, *, root: Path, version: str = AUTO) -> Release:
     """Write `<root>/<variant>/<version>/`. An existing version with the same content is left as it is.
 
@@ -48,8 +54,7 @@ def write_release(content: ReleaseContent, *, root: Path, version: str = AUTO) -
     Raises ReleaseConflict when the version exists with other content, ReleaseError for content that cannot be
     released or a bad or too low version, OSError from the disk.
     """
-    if version != AUTO and not is_version(version):
-        raise ReleaseError(f"{version!r} is no version; give three numbers such as 0.1.0, or {AUTO!r}.")
+    check_version(version)
     if not VARIANT.fullmatch(content.recipe.variant):
         raise ReleaseError(f"The variant {content.recipe.variant!r} cannot name a folder; use letters, digits, dots, - and _.")
     home = root / content.recipe.variant
@@ -106,7 +111,9 @@ def _after(newest: ComparedRelease, draft: ComparedRelease, *, form: ReleaseForm
         card, previous = (newest.folder / CARD).read_text(encoding="utf-8"), newest.body.previous
     else:
         card = with_changes(draft.card, changes_section(diff))
-        previous = Predecessor(version=last, data_digest=newest.body.rows_digest())
+        previous = Predecessor(
+            version=last, data_digest=newest.body.rows_digest(), rule=RULE, because=f"{diff.level}: {diff.reason}"
+        )
     file = write_file(draft.folder / CARD, card.encode(), root=draft.folder)
     return (smallest if version == AUTO else version), draft.body.with_card(file, previous=previous)
 

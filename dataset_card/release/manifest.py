@@ -7,6 +7,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from assets.records.base import duplicates
 from dataset_card.release.digests import canonical_digest
+from dataset_card.release.limits import MOST_MANIFEST_BYTES, TooMuch, read_bounded
 
 MANIFEST = "manifest.json"
 CARD = "README.md"
@@ -14,12 +15,16 @@ RECIPE = "recipe.yaml"
 LICENSE = "LICENSE"
 REPORT = "quality_report.json"
 REPORT_PAGE = "quality_report.html"
+# A variant's name becomes that of a folder and, on the Hub, of a configuration.
+VARIANT_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 VERSION_PATTERN = r"^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$"
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 def _inside(path: str) -> str:
     parts = PurePosixPath(path).parts
+    if not path.isprintable():
+        raise ValueError(f"{path[:60]!r} has characters that no file name of a release has")
     if not parts or path.startswith("/") or ".." in parts or "\\" in path:
         raise ValueError(f"{path!r} does not lie inside the release")
     return path
@@ -63,17 +68,23 @@ class ManifestUsage(_ManifestPart):
 
 
 class Predecessor(_ManifestPart):
-    """The release before: the card's section on changes compares with it."""
+    """The release before: the card's section on changes compares with it.
+
+    `rule` None: the version was chosen by the first rule of `versions.py`, which manifests did not name yet; `because` says why
+    it is as it is.
+    """
 
     version: str = Field(pattern=VERSION_PATTERN)
     data_digest: Sha256
+    rule: int | None = Field(default=None, ge=1)
+    because: str | None = None
 
 
 class ManifestBody(_ManifestPart):
     """All that two releases share when they are the same but for their version. `previous` None: there was none before."""
 
     format: Literal[1] = 1
-    variant: str
+    variant: str = Field(pattern=VARIANT_PATTERN)
     generator: str
     license: str
     recipe_fingerprint: str
@@ -84,6 +95,10 @@ class ManifestBody(_ManifestPart):
     counts: dict[str, int]
     files: tuple[ManifestFile, ...]
     previous: Predecessor | None = None
+    # Digests of the snapshots by work unit and stage; releases of before there was this say None.
+    made_from: dict[str, dict[str, Sha256]] | None = None
+    # What numbers of the data are counted by, such as tokens; None where nothing is measured.
+    counted_by: dict[str, str] | None = None
 
     @model_validator(mode="after")
     def names_each_file_once(self) -> Self:
@@ -94,7 +109,14 @@ class ManifestBody(_ManifestPart):
 
     def release_digest(self) -> str:
         """sha256 over the canonical JSON of everything but version and the two digests, in hex."""
-        return canonical_digest(self.model_dump(mode="json", exclude={"version", "digest", "data_digest"}))
+        body = self.model_dump(mode="json", exclude={"version", "digest", "data_digest"})
+        # Fields that manifests of before did not have are not in their digests.
+        for name in ("made_from", "counted_by"):
+            if getattr(self, name) is None:
+                del body[name]
+        if self.previous is not None:
+            body["previous"] = {name: value for name, value in body["previous"].items() if value is not None}
+        return canonical_digest(body)
 
     def rows_digest(self) -> str:
         """sha256 over path, number and logical digest of all rows, in hex: the data alone, whatever bytes store it."""
@@ -102,7 +124,7 @@ class ManifestBody(_ManifestPart):
 
     def without_card(self) -> dict[str, Any]:
         """What has to be equal in two releases for them to be the same, but for what their cards say."""
-        apart = {"version", "digest", "data_digest", "previous", "files"}
+        apart = {"version", "digest", "data_digest", "previous", "files", "made_from"}
         files = [file.model_dump() for file in self.files if file.path != CARD]
         return {**self.model_dump(exclude=apart), "files": files}
 
@@ -143,7 +165,9 @@ class Manifest(ManifestBody):
 def read_manifest(folder: Path) -> Manifest:
     """Read `<folder>/manifest.json`. Raises ManifestError when it is missing, unreadable or contradicts itself."""
     try:
-        return Manifest.model_validate_json((folder / MANIFEST).read_bytes())
+        return Manifest.model_validate_json(read_bounded(folder / MANIFEST, most=MOST_MANIFEST_BYTES))
+    except TooMuch as problem:
+        raise ManifestError(f"{MANIFEST} {problem}.") from problem
     except OSError as error:
         raise ManifestError(f"{MANIFEST} cannot be read: {error.strerror}.") from error
     except ValidationError as error:

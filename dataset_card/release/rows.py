@@ -1,16 +1,19 @@
 """A variant's finished items read back a few at a time, so that a release of many needs no more memory than one of few."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, create_model
 
 from assets.engine.benchmark import Benchmark
 from assets.engine.ports import SnapshotRef, SnapshotStore, portions, rows_of
-from assets.records.base import Failure, GateRecord, UserRecord
+from assets.engine.provenance import Provenance
+from assets.records.base import Failure, GateRecord, ItemRecord
 
 
-class GateVotes(UserRecord):
+class GateVotes(ItemRecord):
     """What the gates saw of an item: all that a release needs of the gated stages' records."""
 
     model_config = ConfigDict(extra="ignore")
@@ -18,29 +21,33 @@ class GateVotes(UserRecord):
     gate_records: tuple[GateRecord, ...]
 
 
+@lru_cache
+def votes_record(stage: type[ItemRecord]) -> type[GateVotes]:
+    """GateVotes as they stand in the records of a stage, whose id has a name of its own."""
+    fields: dict[str, Any] = {stage.id_field: (str, ...)}
+    record: type[GateVotes] = create_model("GateVotes", __base__=GateVotes, **fields)
+    record.id_field = stage.id_field
+    return record
+
+
 def gated_stages(benchmark: Benchmark) -> tuple[str, ...]:
     """Names of the stages whose records hold votes, in order."""
     return tuple(stage.name for stage in benchmark.stages if "gate_records" in stage.record.model_fields)
 
 
-def released_stages(benchmark: Benchmark) -> tuple[str, ...]:
-    """Names of the stages that a release reads: the one that finishes items, and the gated ones."""
-    return (benchmark.final.name, *gated_stages(benchmark))
-
-
 @dataclass(frozen=True)
 class FinishedRows:
-    """Snapshots of the finished items. `refs` maps the names of `released_stages` to unit to snapshot.
+    """The finished items, read back from the snapshots of all that they were made from.
 
     The iterators raise SnapshotError, which is an OSError, for a snapshot that cannot be read.
     """
 
     benchmark: Benchmark
     snapshots: SnapshotStore
-    refs: Mapping[str, Mapping[str, SnapshotRef]]
+    provenance: Provenance
     items_at_a_time: int = 50
 
-    def items(self) -> Iterator[UserRecord]:
+    def items(self) -> Iterator[ItemRecord]:
         """All of them, by unit and position in the sample."""
         for ref, positions in self._portions():
             final = self.benchmark.final
@@ -53,18 +60,26 @@ class FinishedRows:
             seen = [self._votes(stage, unit=ref.unit, positions=positions) for stage in stages]
             for position in positions:
                 own = [votes[position] for votes in seen if position in votes]
-                yield from ((votes.user_id, votes.gate_records) for votes in own)
+                yield from ((votes.item_id, votes.gate_records) for votes in own)
 
     def failures(self) -> list[Failure]:
         """The items that were replaced, by unit."""
-        refs = [ref for _, ref in sorted(self.refs[self.benchmark.final.name].items())]
-        return [failure for ref in refs for failure in self.snapshots.failures(ref)]
+        return [failure for ref in self._final_refs() for failure in self.snapshots.failures(ref)]
+
+    def _final_refs(self) -> list[SnapshotRef]:
+        return [ref for _, ref in sorted(self.provenance.stage(self.benchmark.final.name).items())]
 
     def _portions(self) -> Iterator[tuple[SnapshotRef, list[int]]]:
-        for _, ref in sorted(self.refs[self.benchmark.final.name].items()):
+        for ref in self._final_refs():
             for positions in portions(ref, snapshots=self.snapshots, at_once=self.items_at_a_time):
                 yield ref, positions
 
     def _votes(self, stage: str, *, unit: str, positions: list[int]) -> dict[int, GateVotes]:
-        refs = [units[unit] for units in self.refs.values()]
-        return rows_of(stage, record=GateVotes, refs=refs, snapshots=self.snapshots, positions=positions)
+        refs = self.provenance.snapshots[unit].values()
+        return rows_of(
+            stage,
+            record=votes_record(self.benchmark.stage(stage).record),
+            refs=refs,
+            snapshots=self.snapshots,
+            positions=positions,
+        )

@@ -2,22 +2,25 @@
 
 | since the last release | grows |
 |---|---|
-| a label or a row changed or is gone, so that scores on what stayed cannot be compared | major |
-| only rows came in: users, questions | minor |
-| only words changed: texts in the rows, the card, how it was made | patch |
+| something that an assistant reads or is scored on changed or is gone, so that scores cannot be compared | major |
+| rows came in: users, questions; or an erratum changed a text that two people marked as wording only | minor |
+| anything else: card, metadata, gate records, figures, notes beside the rows | patch |
 
 Zero in front is no exception: whoever names two versions can tell from the numbers alone whether scores compare.
+This is the second rule. By the first one no free text was a label, so that new words were a patch; a diff tells where the
+two decide differently, because versions of before were numbered by the first.
 """
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
-from dataset_card.release.manifest import VERSION_PATTERN
+from dataset_card.release.manifest import VARIANT_PATTERN, VERSION_PATTERN
 
 FIRST_VERSION = "0.1.0"
-# A variant's name becomes that of a folder and, on the Hub, of a configuration.
-VARIANT = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*")
+FIRST_RULE, RULE = 1, 2
+VARIANT = re.compile(VARIANT_PATTERN)
 Level = Literal["same", "patch", "minor", "major"]
 LEVELS: tuple[Level, ...] = ("same", "patch", "minor", "major")
 Numbers = tuple[int, int, int]
@@ -39,6 +42,11 @@ def smallest_after(last: str, *, level: Level) -> str:
     major, minor, patch = numbers(last)
     following: dict[Level, Numbers] = {"major": (major + 1, 0, 0), "minor": (major, minor + 1, 0)}
     return ".".join(str(number) for number in following.get(level, (major, minor, patch + 1)))
+
+
+def highest(levels: Iterable[Level]) -> Level:
+    """The greatest of the levels, "same" of none."""
+    return LEVELS[max((LEVELS.index(level) for level in levels), default=0)]
 
 
 def released_versions(home: Path) -> list[str]:

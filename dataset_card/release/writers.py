@@ -15,6 +15,7 @@ from pydantic_core import to_json
 from assets.records.base import Record
 from assets.records.columnar import Columns, arrow_schema, columns_of, rows_of, table_of
 from dataset_card.release.digests import RowDigest, file_digest, in_order
+from dataset_card.release.limits import MB, MOST_ITEM_BYTES, TooMuch
 from dataset_card.release.manifest import ManifestFile
 
 ROWS_PER_GROUP = 10_000
@@ -143,13 +144,19 @@ def array_items(path: Path) -> Iterator[Any]:
     """
     item: list[bytes] = []
     with path.open("rb") as stream:
-        begun = stream.read(1) == b"["
-        for line in stream:
+        begun, size = stream.read(1) == b"[", 0
+        while line := stream.readline(MOST_ITEM_BYTES):
             item.append(line)
+            size += len(line)
+            if size > MOST_ITEM_BYTES:
+                raise TooMuch(f"has an item of more than {MOST_ITEM_BYTES // MB} MB")
             # Only an item ends at this depth: what is inside an item is indented more, and strings have no raw newline.
             if line.rstrip(b",\n") == b"  }":
-                yield json.loads(b"".join(item).strip().removesuffix(b","))
-                item = []
+                try:
+                    yield json.loads(b"".join(item).strip().removesuffix(b","))
+                except RecursionError as error:
+                    raise TooMuch("nests values deeper than any release") from error
+                item, size = [], 0
     if not begun or b"".join(item).strip() != b"]":
         raise ValueError(f"{path.name} is not laid out as an array of items")
 

@@ -1,0 +1,39 @@
+"""The fields of a user's record for the card: name, type and meaning of everything in the nested rows."""
+
+from collections.abc import Iterator
+from types import UnionType
+from typing import Any, NamedTuple, cast, get_args, get_origin
+
+from assets.amemgym.records.episode import Episode
+from assets.records.base import Record
+
+WORDS = {"str": "text", "int": "whole number", "datetime": "time, as ISO text", "date": "day, as ISO text"}
+
+
+class FieldRow(NamedTuple):
+    """One line of the list: `name` is dotted, with [] behind what there are several of."""
+
+    name: str
+    kind: str
+    meaning: str
+
+
+def field_rows(record: type[Record] = Episode, *, above: str = "") -> Iterator[FieldRow]:
+    """The fields of a record and of the records in it, in order."""
+    for name, info in record.model_fields.items():
+        several = get_origin(info.annotation) is tuple
+        inner: Any = get_args(info.annotation)[0] if several else info.annotation
+        path = f"{above}{name}{'[]' if several else ''}"
+        is_record = isinstance(inner, type) and issubclass(inner, Record)
+        yield FieldRow(path, "record" if is_record else _kind(inner), info.description or "")
+        if is_record:
+            yield from field_rows(cast(type[Record], inner), above=f"{path}.")
+
+
+def _kind(annotation: Any) -> str:
+    if get_origin(annotation) is dict:
+        key, value = get_args(annotation)
+        return f"{_kind(key)} to {_kind(value)}"
+    if isinstance(annotation, UnionType):
+        return " or ".join("nothing" if part is type(None) else _kind(part) for part in get_args(annotation))
+    return WORDS.get(getattr(annotation, "__name__", ""), "text")

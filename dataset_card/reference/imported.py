@@ -1,0 +1,256 @@
+"""Anybody's `data.json`, read as it is: what can be mended is mended, what cannot be used is left out by user or question.
+
+Nothing is mended that decides which option is right; every mending is counted, and everything left out has its reason.
+"""
+
+import types
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, Union, cast, get_args, get_origin
+
+from pydantic import BaseModel
+
+from assets.amemgym.records.episode import Episode, EpisodeQuestion
+from assets.amemgym.records.report import LeftOut
+from dataset_card.reference.data_json import json_items, lossless
+from dataset_card.reference.read import episode_of, question_id, question_of
+from dataset_card.reference.schema import (
+    ChoiceSchema,
+    Day,
+    ItemSchema,
+    MessageSchema,
+    Moment,
+    PeriodSchema,
+    ProfileSchema,
+    QuestionSchema,
+    SchemaError,
+    SessionSchema,
+    Words,
+    errors_at,
+)
+
+# What a field may lack, and what it then is: nothing of it decides which option is right.
+DEFAULTS: Mapping[tuple[type[BaseModel], str], object] = {
+    (SessionSchema, "messages"): [],
+    (SessionSchema, "event"): None,
+    (PeriodSchema, "period_start"): None,
+    (PeriodSchema, "period_summary"): None,
+    (PeriodSchema, "sessions"): [],
+    (ChoiceSchema, "type"): "experience",
+    **{(ProfileSchema, name): "" for name in ("gender", "marital_status", "education_level", "occupation")},
+    **{(ProfileSchema, name): "" for name in ("hobbies_and_interests", "skills_and_expertise")},
+}
+KEPT_AS_IT_IS = (MessageSchema,)  # a dialogue is a record of what was said
+
+
+@dataclass(frozen=True)
+class ImportedData:
+    """The users that can be used, in the file's order. `users` and `questions` count those of the file.
+
+    `mended`: what was mended, as the end of a sentence that begins with how often.
+    """
+
+    episodes: tuple[Episode, ...]
+    left_out: tuple[LeftOut, ...] = ()
+    mended: Mapping[str, int] = field(default_factory=dict[str, int])
+    users: int = 0
+    questions: int = 0
+
+    def sentences(self, *, shown: int = 3) -> Iterator[str]:
+        """What is not as in the file; nothing of a file that is read as it is."""
+        for what, count in self.mended.items():
+            yield f"{count:,} {what}."
+        users = [one for one in self.left_out if not one.question_id]
+        questions = [one for one in self.left_out if one.question_id]
+        for noun, lost, whole in (("users", users, self.users), ("questions", questions, self.questions)):
+            if lost:
+                more = f"; {len(lost) - shown} more" if len(lost) > shown else ""
+                told = "; ".join(
+                    f"{one.user_id}{' ' * bool(one.question_id)}{one.question_id}: {one.reason}" for one in lost[:shown]
+                )
+                yield f"{len(lost)} of {whole} {noun} cannot be used and are left out: {told}{more}."
+
+
+def import_data_json(path: Path) -> ImportedData:
+    """Read a `data.json` of anybody. Raises ReferenceError for a file that is no JSON array, OSError for none at all."""
+    mended, left_out, episodes = Counter[str](), list[LeftOut](), dict[str, Episode]()
+    items = json_items(path)
+    questions = 0
+    for position, item in enumerate(items):
+        reader = _ItemReader(item, position, mended)
+        questions += len(reader.qas)
+        try:
+            episode = reader.episode()
+            if episode.user_id in episodes:
+                raise SchemaError("id", "another item has the same id")
+        except SchemaError as error:
+            left_out.append(LeftOut(user_id=reader.user_id, reason=str(error)))
+            continue
+        episodes[episode.user_id] = episode
+        left_out += reader.left_out
+    return ImportedData(tuple(episodes.values()), tuple(left_out), dict(sorted(mended.items())), len(items), questions)
+
+
+class _ItemReader:
+    """One item of the array; its questions are read one by one, so that a wrong one costs itself alone."""
+
+    def __init__(self, item: object, position: int, mended: Counter[str]) -> None:
+        content = cast(dict[str, Any], item) if isinstance(item, dict) else {}
+        self.left_out: list[LeftOut] = []
+        self.user_id = str(content.get("id", f"item {position + 1}"))
+        found = content.get("qas")
+        self.qas: list[Any] = cast(list[Any], found) if isinstance(found, list) else []
+        self._mended = mended
+        self._item: object = {**content, "qas": list[object]()} if content else item
+
+    def episode(self) -> Episode:
+        """Raises SchemaError for a user who cannot be used."""
+        own = Counter[str]()
+        mended = _with_one_id(_with_counts(mend(self._item, ItemSchema, own), own), own)
+        with errors_at(""):
+            item = ItemSchema.model_validate(mended)
+        episode_of(item)  # so that what is wrong with the user is not laid to a question
+        usable = dict(self._usable(item, own))
+        if not usable:
+            raise SchemaError("qas", self.left_out[0].reason if self.left_out else "there is no question")
+        whole = item.model_copy(update={"qas": list(usable.values())})
+        episode = lossless(whole.model_dump(), episode_of(whole, numbers=list(usable)))
+        self._mended.update(+own)
+        return episode
+
+    def _usable(self, item: ItemSchema, mended: Counter[str]) -> Iterator[tuple[int, QuestionSchema]]:
+        for index, content in enumerate(self.qas):
+            own, path = Counter[str](), f"qas[{index}]"
+            try:
+                with errors_at(path):
+                    qa = QuestionSchema.model_validate(mend(content, QuestionSchema, own))
+                unknown = sorted(set(qa.required_info) - set(item.state_schema))
+                if unknown:
+                    raise SchemaError(f"{path}.required_info", f"no variable of the schema is called {unknown}")
+                _check_options(question_of(qa, question_id=question_id(index), path=path, item=item), qa, path)
+            except SchemaError as error:
+                self.left_out.append(LeftOut(user_id=self.user_id, question_id=question_id(index), reason=str(error)))
+                continue
+            mended.update(own)
+            yield index, qa
+
+
+def _check_options(question: EpisodeQuestion, qa: QuestionSchema, path: str) -> None:
+    if not qa.required_info:
+        raise SchemaError(f"{path}.required_info", "its answer depends on no variable")
+    if len(question.answer_choices) < 2:
+        raise SchemaError(f"{path}.answer_choices", "there is only one option")
+
+
+def _with_counts(item: Any, mended: Counter[str]) -> Any:
+    """The item with the number of updates so far in periods that do not say it."""
+    if not isinstance(item, dict) or not isinstance(periods := cast(dict[str, Any], item).get("periods"), list):
+        return cast(Any, item)
+    counts = Counter[str]()
+    for number, period in enumerate(cast(list[Any], periods)):
+        content = cast(dict[str, Any], period) if isinstance(period, dict) else {}
+        updates, state = content.get("updates"), content.get("state")
+        if not isinstance(updates, dict) or not isinstance(state, dict):
+            break
+        counts.update(list(cast(dict[str, Any], updates)) if number else ())
+        if "update_cnts" not in content:
+            content["update_cnts"] = {name: counts[name] for name in cast(dict[str, Any], state)}
+            mended["periods did not count their updates"] += 1
+    return cast(Any, item)
+
+
+def _with_one_id(item: Any, mended: Counter[str]) -> Any:
+    """The item with its own id as that of its profile."""
+    content = cast(dict[str, Any], item) if isinstance(item, dict) else {}
+    profile = content.get("user_profile")
+    if isinstance(profile, dict) and cast(dict[str, Any], profile).get("uuid") != content.get("id"):
+        profile["uuid"] = content.get("id")
+        mended["users have another id in their profile, which is not kept"] += 1
+    return cast(Any, item)
+
+
+def mend(value: Any, shape: Any, mended: Counter[str]) -> Any:
+    """The value in the shape as far as that can be had without a guess; what does not fit stays, to be refused by name."""
+    if shape in SCALARS:
+        return SCALARS[shape](value, mended)
+    origin, inner = get_origin(shape), get_args(shape)
+    if origin is list and isinstance(value, list):
+        return [mend(one, inner[0], mended) for one in cast(list[Any], value)]
+    if origin is dict and isinstance(value, dict):
+        return {mend(key, inner[0], mended): mend(one, inner[1], mended) for key, one in cast(dict[Any, Any], value).items()}
+    if origin in (Union, types.UnionType) and value is not None:
+        return mend(value, next(one for one in inner if one is not type(None)), mended)
+    if isinstance(shape, type) and issubclass(shape, BaseModel) and isinstance(value, dict):
+        return _mended_object(cast(dict[str, Any], value), shape, mended)
+    return value
+
+
+def _mended_object(value: dict[str, Any], shape: type[BaseModel], mended: Counter[str]) -> dict[str, Any]:
+    if shape in KEPT_AS_IT_IS:
+        return value
+    fields = shape.model_fields
+    for name in value.keys() - fields.keys():
+        mended[f"values stand under {name!r}, which the shape has not; they are not read"] += 1
+    found: dict[str, Any] = {}
+    for name, one in fields.items():
+        default = DEFAULTS.get((shape, name), ...)
+        if value.get(name) is None and default is not ... and (name not in value or default is not None):
+            mended[f"times {name!r} is missing; it is taken as {default!r}"] += 1
+            found[name] = default
+        elif name in value:
+            # pydantic keeps an Annotated's first part and its validators apart.
+            annotated = Annotated[one.annotation, *one.metadata] if one.metadata else one.annotation
+            found[name] = mend(value[name], annotated, mended)
+    return found
+
+
+def _text(value: Any, mended: Counter[str]) -> Any:
+    if isinstance(value, bool):
+        value, told = ("true" if value else "false"), "truth values stand where text belongs; they are read as true and false"
+    elif isinstance(value, (int, float)):
+        value, told = f"{value:g}", "numbers stand where text belongs; they are read as text"
+    elif isinstance(value, str) and value != value.strip():
+        value, told = value.strip(), "texts had spaces around them, which are not kept"
+    else:
+        return value
+    mended[told] += 1
+    return value
+
+
+def _moment(value: Any, mended: Counter[str]) -> Any:
+    found = _read(datetime.fromisoformat, value)
+    if found is None:
+        return value
+    if found.tzinfo:
+        found = found.astimezone(UTC).replace(tzinfo=None)
+    return _respelled(value, found.replace(microsecond=0).isoformat(sep=" "), mended)
+
+
+def _day(value: Any, mended: Counter[str]) -> Any:
+    found = _read(datetime.fromisoformat, value)
+    return value if found is None else _respelled(value, found.date().isoformat(), mended)
+
+
+def _number(value: Any, mended: Counter[str]) -> Any:
+    whole = value.strip().isdecimal() if isinstance(value, str) else isinstance(value, float) and value.is_integer()
+    mended["numbers were not written as whole numbers"] += whole
+    return int(value) if whole else value
+
+
+def _read(parse: Any, value: Any) -> Any:
+    try:
+        return parse(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
+def _respelled(value: str, spelled: str, mended: Counter[str]) -> str:
+    if spelled != value:
+        mended["dates or times were written in another form"] += 1
+    return spelled
+
+
+SCALARS: Mapping[Any, Any] = {Words: _text, Moment: _moment, Day: _day, int: _number}
