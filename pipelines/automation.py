@@ -1,53 +1,29 @@
-"""Sensors and a schedule that Dagster runs once somebody switches them on under Automation; all are off at first."""
+"""Sensors and a schedule. All but the one that looks at recipe files are off until somebody switches them on."""
 
 import logging
 import os
 
 import dagster as dg
 
-from assets.recipe.partitions import SHARDED, UNITS
-from pipelines.jobs import FREEZE, RELEASE, REPORT, WHOLE
+from assets.engine.recipe_asset import observe_recipe_files
+from assets.recipe.partitions import PARTITION_TAG
+from pipelines.benchmarks import BENCHMARKS
+from pipelines.jobs import GENERATE_AND_RELEASE
 
-PARTITION = "dagster/partition"
 WILL_RETRY = "dagster/will_retry"
 ALERT_VARIABLE = "AMEMGYM_ALERT_URL"
 ALERT_SECONDS = 10.0
 CANARY = "demo"
 
 
-@dg.run_status_sensor(  # pyright: ignore[reportUnknownMemberType]
-    run_status=dg.DagsterRunStatus.SUCCESS,
-    request_job=FREEZE,
+release_when_the_report_passes = dg.AutomationConditionSensorDefinition(
+    "release_when_the_report_passes",
+    target=dg.AssetSelection.assets(
+        *(entry.benchmark.key(name) for entry in BENCHMARKS for name in ("dataset_card", "release"))
+    ),
     default_status=dg.DefaultSensorStatus.STOPPED,
-    description="Freezes a variant into a release as soon as a run has made its quality report and no blocking check failed.",
+    description="Releases a variant as soon as its quality report is made and no blocking check of it failed.",
 )
-def release_when_the_report_passes(context: dg.RunStatusSensorContext) -> dg.RunRequest | dg.SkipReason:
-    """A run succeeds only if all blocking checks in it passed, so a report whose checks ran in it has passed."""
-    run_id = context.dagster_run.run_id
-    made = _assets(context, dg.DagsterEventType.ASSET_MATERIALIZATION)
-    checked = _assets(context, dg.DagsterEventType.ASSET_CHECK_EVALUATION)
-    if not made.issuperset(REPORT):
-        return dg.SkipReason(f"Run {run_id} made no quality report.")
-    if not checked.issuperset(REPORT):
-        return dg.SkipReason(f"Run {run_id} left out the checks of its quality report.")
-    if made.intersection(RELEASE):
-        return dg.SkipReason(f"Run {run_id} wrote the release itself.")
-    variant = context.dagster_run.tags[PARTITION]
-    if variant not in UNITS:
-        return dg.SkipReason(f"The recipe of {variant!r}, which run {run_id} made, is no longer there.")
-    return dg.RunRequest(run_key=run_id, partition_key=variant)
-
-
-def _assets(context: dg.RunStatusSensorContext, kind: dg.DagsterEventType) -> set[str]:
-    """The assets that events of this kind in the run are about."""
-    records = context.instance.get_records_for_run(context.dagster_run.run_id, of_type=kind).records
-    return {key.to_user_string() for record in records if (key := _asset_of(record.event_log_entry.get_dagster_event()))}
-
-
-def _asset_of(event: dg.DagsterEvent) -> dg.AssetKey | None:
-    if event.event_type is dg.DagsterEventType.ASSET_CHECK_EVALUATION:
-        return event.asset_check_evaluation_data.asset_key
-    return event.asset_key
 
 
 @dg.run_failure_sensor(  # pyright: ignore[reportUnknownMemberType]
@@ -78,7 +54,7 @@ def alert_on_failure(context: dg.RunFailureSensorContext) -> dg.SkipReason | Non
 def alert_sentence(context: dg.RunFailureSensorContext) -> str:
     """Which run failed, of which variant, and why, in one line."""
     run = context.dagster_run
-    of = f" of {run.tags[PARTITION]}" if PARTITION in run.tags else ""
+    of = f" of {run.tags[PARTITION_TAG]}" if PARTITION_TAG in run.tags else ""
     reasons = [_reason(event) for event in context.get_step_failure_events()]
     return (
         f"Run {run.run_id[:8]} ({run.job_name}{of}) failed: {next(iter(reasons), context.failure_event.message or 'no reason')}"
@@ -93,7 +69,7 @@ def _reason(event: dg.DagsterEvent) -> str:
 
 
 @dg.schedule(  # pyright: ignore[reportUnknownMemberType]
-    job=WHOLE[-1],
+    job_name=GENERATE_AND_RELEASE,
     cron_schedule="0 6 * * 1",
     execution_timezone="UTC",
     default_status=dg.DefaultScheduleStatus.STOPPED,
@@ -104,6 +80,17 @@ def demo_every_monday(_: dg.ScheduleEvaluationContext) -> dg.RunRequest:
     return dg.RunRequest(partition_key=CANARY)
 
 
-SENSORS = (release_when_the_report_passes, alert_on_failure)
-# Where recipes are split into work units, there is no one job that makes a variant.
-SCHEDULES = () if SHARDED else (demo_every_monday,)
+@dg.sensor(  # pyright: ignore[reportUnknownMemberType]
+    name="recipe_files_changed",
+    minimum_interval_seconds=30,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Looks at the recipe files, so that the recipe of an edited one shows as out of date. Starts no run.",
+)
+def recipe_files_changed(context: dg.SensorEvaluationContext) -> dg.SkipReason:
+    """Say which files say something else than before."""
+    changed = [variant for entry in BENCHMARKS for variant in observe_recipe_files(context.instance, entry.benchmark)]
+    return dg.SkipReason(f"Changed: {', '.join(changed)}." if changed else "No recipe file says anything new.")
+
+
+SENSORS = (recipe_files_changed, release_when_the_report_passes, alert_on_failure)
+SCHEDULES = (demo_every_monday,)

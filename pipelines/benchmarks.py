@@ -7,12 +7,15 @@ from typing import cast
 import yaml
 
 from assets.engine.benchmark import Benchmark
+from assets.recipe.recipe import Recipe
 from assets.recipe.registry import DEFAULT_BENCHMARK
 from dataset_card.amemgym import AMEMGYM_RELEASE
+from dataset_card.deep_research import DEEP_RESEARCH_RELEASE
 from dataset_card.release.content import ReleaseFormat
 from dataset_card.release.manifest import RECIPE, ManifestError
 from validation.amemgym.benchmark import AMEMGYM_VALIDATION
 from validation.benchmark import Validation
+from validation.deep_research.benchmark import DEEP_RESEARCH_VALIDATION
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,15 @@ class BenchmarkEntry:
         return self.release.benchmark
 
 
-BENCHMARKS = (BenchmarkEntry(AMEMGYM_VALIDATION, AMEMGYM_RELEASE),)
+BENCHMARKS = (
+    BenchmarkEntry(AMEMGYM_VALIDATION, AMEMGYM_RELEASE),
+    BenchmarkEntry(DEEP_RESEARCH_VALIDATION, DEEP_RESEARCH_RELEASE),
+)
+
+
+def benchmark_of(recipe: Recipe) -> Benchmark:
+    """The benchmark that a recipe is of."""
+    return next(entry.benchmark for entry in BENCHMARKS if entry.benchmark.name == recipe.benchmark)
 
 
 def format_of(folder: Path) -> ReleaseFormat:

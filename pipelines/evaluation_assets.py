@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any, Optional
 import dagster as dg
 from pydantic import Field
 
+from assets.amemgym.pipeline import AMEMGYM
 from assets.engine.cancellation import stop_with_run
 from assets.engine.progress import Steps, heartbeat
 from assets.engine.stage_asset import disk_error_message
 from assets.llm.ports import EndpointError
-from assets.recipe.partitions import MODEL_POOL, VARIANT_PARTITIONS
+from assets.recipe.loading import RecipeError
+from assets.recipe.partitions import BENCHMARK_TAG, MODEL_POOL
 from assets.reporting.asset_description import group
 from assets.reporting.definition_metadata import OWNERS, column_schema, definition
 from dataset_card.release.checks import last_materialized
@@ -23,41 +25,45 @@ if TYPE_CHECKING:
     from pipelines.evaluation.folder import FinishedRun
 
 NEWEST = "newest"
-PROMPTS = tuple(name for name in prompt_names() if name.startswith("evaluation/"))
+PROMPTS = tuple(name for name in prompt_names() if name.startswith(("evaluation/", "memories/", "paper/")))
 UNSCORED = "unscored_"
 MOST_UNSCORED = 0.02
 
 
 class EvaluationConfig(dg.Config):
-    """Who is evaluated, and how.
+    """Which memories are evaluated, and how.
 
-    `assistants`: names as in `pipelines/evaluation/assistants/configurations.yaml`, or YAML files. Models that are empty are
-    the paper's, or the embedded one without endpoint. `users`: only the first so many. `version`: that of a release on disk,
-    or newest. The limits are those of each assistant's run, over all its tries.
+    `memories`: names as in `pipelines/evaluation/memories/memories.yaml`, FILE.py:CLASS, addresses of services, or YAML files.
+    `model` plays every role that no other field names; models that are empty are the paper's, or the embedded one without
+    endpoint. `tokens`: what a memory may give back for one question. `users`: only the first so many. `version`: that of a
+    release on disk, or newest. `again`: once more, though there is a finished run. The limits are those of each memory's run,
+    over all its tries.
     """
 
-    assistants: list[str] = Field(default=["llm"])
+    memories: list[str] = Field(default=["full-history"])
     model: str = ""
+    memory_model: str = ""
     embedding_model: str = ""
     user_model: str = ""
+    tokens: int = 100_000
     users: Optional[int] = None
     version: str = NEWEST
     seed: int = 42
-    attempt: int = 0
+    again: bool = False
     max_cost_usd: Optional[float] = None
     max_tokens: Optional[int] = None
 
 
 @dg.asset(
-    partitions_def=VARIANT_PARTITIONS,
+    partitions_def=AMEMGYM.partitions.by_variant,
     group_name=group("evaluation"),
     deps=["release"],
     pool=MODEL_POOL,
     owners=OWNERS,
     kinds={"python", "llm"},
-    tags={"asks_a_model": "yes", "paper": "3.3"},
+    tags={BENCHMARK_TAG: AMEMGYM.name, "asks_a_model": "yes", "paper": "3.3"},
     metadata=definition(None, prompts=PROMPTS),
-    description="Memory assistants evaluated on-policy on a release (paper sections 3.2, 3.3 and 4): a leaderboard with "
+    description="Memories evaluated on-policy on a release (paper sections 3.2, 3.3 and 4): a leaderboard with "
     "intervals, and a page of each run with every dialogue, memory and answer. A run that was finished before is only shown.",
 )
 async def evaluation(context: dg.AssetExecutionContext, config: EvaluationConfig) -> dg.MaterializeResult[Any]:
@@ -66,47 +72,55 @@ async def evaluation(context: dg.AssetExecutionContext, config: EvaluationConfig
 
     try:
         async with stop_with_run():
-            runs = [await _evaluate(request, context.log.info) for request in _requests(config, context.partition_key)]
+            runs = [await _evaluate(request, context.log.info) for request in _requests(config, context)]
         return _result(runs)
-    except (EvaluationError, EndpointError) as error:
+    except (EvaluationError, EndpointError, RecipeError) as error:
         raise dg.Failure(description=str(error), allow_retries=False) from error
     except OSError as error:
         raise dg.Failure(description=disk_error_message(error), allow_retries=False) from error
 
 
-def _requests(config: EvaluationConfig, variant: str) -> "list[EvaluationRequest]":
-    """Raises EvaluationError for what the launchpad cannot refuse."""
+def _requests(config: EvaluationConfig, context: dg.AssetExecutionContext) -> "list[EvaluationRequest]":
+    """Raises EvaluationError or RecipeError for what the launchpad cannot refuse."""
     from pipelines.evaluation.command import EvaluationRequest, budget_of
     from pipelines.evaluation.errors import EvaluationError
     from pipelines.evaluation.plan import EvaluationOptions
+    from pipelines.resources.ledger.budget import with_tags
 
-    if not config.assistants:
-        raise EvaluationError("No assistant is given; name one or several in `assistants`, such as llm.")
-    if config.seed < 0 or config.attempt < 0:
-        raise EvaluationError(f"`seed` and `attempt` are 0 or more, not {min(config.seed, config.attempt)}.")
+    if not config.memories:
+        raise EvaluationError("No memory is given; name one or several in `memories`, such as full-history.")
+    if config.seed < 0:
+        raise EvaluationError(f"`seed` is 0 or more, not {config.seed}.")
     options = EvaluationOptions(
         model=config.model,
+        memory_model=config.memory_model,
         embedding_model=config.embedding_model,
         user_model=config.user_model,
+        tokens=config.tokens,
         seed=config.seed,
-        attempt=config.attempt,
     )
+    variant = context.partition_key
     source = variant if config.version == NEWEST else f"{variant}@{config.version}"
-    budget = budget_of(max_cost_usd=config.max_cost_usd, max_tokens=config.max_tokens)
-    return [EvaluationRequest(source, name, options, users=config.users, budget=budget) for name in config.assistants]
+    budget = with_tags(budget_of(max_cost_usd=config.max_cost_usd, max_tokens=config.max_tokens), context.run.tags)
+    return [
+        EvaluationRequest(source, name, options, users=config.users, budget=budget, again=config.again)
+        for name in config.memories
+    ]
 
 
 async def _evaluate(request: "EvaluationRequest", write: Callable[[str], object]) -> "FinishedRun":
     from pipelines.evaluation.command import EvaluationProgress, run_evaluation
     from pipelines.evaluation.forecast import EvaluationForecast
-    from pipelines.evaluation.records import RunManifest
+    from pipelines.evaluation.run import Run
 
-    done, total, steps = 0, 0, Steps(f"{request.assistant} on {request.dataset}")
+    done, total, steps = 0, 0, Steps(f"{request.memory} on {request.dataset}")
 
-    def begun(manifest: RunManifest, size: EvaluationForecast) -> None:
+    def begun(run: Run, size: EvaluationForecast) -> None:
         nonlocal total
         total = size.steps
-        write(f"{manifest.run_id}: {size.sentence} {size.warning(request.budget)}".strip())
+        models = ", ".join(f"{role} {name}" for role, name in run.manifest.models.items())
+        places = " and ".join(run.manifest.places) or "the embedded model"
+        write(f"{run.manifest.run_id}: asks {places}; {models}. {size.sentence} {size.warning(request.budget)}".strip())
 
     def step(_: str) -> None:
         nonlocal done
@@ -118,8 +132,7 @@ async def _evaluate(request: "EvaluationRequest", write: Callable[[str], object]
 
 
 def _result(runs: "Sequence[FinishedRun]") -> dg.MaterializeResult[Any]:
-    from pipelines.evaluation.command import runs_folder
-    from pipelines.evaluation.folder import PAGE
+    from pipelines.evaluation.folder import PAGE, runs_folder
     from pipelines.evaluation.records import AnswerRow
     from pipelines.evaluation.report.formatting import run_labels
     from pipelines.evaluation.report.markdown import leaderboard, period_table
@@ -148,14 +161,13 @@ def _result(runs: "Sequence[FinishedRun]") -> dg.MaterializeResult[Any]:
 
 
 def _unscored(run: "FinishedRun") -> float:
-    counts = run.results.counts
-    return round(counts.get("question.unscored", 0) / max(1, counts.get("question.asked", 0)), 4)
+    return round(run.results.metrics["unscored"].value or 0.0, 4)
 
 
 @dg.asset_check(
     asset="evaluation",
     name="answers_scored",
-    partitions_def=VARIANT_PARTITIONS,
+    partitions_def=AMEMGYM.partitions.by_variant,
     description="Nearly all answers could be read; where many could not, scores are doubtful.",
 )
 def answers_scored(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:

@@ -1,10 +1,16 @@
 """The folder of an installation: its files, and Dagster's own storage in it."""
 
+import json
 import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipelines.resources.storage.errors import StoreError
+
+# 1: replies without the place that served them, rows and values without digests. 2: with them.
+HOME_VERSION = 2
+VERSION_FILE = "home.json"
 DAGSTER_SETTINGS = Path(__file__).parent / "deploy" / "dagster.sqlite.yaml"
 
 
@@ -36,7 +42,7 @@ class Home:
 
     @property
     def reports(self) -> Path:
-        """Pages of the latest quality reports, `<variant>.html`."""
+        """Pages of the latest quality reports, `<variant>.html`, and what Great Expectations found, `<variant>/gx`."""
         return self.root / "reports"
 
     @property
@@ -64,3 +70,47 @@ def prepare_dagster_home(home: Home) -> Path:
     if not settings.exists():
         shutil.copyfile(DAGSTER_SETTINGS, settings)
     return folder
+
+
+def version_of(home: Home) -> int:
+    """The version of what lies in the folder: 1 where none is noted, and this one's where there is nothing.
+
+    Raises StoreError for a folder of a later version, or one whose version cannot be read.
+    """
+    path = home.root / VERSION_FILE
+    try:
+        version = json.loads(path.read_bytes())["version"]
+    except FileNotFoundError:
+        return 1 if home.calls.exists() or home.work.exists() or (home.root / "values").exists() else HOME_VERSION
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(f"{path} cannot be read ({type(error).__name__}); mend it with: amemgym doctor --repair") from error
+    if not isinstance(version, int) or version > HOME_VERSION:
+        raise StoreError(
+            f"{home.root} was made by a later version of this program (its version is {version}, this program knows "
+            f"{HOME_VERSION}); use that program, or another folder in AMEMGYM_HOME. Nothing was changed."
+        )
+    return version
+
+
+def begin_home(home: Home) -> int:
+    """Make the folder; the version of what lies in it. Raises StoreError."""
+    try:
+        home.root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"The data folder {home.root} cannot be made ({error.strerror}); choose another in AMEMGYM_HOME."
+        ) from error
+    return version_of(home)
+
+
+def note_version(home: Home) -> None:
+    """Say that what lies in the folder is of this version. Raises StoreError."""
+    path = home.root / VERSION_FILE
+    if path.exists():
+        return
+    draft = path.with_name(f".{VERSION_FILE}.{os.getpid()}")
+    try:
+        draft.write_text(json.dumps({"version": HOME_VERSION}) + "\n", encoding="utf-8")
+        draft.replace(path)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written ({error.strerror}); make the folder writable.") from error

@@ -19,9 +19,8 @@ from pipelines.cli.recipe import checked_recipe
 from pipelines.cli.release import release_errors, source_folder
 from pipelines.cli.serve import bound_socket, run_server
 from pipelines.cli.terminal import print_markdown
-from pipelines.evaluation.command import runs_folder
 from pipelines.evaluation.errors import EvaluationError
-from pipelines.evaluation.folder import FinishedRun, read_run
+from pipelines.evaluation.folder import FinishedRun, read_run, runs_folder
 from pipelines.experiments.annotation.dry_run import answer_with_model
 from pipelines.experiments.annotation.folder import PAGES, StudyFolder, import_answers
 from pipelines.experiments.annotation.label_studio import to_label_studio
@@ -167,7 +166,7 @@ def dry_run(
 
     async def fill_in_all() -> list[AnswerSheet]:
         with open_run_context(home()) as run_context:
-            base = checked_recipe("base")
+            base = checked_recipe("base", reset=True)
             asked = model or run_context.embedded_model or base.models.judge.model
             recipe = with_model(base, "judge", asked).model_copy(update={"variant": "annotation"})
             language_model = run_context.for_unit("annotation", recipe=recipe).model

@@ -1,4 +1,4 @@
-"""`amemgym cache`: the replies that were paid for, so that nothing is paid for twice."""
+"""`amemgym cache` and `doctor`: the replies that were paid for, and whether the whole data folder is sound."""
 
 import asyncio
 import time
@@ -12,12 +12,14 @@ from rich.console import Console
 from rich.table import Table
 
 from pipelines.cli.errors import Problem
+from pipelines.cli.terminal import print_plain
 from pipelines.home import home
 from pipelines.resources.cache.export import ModelShare, NotReplies, shares
 from pipelines.resources.cache.export import export as write_copy
 from pipelines.resources.cache.export import prune as delete_replies
 from pipelines.resources.cache.export import take_in as read_replies
 from pipelines.resources.cache.reply_cache import open_replies
+from pipelines.resources.doctor import OF_ANOTHER_VERSION, Finding, examine
 from pipelines.resources.ledger.ledger import Ledger, ledger_file
 from pipelines.resources.ledger.queries import summary
 from pipelines.resources.storage.database import Database
@@ -25,6 +27,7 @@ from pipelines.resources.storage.key_value import KeyValueStore
 from pipelines.resources.storage.open_database import open_database
 
 MEGABYTE = 1_000_000
+MOST_LOOKS = 3
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -84,15 +87,17 @@ def prune(
 def _print_shares(models: list[ModelShare], database: Database) -> None:
     rates = _hit_rates()
     table = Table("model", title=str(database), title_justify="left")
-    for name in ("replies", "MB", "oldest", "newest", "hit rate"):
+    for name in ("replies", "rejected", "MB", "oldest", "newest", "hit rate"):
         table.add_column(name, justify="right")
     for share in models:
-        days = (_day(share.oldest), _day(share.newest))
-        table.add_row(share.model, f"{share.replies:,}", f"{share.size / MEGABYTE:.1f}", *days, rates.get(share.model, ""))
+        numbers = (f"{share.replies:,}", f"{share.rejected:,}", f"{share.size / MEGABYTE:.1f}")
+        table.add_row(share.model, *numbers, _day(share.oldest), _day(share.newest), rates.get(share.model, ""))
     console = Console()
     console.print(table)
     size = database.size() / MEGABYTE
     console.print(f"{sum(share.replies for share in models):,} replies, {size:.1f} MB on the disk; hit rates are the ledger's.")
+    if any(share.rejected for share in models):
+        console.print("Rejected replies were paid for and hold nothing that can be used; the next run asks again.")
 
 
 def _hit_rates() -> dict[str, str]:
@@ -121,3 +126,36 @@ def _open_cache(*, new: bool = False) -> Generator[KeyValueStore]:
         yield replies
     finally:
         replies.close()
+
+
+def doctor(repair: Annotated[bool, typer.Option("--repair", help="Repair what can be repaired.")] = False) -> None:
+    """Check every file of the data folder, and say what is damaged and what can be made again. --repair repairs it."""
+    found = left = _tell(examine(home()), repair=repair)
+    # What is taken away may be what something else points to.
+    for _ in range(MOST_LOOKS if repair and found else 0):
+        left = _tell(examine(home()), repair=repair)
+        found += left
+        if not left:
+            break
+    if left:
+        hint = "." if repair else "; amemgym doctor --repair repairs what can be."
+        raise Problem(f"{left} of {found} damages are left{hint}")
+    print(f"{home().root}: {f'{found} damages were repaired' if found else 'nothing is damaged'}.")
+
+
+def _tell(findings: list[Finding], *, repair: bool) -> int:
+    """Say what was found, and repair it; how many damages there were. What is of another version is no damage."""
+    console, others = Console(), [finding for finding in findings if finding.of_another_version]
+    for finding in others if repair else ():
+        finding.mend()
+    if others:
+        done = "They were deleted." if repair else "--repair deletes them."
+        print_plain(console, f"{home().root}: {len(others)} values and snapshots are {OF_ANOTHER_VERSION} {done}")
+    for finding in findings:
+        if finding.of_another_version:
+            continue
+        if repair and finding.mend():
+            print_plain(console, f"{finding.where}: {finding.what}. {finding.remedy} Repaired.")
+        else:
+            print_plain(console, f"{finding.where}: {finding.what}. {finding.remedy}")
+    return len(findings) - len(others)

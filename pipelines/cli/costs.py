@@ -57,7 +57,8 @@ def plan(variant: RecipeArgument, overrides: SetOption = None, model: ModelOptio
 
 
 def _plan_table(recipe: AMemGymRecipe, forecasts: Sequence[StageForecast]) -> Table:
-    models = " and ".join(dict.fromkeys((recipe.models.writer.model, recipe.models.judge.model)))
+    auditor = [recipe.audit.model] if recipe.audit.model else []
+    models = " and ".join(dict.fromkeys((recipe.models.writer.model, *recipe.models.judge.panel, *auditor)))
     title = f"{recipe.variant}: {recipe.num_users} users, {models}"
     table = Table("", title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for name in ("calls", "K input", "K output", "US$", "seconds"):
@@ -98,7 +99,7 @@ def _sentences(recipe: AMemGymRecipe, whole: StageForecast) -> Iterator[str]:
     yield f"One user: {sent} K input and {received} K output tokens, {cost}."
     if recipe.models.batched:
         yield "Calls in batch jobs are counted at half price; a job may take up to a day, the seconds are those of live calls."
-    if RecipeSize.of(recipe) == RecipeSize.of(checked_recipe("base")):
+    if RecipeSize.of(recipe) == RecipeSize.of(checked_recipe("base", reset=True)):
         yield f"The paper's: {PAPER}."
     if whole.cost_usd is None:
         yield "Give the model's price in pipelines/resources/ledger/prices.yaml, or in the file that AMEMGYM_PRICES names."

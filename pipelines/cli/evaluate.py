@@ -1,65 +1,98 @@
 """`amemgym evaluate`, `compare` and `leaderboard`."""
 
 import asyncio
-from collections.abc import Generator, Sequence
+import os
+import signal
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Annotated, Optional
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Annotated, Any, Literal, Optional, TypeVar
 
 import typer
 from rich.console import Console
 
 from assets.llm.ports import BudgetReached, EndpointError
 from pipelines.cli.errors import Problem
-from pipelines.cli.options import DatasetArgument, option, options_of
+from pipelines.cli.options import DatasetArgument, DataSettingsOption, option, options_of, parse_overrides
 from pipelines.cli.terminal import print_markdown, print_plain, step_progress
-from pipelines.evaluation.command import EvaluationProgress, EvaluationRequest, budget_of, run_evaluation, runs_folder
+from pipelines.evaluation.command import EvaluationProgress, EvaluationRequest, budget_of, run_evaluation
 from pipelines.evaluation.errors import EvaluationError
-from pipelines.evaluation.folder import PAGE, FinishedRun, read_run
+from pipelines.evaluation.folder import PAGE, FinishedRun, RunFolder, read_run, runs_folder
 from pipelines.evaluation.forecast import EvaluationForecast
-from pipelines.evaluation.plan import EvaluationOptions
-from pipelines.evaluation.records import RunManifest
+from pipelines.evaluation.isolated import CONDITIONS
+from pipelines.evaluation.plan import MOST_TOKENS, EvaluationOptions
 from pipelines.evaluation.report.formatting import format_estimate
+from pipelines.evaluation.report.markdown import curve_table, isolated_table, run_report
 from pipelines.evaluation.report.markdown import leaderboard as leaderboard_table
-from pipelines.evaluation.report.markdown import run_report
+from pipelines.evaluation.run import Run
 from pipelines.experiments.compare import compare as compare_finished
 from pipelines.experiments.compare import comparison_report
 from pipelines.experiments.leaderboard import runs_by_dataset, write_leaderboard
 from pipelines.home import home
 
+T = TypeVar("T")
 RUN = "Folder or id of a finished run; the beginning of an id is enough."
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateOptions:
-    """Options of an evaluation, beside dataset and assistants."""
+    """Options of an evaluation, beside dataset and memories."""
 
-    model: str = option("Model of the assistant.")
+    model: str = option("One model for every role of a chat that no other option names.")
+    memory_model: str = option("Model of the memory's own work.")
     embedding_model: str = option("Model of its embeddings.")
     user_model: str = option("Model that plays the user, and checks what it says.")
+    judge_model: str = option("Model that checks what the user says; that of the user by default.")
+    tokens: int = option("Tokens that a memory may give back for one message or question.", MOST_TOKENS)
+    curve: str = option("Further budgets at which to ask all questions, as in 500,1000,4000.", metavar="TOKENS,...")
+    conditions: str = option("Conditions of isolated scores beside the memory's own; '' for none.", ",".join(CONDITIONS[1:]))
+    probes: Literal["question", "variable", "all"] = option(
+        "How states are probed: the variables of each question (as the reference does), each alone, or all at once.", "question"
+    )
+    unknown_probes: bool = option('Probe states a second time with "don\'t know" allowed.', False)
+    wording: Literal["own", "paper"] = option("Our questions, or the paper's form, order of options and notes prompt.", "own")
     users: Optional[int] = option("Only the first so many users.", None)
     replay: str = option("Off-policy: replay the dialogues of this run.", metavar="RUN")
     seed: int = option("Seed of the order of options, and of all calls.", 42)
-    attempt: int = option("Raise it to evaluate once more, with new replies.", 0)
+    again: bool = option("Evaluate once more, though there is a finished run of this plan.", False)
     concurrency: int = option("Users evaluated at once.", 32)
+    deadline: int = option("Seconds that one call of a memory that is not ours may take.", 300)
     max_cost: Optional[float] = option("US dollars that each run may spend, over all its tries; at the limit it pauses.", None)
     max_tokens: Optional[int] = option("Tokens that each run may spend, likewise.", None)
     offline: bool = option("Ask no model; use recorded replies only.", False)
 
 
+MemoryOption = Annotated[
+    Optional[list[str]],
+    typer.Option(help="Name of a memory, FILE.py:CLASS, the address of a service, or a YAML file; may be repeated."),
+]
+AssistantOption = Annotated[
+    Optional[list[str]],
+    typer.Option(help="A whole agent with a reasoner of its own: FILE.py:CLASS, or a YAML file; may be repeated."),
+]
+
+
 @options_of(EvaluateOptions, keyword="options")
 def evaluate(
     dataset: DatasetArgument,
-    assistant: Annotated[list[str], typer.Option(help="Name or YAML/JSON file of an assistant; may be repeated.")],
+    memory: MemoryOption = None,
+    assistant: AssistantOption = None,
+    set_: DataSettingsOption = None,
     *,
     options: EvaluateOptions,
 ) -> None:
-    """Evaluate assistants on-policy and report their memory. Give the same command again to go on where it stopped."""
-    requests = evaluation_requests(dataset, assistant, options)
+    """Evaluate memories on-policy, each with the same reasoner. Give the same command again to go on where it stopped."""
+    settings = parse_overrides(set_ or ())
+    requests = evaluation_requests(dataset, memory or [], options, assistants=assistant or [])
+    if not requests:
+        raise Problem("Name what to evaluate with --memory, as in: amemgym evaluate demo --memory bm25 --memory full-history")
     console = Console(stderr=True)
     with evaluation_errors():
-        runs = [_evaluate(request, console) for request in requests]
-    print_markdown(leaderboard_table(runs) if len(runs) > 1 else run_report(runs[0]))
+        notice = cache(partial(print_plain, console))  # once, however many memories
+        runs = [_evaluate(replace(request, settings=settings), console, notice) for request in requests]
+    print_markdown(comparison_table(runs) if len(runs) > 1 else run_report(runs[0]))
     folder = runs_folder(home())
     for run in runs:
         print_plain(console, f"{run.manifest.run_id}: {_latency(run)} Page: {folder / run.manifest.run_id / PAGE}")
@@ -67,6 +100,21 @@ def evaluate(
         with evaluation_errors():
             page = write_leaderboard(compare_finished(runs), runs=folder)
         print_plain(console, f"All of them: {page}")
+    if unfinished := [run for run in runs if run.results.errors]:
+        users = sum(len(run.results.errors) for run in unfinished)
+        raise Problem(
+            f"Finished with errors: {users} users could not be evaluated to the end. The same command tries these again."
+        )
+
+
+def comparison_table(runs: Sequence[FinishedRun]) -> str:
+    """The leaderboard of these runs, and their isolated scores."""
+    parts = [leaderboard_table(runs)]
+    if any(run.results.isolated for run in runs):
+        parts += ["**Isolated scores**", isolated_table(runs)]
+    if any(run.results.curve for run in runs):
+        parts += ["**Overall against budget**", curve_table(runs)]
+    return "\n\n".join(parts)
 
 
 def compare(runs: Annotated[list[str], typer.Argument(help=RUN)]) -> None:
@@ -98,30 +146,71 @@ def leaderboard(
         print_plain(Console(stderr=True), f"Page: {page}")
 
 
-def evaluation_requests(dataset: str, assistants: Sequence[str], options: EvaluateOptions) -> list[EvaluationRequest]:
-    """One request for each assistant. Raises Problem for a budget of nothing."""
+def inspect_log(
+    run: Annotated[str, typer.Argument(help=RUN)],
+    out: Annotated[Optional[Path], typer.Option(help="File to write; in the run's folder by default.")] = None,
+) -> None:
+    """Write a finished run as a log of Inspect, for its viewer."""
+    folder = runs_folder(home())
+    with evaluation_errors():
+        finished = read_run(run, runs=folder)
+    try:
+        # Inspect is an optional extra, and takes seconds to import.
+        from pipelines.experiments.inspect_log import write_inspect_log
+    except ModuleNotFoundError as error:
+        raise Problem(
+            f"Inspect is not installed ({error.name} is missing); install it with: pip install -e '.[inspect]'"
+        ) from error
+    place = folder / finished.manifest.run_id
+    path = out or place / "inspect.eval"
+    samples = write_inspect_log(finished, path, made_at=RunFolder(place).made_at)
+    print_plain(Console(stderr=True), f"{samples} samples in {path}; look at them with: inspect view --log-dir {path.parent}")
+
+
+def evaluation_requests(
+    dataset: str, memories: Sequence[str], options: EvaluateOptions, *, assistants: Sequence[str] = ()
+) -> list[EvaluationRequest]:
+    """One request for each memory and each assistant. Raises Problem for a budget of nothing, or a curve that is none."""
     with evaluation_errors():
         budget = budget_of(max_cost_usd=options.max_cost, max_tokens=options.max_tokens)
-    roles = EvaluationOptions(
+    chosen = EvaluationOptions(
         model=options.model,
+        memory_model=options.memory_model,
         embedding_model=options.embedding_model,
         user_model=options.user_model,
+        judge_model=options.judge_model,
+        tokens=options.tokens,
+        curve=_numbers("--curve", options.curve),
+        conditions=tuple(filter(None, (name.strip() for name in options.conditions.split(",")))),
         seed=options.seed,
-        attempt=options.attempt,
+        probes=options.probes,
+        unknown_probe=options.unknown_probes,
+        wording=options.wording,
     )
     return [
         EvaluationRequest(
             dataset,
             name,
-            roles,
+            chosen,
+            whole=whole,
             users=options.users,
             replayed=options.replay,
             budget=budget,
             users_at_once=max(1, options.concurrency),
             cache="replay" if options.offline else "use",
+            again=options.again,
+            deadline=max(1, options.deadline),
         )
-        for name in assistants
+        for whole, names in ((False, memories), (True, assistants))
+        for name in names
     ]
+
+
+def _numbers(option: str, text: str) -> tuple[int, ...]:
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if wrong := [word for word in words if not word.isdecimal()]:
+        raise Problem(f"{option} {wrong[0]!r} is no whole number; give some with commas between, as in {option} 500,1000.")
+    return tuple(map(int, words))
 
 
 def _latency(run: FinishedRun) -> str:
@@ -146,14 +235,48 @@ def evaluation_errors() -> Generator[None, None, None]:
         raise Problem(str(error)) from error
 
 
-def _evaluate(request: EvaluationRequest, console: Console) -> FinishedRun:
-    with step_progress(console) as bars:
-        task = bars.add_task(request.assistant, total=None)
+def run_to_end(work: Coroutine[Any, Any, T]) -> T:
+    """The result. The first Ctrl-C stops in good order; the second ends the process at once, whatever still runs."""
 
-        def begun(manifest: RunManifest, size: EvaluationForecast) -> None:
-            print_plain(console, f"{manifest.run_id}: {size.sentence} {size.warning(request.budget)}".strip())
+    async def main() -> T:
+        loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
+
+        def stop() -> None:
+            loop.add_signal_handler(signal.SIGINT, os._exit, 130)
+            task.cancel()
+
+        loop.add_signal_handler(signal.SIGINT, stop)
+        try:
+            return await task
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+
+    try:
+        return asyncio.run(main())
+    except asyncio.CancelledError as stopped:
+        raise KeyboardInterrupt from stopped
+
+
+def tell_run(console: Console, run: Run) -> None:
+    """Say before the first call which model plays which role, and where."""
+    manifest = run.manifest
+    places = " and ".join(manifest.places) or "the embedded model in this process"
+    print_plain(console, f"{manifest.run_id}: asks {places}.")
+    print_plain(console, "Models: " + ", ".join(f"{role} {name}" for role, name in manifest.models.items()) + ".")
+    if run.folder.finished:
+        made = f"{run.folder.made_at:%Y-%m-%d %H:%M} UTC"
+        print_plain(console, f"This plan was run before, at {made}, and is shown again; --again runs it once more.")
+
+
+def _evaluate(request: EvaluationRequest, console: Console, notice: Callable[[str], None]) -> FinishedRun:
+    with step_progress(console) as bars:
+        task = bars.add_task(request.memory, total=None)
+
+        def begun(run: Run, size: EvaluationForecast) -> None:
+            tell_run(console, run)
+            if not run.folder.finished:
+                print_plain(console, f"{size.sentence} {size.warning(request.budget)}".strip())
             bars.update(task, total=size.steps)
 
-        return asyncio.run(
-            run_evaluation(request, home=home(), progress=EvaluationProgress(begun=begun, step=lambda key: bars.advance(task)))
-        )
+        progress = EvaluationProgress(begun, lambda key: bars.advance(task), notice)
+        return run_to_end(run_evaluation(request, home=home(), progress=progress))

@@ -1,6 +1,5 @@
 """`amemgym evolve`."""
 
-import asyncio
 from dataclasses import dataclass
 from typing import Annotated, Literal, TypeVar
 
@@ -8,7 +7,7 @@ import typer
 from rich.console import Console
 
 from pipelines.cli.errors import Problem
-from pipelines.cli.evaluate import EvaluateOptions, evaluation_errors, evaluation_requests
+from pipelines.cli.evaluate import EvaluateOptions, evaluation_errors, evaluation_requests, run_to_end
 from pipelines.cli.options import DatasetArgument, option, options_of
 from pipelines.cli.terminal import print_markdown, print_plain, step_progress
 from pipelines.evaluation.folder import PAGE
@@ -38,22 +37,24 @@ class EvolveOptions:
     held_out_questions: float = option("Share of the other users' questions that no feedback tells.", 0.3, most=1)
     feedback_questions: int = option("Questions that one cycle's feedback tells at most.", 40)
     most_characters: int = option("Length of an improved policy at most.", 6000)
-    improver_model: str = option("Model that rewrites policies; the assistant's by default.")
+    improver_model: str = option("Model that rewrites policies; the memory's by default.")
 
 
 @options_of(EvolveOptions, keyword="plan", panel="Evolution")
 @options_of(EvaluateOptions, keyword="options")
 def evolve(
     dataset: DatasetArgument,
-    assistant: Annotated[str, typer.Option(help="Name or YAML/JSON file of an assistant with a policy, such as awi.")] = "awi",
+    memory: Annotated[
+        str, typer.Option(help="Name, FILE.py:CLASS or YAML file of a memory with a policy, such as awi.")
+    ] = "awi",
     *,
     plan: EvolveOptions,
     options: EvaluateOptions,
 ) -> None:
-    """Let an assistant's memory policy evolve through feedback, and tell learning from leaking. Again: goes on."""
+    """Let a memory's policy evolve through feedback, and tell learning from leaking. Again: goes on."""
     if options.replay:
-        raise Problem("An evolving assistant leads its own dialogues; leave --replay out.")
-    [request] = evaluation_requests(dataset, [assistant], options)
+        raise Problem("An evolving memory leads its own dialogues; leave --replay out.")
+    [request] = evaluation_requests(dataset, [memory], options)
     console = Console(stderr=True)
     with evaluation_errors():
         evolution = _evolve(EvolutionRequest(request, plan_of(plan)), console)
@@ -90,11 +91,11 @@ def _chosen(option: str, text: str, allowed: tuple[W, ...]) -> tuple[W, ...]:
 
 def _evolve(request: EvolutionRequest, console: Console) -> FinishedEvolution:
     with step_progress(console) as bars:
-        task = bars.add_task(request.evaluation.assistant, total=None)
+        task = bars.add_task(request.evaluation.memory, total=None)
 
         def begun(manifest: EvolutionManifest, size: EvolutionForecast) -> None:
             print_plain(console, f"{manifest.run.run_id}: {size.sentence} {size.warning(request.evaluation.budget)}".strip())
             bars.update(task, total=size.steps)
 
         watch = EvolutionProgress(begun=begun, step=lambda key: bars.advance(task))
-        return asyncio.run(run_evolution(request, home=home(), progress=watch))
+        return run_to_end(run_evolution(request, home=home(), progress=watch))

@@ -10,31 +10,38 @@ from typing import Annotated, Any
 
 import dagster as dg
 import typer
+from dagster._core.instance.ref import InstanceRef
 from rich.console import Console
 from sqlalchemy.exc import OperationalError
 
 from assets.amemgym.pipeline import AMEMGYM
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.episode import Episode
+from assets.engine.benchmark import Benchmark
 from assets.engine.cancellation import STOPPED
-from assets.recipe.asset import stand_in
+from assets.engine.provenance import ReportValue, ResolvedRecipe
+from assets.engine.recipe_asset import observe_recipe_files, stand_in
+from assets.recipe.config_schema import RESET
 from assets.recipe.loading import units
-from assets.recipe.recipe import EVERYONE
+from assets.recipe.recipe import EVERYONE, Recipe
+from dataset_card.release.manifest import ReleaseError
+from pipelines.benchmarks import benchmark_of
 from pipelines.cli.errors import Problem
-from pipelines.cli.options import ModelOption, RecipeArgument, SetOption, VersionOption
-from pipelines.cli.recipe import checked_recipe, launchpad_config
+from pipelines.cli.options import ModelOption, QuietOption, RecipeArgument, ResetOption, SetOption, VersionOption
+from pipelines.cli.recipe import checked_recipe, launchpad_config, recipe_in_file, recipe_to_follow
 from pipelines.cli.show import choose_user, finished_episodes, print_user
-from pipelines.cli.terminal import LiveProgress
+from pipelines.cli.terminal import LiveProgress, stderr_console
 from pipelines.definitions import defs
 from pipelines.home import Home, home, prepare_dagster_home
-from pipelines.jobs import SHARDED
+from pipelines.preflight import check_before_run
 from pipelines.resources.open import open_run_context
-from pipelines.resources.storage.io_manager import RecordIOManager
-from pipelines.resources.storage.open_stores import value_files
+from pipelines.resources.storage.io_manager import open_asset_values
 
+# Dagster would send what is printed through processes of its own, which Ctrl-C ends with tracebacks.
+WITHOUT_CAPTURE = {
+    "compute_logs": {"module": "dagster._core.storage.noop_compute_log_manager", "class": "NoOpComputeLogManager"}
+}
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
-# Dagster's tag with the number of the event by which the recipe was made that a materialization was given.
-RECIPE_EVENT = "dagster/input_event_pointer/recipe"
 ConcurrencyOption = Annotated[int, typer.Option(min=1, help="Users worked on at once.")]
 
 
@@ -49,11 +56,15 @@ class Phase:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a variant is made; none of it is in its rows. `offline`: no model is asked, only the reply cache is used."""
+    """How a variant is made; none of it is in its rows. `offline`: no model is asked, only the reply cache is used.
+
+    `quiet`: no progress is shown.
+    """
 
     concurrency: int = 32
     version: str = "auto"
     offline: bool = False
+    quiet: bool = False
 
 
 def generate(
@@ -63,9 +74,15 @@ def generate(
     concurrency: ConcurrencyOption = 32,
     version: VersionOption = "auto",
     offline: Annotated[bool, typer.Option("--offline", help="Ask no model; use recorded replies only.")] = False,
+    reset: ResetOption = False,
+    quiet: QuietOption = False,
 ) -> None:
-    """Make a variant: all stages, their checks, and the release folder. Run it again to go on where it stopped."""
-    generate_variant(checked_recipe(variant, overrides, model=model), RunOptions(concurrency, version, offline))
+    """Make a variant: all stages, their checks, and the release folder. Run it again to go on where it stopped.
+
+    Overrides stay: a later run without them goes on from them, until they are overridden again or --reset is given.
+    """
+    recipe = recipe_to_follow(variant, overrides, model=model, reset=reset)
+    generate_variant(recipe, RunOptions(concurrency, version, offline, quiet))
 
 
 def regenerate(
@@ -74,24 +91,23 @@ def regenerate(
     variant: Annotated[str, typer.Option(help="Which variant.")] = "demo",
     concurrency: ConcurrencyOption = 32,
     version: VersionOption = "auto",
+    quiet: QuietOption = False,
 ) -> None:
     """Make one user again from a stage on; every other user stays as it is, byte by byte."""
     before = finished_episodes(variant)
     user_id = EVERYONE if user == EVERYONE else choose_user(user, before).user_id
-    last = RecordIOManager(value_files(home())).find("recipe", variant)
-    if not isinstance(last, AMemGymRecipe):
-        raise Problem(f"The recipe of {variant!r} has not been materialized yet; make it with: amemgym generate {variant}")
+    last = checked_recipe(variant)
     if stage not in AMEMGYM.asking_stages:
         raise Problem(f"--from {stage!r} is no stage that asks a model; there are {', '.join(AMEMGYM.asking_stages)}.")
     recipe = asked_again(last, user_id=user_id, stage=stage, finished=_is_finished(variant))
-    generate_variant(recipe, RunOptions(concurrency, version))
+    generate_variant(recipe, RunOptions(concurrency, version, quiet=quiet))
     Console(stderr=True).print(_changed_users(before, finished_episodes(variant)), highlight=False)
-    print(f"A plain `amemgym generate {variant}` goes back, unless {variant}.yaml has\n  again: {_as_yaml(recipe)}")
+    print(f"This stays so; `amemgym generate {variant} --reset` goes back to {variant}.yaml.")
 
 
-def demo() -> None:
+def demo(quiet: QuietOption = False) -> None:
     """Make the small demo release and show one of its users."""
-    folder = generate_variant(checked_recipe("demo"), RunOptions())
+    folder = generate_variant(checked_recipe("demo"), RunOptions(quiet=quiet))
     print_user("1", variant="demo", brief=True)
     console = Console()
     shown = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
@@ -100,42 +116,53 @@ def demo() -> None:
     console.print("      [bold]make ui[/bold] opens the same assets in Dagster.")
 
 
-def generate_variant(recipe: AMemGymRecipe, options: RunOptions) -> Path:
+def generate_variant(recipe: Recipe, options: RunOptions) -> Path:
     """Make the variant and its release; return the release's folder. Raises Problem with one sentence."""
-    console = Console(stderr=True)
+    console = stderr_console()
     started = time.monotonic()
-    with LiveProgress(console) as progress, _run_context(home(), options, progress) as run_context:
+    with LiveProgress(console, quiet=options.quiet) as progress, _run_context(home(), options, progress) as run_context:
+        try:
+            check_before_run(recipe, version=options.version, home=home())
+        except ReleaseError as error:
+            raise Problem(str(error)) from error
         if sentence := stand_in(recipe.models, embedded_model=run_context.embedded_model):
             console.print(sentence, highlight=False, soft_wrap=True)
         instance = dagster_instance()
+        observe_recipe_files(instance, benchmark_of(recipe))
         *earlier, last = phases(recipe, version=options.version)
         for phase in earlier:
             _run(phase, {"run_context": run_context}, instance=instance)
-        folder = _release_folder(_run(last, {"run_context": run_context}, instance=instance))
+        result = _run(last, {"run_context": run_context}, instance=instance)
+        folder = _release_folder(result, benchmark_of(recipe))
     console.print(f"Made [bold]{recipe.variant}[/bold] in {time.monotonic() - started:.1f} s: {folder}")
     return folder
 
 
 def freeze_variant(variant: str, *, version: str) -> Path:
     """Release the users that are finished; return the release's folder. Raises Problem with one sentence."""
-    phase = Phase("make_release", variant, {"release_folder": {"config": {"version": version}}})
+    benchmark = benchmark_of(recipe_in_file(variant))
+    phase = Phase(benchmark.key("make_release"), variant, {benchmark.key("release"): {"config": {"version": version}}})
     with (
-        LiveProgress(Console(stderr=True)) as progress,
+        LiveProgress(stderr_console()) as progress,
         _run_context(home(), RunOptions(concurrency=1, offline=True), progress) as run_context,
     ):
-        return _release_folder(_run(phase, {"run_context": run_context}, instance=dagster_instance()))
+        result = _run(phase, {"run_context": run_context}, instance=dagster_instance())
+        return _release_folder(result, benchmark)
 
 
-def phases(recipe: AMemGymRecipe, *, version: str) -> list[Phase]:
+def phases(recipe: Recipe, *, version: str) -> list[Phase]:
     """The runs that make a variant: one if it is not split into work units, else recipe, each unit, release."""
-    root = {"recipe": {"config": launchpad_config(recipe)}}
-    last = {"release_folder": {"config": {"version": version}}}
-    if not SHARDED:
-        return [Phase("generate_and_release", recipe.variant, {**root, **last})]
+    benchmark = benchmark_of(recipe)
+    key = benchmark.key
+    # The recipe has the overrides of earlier runs already.
+    root = {key("recipe"): {"config": {**launchpad_config(recipe), RESET: True}}}
+    last = {key("release"): {"config": {"version": version}}}
+    if not benchmark.partitions.sharded:
+        return [Phase(key("generate_and_release"), recipe.variant, {**root, **last})]
     return [
-        Phase("resolve_recipe", recipe.variant, root),
-        *(Phase("generate_unit", unit.key, {}) for unit in units(recipe)),
-        Phase("make_release", recipe.variant, last),
+        Phase(key("resolve_recipe"), recipe.variant, root),
+        *(Phase(key("generate_unit"), unit.key, {}) for unit in units(recipe)),
+        Phase(key("make_release"), recipe.variant, last),
     ]
 
 
@@ -158,7 +185,7 @@ def dagster_instance() -> dg.DagsterInstance:
         raise Problem(f"Dagster's folder {installation.dagster} cannot be used: {error.strerror or error}.") from error
     os.environ["DAGSTER_HOME"] = str(folder)
     with _storage_errors():
-        return dg.DagsterInstance.get()
+        return dg.DagsterInstance.from_ref(InstanceRef.from_dir(str(folder), overrides=WITHOUT_CAPTURE))
 
 
 @contextmanager
@@ -187,8 +214,8 @@ def _run(phase: Phase, resources: dict[str, Any], *, instance: dg.DagsterInstanc
     return result
 
 
-def _release_folder(result: dg.ExecuteInProcessResult) -> Path:
-    metadata = result.asset_materializations_for_node("release_folder")[-1].metadata
+def _release_folder(result: dg.ExecuteInProcessResult, benchmark: Benchmark) -> Path:
+    metadata = result.asset_materializations_for_node(benchmark.key("release"))[-1].metadata
     if "address" in metadata:
         Console(stderr=True).print(f"The release is stored at {metadata['address'].value}; its copy here is:", highlight=False)
     return Path(str(metadata["folder"].value))
@@ -234,15 +261,11 @@ def asked_again(recipe: AMemGymRecipe, *, user_id: str, stage: str, finished: bo
 
 def _is_finished(variant: str) -> bool:
     """Whether the last quality report was made of the last recipe, so that all users follow it."""
-    recipe, report = _last_made("recipe", variant), _last_made("quality_report", variant)
-    if recipe is None or report is None or report.asset_materialization is None:
+    values = open_asset_values(home())
+    recipe, report = values.find("recipe", variant), values.find("quality_report", variant)
+    if not isinstance(recipe, ResolvedRecipe) or not isinstance(report, ReportValue):
         return False
-    return (report.asset_materialization.tags or {}).get(RECIPE_EVENT) == str(recipe.storage_id)
-
-
-def _last_made(asset: str, variant: str) -> dg.EventLogRecord | None:
-    wanted = dg.AssetRecordsFilter(asset_key=dg.AssetKey(asset), asset_partitions=[variant])
-    return next(iter(dagster_instance().fetch_materializations(wanted, limit=1).records), None)
+    return recipe.recipe.fingerprint == report.provenance.recipe.fingerprint
 
 
 def _changed_users(before: list[Episode], after: list[Episode]) -> str:
@@ -251,8 +274,3 @@ def _changed_users(before: list[Episode], after: list[Episode]) -> str:
     if not changed:
         return f"The new replies came to the same: all {len(after)} users are as they were."
     return f"Changed: {', '.join(changed)}. The other {len(after) - len(changed)} of {len(after)} users are as they were."
-
-
-def _as_yaml(recipe: AMemGymRecipe) -> str:
-    users = (f"{user}: {{{', '.join(f'{stage}: {n}' for stage, n in took.items())}}}" for user, took in recipe.again.items())
-    return f"{{{', '.join(users)}}}"

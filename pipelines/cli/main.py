@@ -1,23 +1,27 @@
 """`amemgym`: the list of commands, and how each is loaded and ended."""
 
 import atexit
+import logging
 import os
+import signal
 import sys
 from importlib import import_module
+from types import TracebackType
 from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
-from pipelines.cli.errors import user_errors
+from pipelines.cli import INTERRUPTED, STOPPED, stop_at_once
+from pipelines.cli.errors import report_crash, sentence_of, user_errors
 
 # Command: the module of `pipelines.cli` and its object, and the first sentence of its help.
 COMMANDS = {
     "plan": ("costs:plan", "Say calls, tokens, money and time per stage, with intervals, before the first paid call."),
     "quality": (
         "show:quality",
-        "Say how good a variant is and write the page of its quality report. Exit status 1: it may not be released.",
+        "Say how good a variant, or anybody's data, is and write the page of its quality report. Exit status 1: it has faults.",
     ),
     "release": (
         "release:release",
@@ -35,23 +39,37 @@ COMMANDS = {
         "release:publish",
         "Publish a release on the Hub: one commit, then its tag. Run it again to go on where it stopped.",
     ),
+    "deprecate": (
+        "release:deprecate",
+        "Say on the Hub that a version should not be used any more: in the card and in the list of versions. Its rows stay.",
+    ),
     "fetch": (
         "release:fetch",
         "Fetch a release from the Hub, check every file, and print its folder. Later it is there without the network.",
     ),
     "evaluate": (
         "evaluate:evaluate",
-        "Evaluate assistants on-policy and report their memory. Give the same command again to go on where it stopped.",
+        "Evaluate memories on-policy, each with the same reasoner. Give the same command again to go on where it stopped.",
+    ),
+    "evaluate-documents": (
+        "evaluate_documents:evaluate_documents",
+        "Write documents to memories turn by turn, ask, and tell what each memory brings, by length and hops.",
     ),
     "compare": (
         "evaluate:compare",
         "Compare runs over the same users, in the terminal and as a page: differences with intervals, ranks on- and "
         "off-policy.",
     ),
+    "memory": ("memory:app", "Memories: hold one of your own to the contract."),
+    "export": (
+        "memory:export",
+        "Write documents and questions of a release for other harnesses: Parquet and JSONL, for what is told off-policy.",
+    ),
+    "inspect-log": ("evaluate:inspect_log", "Write a finished run as a log of Inspect, for its viewer."),
     "leaderboard": ("evaluate:leaderboard", "Rank all finished runs, one page for each dataset."),
     "evolve": (
         "evolve:evolve",
-        "Let an assistant's memory policy evolve through feedback, and tell learning from leaking. Again: goes on.",
+        "Let a memory's policy evolve through feedback, and tell learning from leaking. Again: goes on.",
     ),
     "generate": (
         "generate:generate",
@@ -69,6 +87,10 @@ COMMANDS = {
     "recipe": ("recipe:app", "Recipes: the parameters of a variant."),
     "ledger": ("costs:ledger_app", "Every call that was made: calls, tokens, cost and hit rate."),
     "cache": ("cache:app", "The reply cache: every reply that was ever paid for."),
+    "doctor": (
+        "cache:doctor",
+        "Check every file of the data folder, and say what is damaged and what can be made again. --repair repairs it.",
+    ),
     "cluster": ("serve:cluster_app", "Work units on many workers (needs the extra `cluster`)."),
     "prompts": ("prompts:app", "Prompts: try them before you change them."),
     "annotate": ("annotate:app", "Annotation: have people check items by hand, and say how far they agree."),
@@ -87,7 +109,10 @@ def load_command(name: str) -> Any:
 
 
 class CommandGroup(TyperGroup):
-    """Lists all commands, and imports the module of the one that is called: `amemgym --help` imports none."""
+    """Lists all commands, and imports the module of the one that is called: `amemgym --help` imports none.
+
+    Only now Ctrl-C is an exception: there is something to finish.
+    """
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
@@ -96,7 +121,10 @@ class CommandGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         name, command, rest = super().resolve_command(ctx, args)
-        return name, load_command(name) if name in COMMANDS else command, rest
+        loaded = load_command(name) if name in COMMANDS else command
+        if signal.getsignal(signal.SIGINT) is stop_at_once:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        return name, loaded, rest
 
 
 app = typer.Typer(
@@ -115,7 +143,7 @@ def amemgym() -> None:
 
 
 def main() -> None:
-    """Entry point. A problem that the user can solve ends with one sentence and exit status 1."""
+    """Run the command. A problem that the user can solve ends with one sentence and exit status 1."""
     status = 1  # also of an error that nothing below catches
 
     def exit_now() -> None:
@@ -123,20 +151,40 @@ def main() -> None:
         sys.stderr.flush()
         os._exit(status)
 
+    def tell_crash(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if isinstance(error, KeyboardInterrupt):
+            stop_at_once()
+        print(f"\namemgym: {report_crash(error)}", file=sys.stderr)
+
+    def is_no_interrupt(record: logging.LogRecord) -> bool:
+        # A library that meets Ctrl-C while it closes a connection reports it with a traceback, and goes on.
+        return not (record.exc_info and isinstance(record.exc_info[1], KeyboardInterrupt))
+
+    def tell_ignored(ignored: "sys.UnraisableHookArgs") -> None:
+        if issubclass(ignored.exc_type, KeyboardInterrupt):  # it met a destructor, which cannot raise it
+            stop_at_once()
+        sys.__unraisablehook__(ignored)
+
     # What is registered first runs last: threads have ended then, and temporary folders are gone. Python would go on to take
     # down every module object by object, which takes as long as a short command itself.
     atexit.register(exit_now)
+    sys.unraisablehook = tell_ignored
+    if logging.lastResort is not None:
+        logging.lastResort.addFilter(is_no_interrupt)
     try:
         app()
     except SystemExit as end:  # how a command ordinarily ends
         status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        if status == INTERRUPTED:
+            print(f"\n{STOPPED}", file=sys.stderr)
         raise
     except user_errors() as problem:
-        print(f"amemgym: {problem}", file=sys.stderr)
+        print(f"amemgym: {sentence_of(problem)}", file=sys.stderr)
     except KeyboardInterrupt:
-        print("\namemgym: stopped; everything finished so far is kept, run the same command to go on.", file=sys.stderr)
-        status = 130
-
-
-if __name__ == "__main__":
-    main()
+        print(f"\n{STOPPED}", file=sys.stderr)
+        status = INTERRUPTED
+    finally:
+        # The interpreter's last resort, for what nothing above catches; typer has set its own.
+        sys.excepthook = tell_crash
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, stop_at_once)

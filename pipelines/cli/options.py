@@ -1,27 +1,58 @@
 """Options that several commands have, and dataclasses as options: one for each field, so that the two cannot drift."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import Field, field, fields
 from functools import wraps
 from typing import Annotated, Any, Optional, get_args, get_type_hints
 
 import typer
+import yaml
+
+from assets.recipe.loading import StrictLoader
+from pipelines.cli.errors import Problem
 
 Command = Callable[..., None]
 
 RecipeArgument = Annotated[
     str, typer.Argument(help="demo, base, extra, or the name of a recipe file of your own, without .yaml.")
 ]
+ResetOption = Annotated[
+    bool, typer.Option("--reset", help="Forget the overrides of earlier runs; go by the recipe's file and what is given here.")
+]
 SetOption = Annotated[
     Optional[list[str]],
     typer.Option("--set", metavar="FIELD=VALUE", help="Override a field of the recipe, as in --set num_users=3."),
 ]
 ModelOption = Annotated[str, typer.Option(help="One model for every role, in place of the recipe's.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", help="Show no progress, only how it ended.")]
 VersionOption = Annotated[str, typer.Option(help="Version of the release, or auto.")]
+DataSettingsOption = Annotated[
+    Optional[list[str]],
+    typer.Option(
+        "--set",
+        metavar="FIELD=VALUE",
+        help="Of a bare data.json: language, num_rounds_initial or num_rounds_update, as in --set language=de.",
+    ),
+]
 DatasetArgument = Annotated[
     str, typer.Argument(help="A variant with a release, a release folder, OWNER/NAME@TAG, or a data.json.")
 ]
+
+
+def parse_overrides(pairs: Sequence[str]) -> dict[str, object]:
+    """Read FIELD=VALUE pairs; values are YAML scalars or lists. Raises Problem on a pair without '='."""
+    overrides: dict[str, object] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise Problem(f"--set {pair!r} is not of the form FIELD=VALUE, as in --set num_users=3.")
+        try:
+            overrides[name.strip()] = yaml.load(value, StrictLoader)  # noqa: S506 (a SafeLoader)
+        # A date such as 2020-13-01 is a ValueError.
+        except (ValueError, RecursionError, yaml.YAMLError) as error:
+            raise Problem(f"The value of --set {pair!r} cannot be read; quote it as in YAML.") from error
+    return overrides
 
 
 def option(text: str, default: Any = "", **more: Any) -> Any:

@@ -1,7 +1,7 @@
 """`amemgym prompts`: try a prompt on finished users, two versions or two models side by side; measure a judge."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Optional
@@ -15,9 +15,10 @@ from scipy.stats import binomtest  # pyright: ignore[reportUnknownVariableType]
 
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.llm.usage import Usage
+from assets.recipe.policies import GatePolicy
 from pipelines.cli.errors import Problem
 from pipelines.cli.recipe import checked_recipe
-from pipelines.experiments.prompt_trials.judging import Verdict, judge_cases, load_cases
+from pipelines.experiments.prompt_trials.judging import CANNOT_TELL, UNUSABLE, Verdict, judge_cases, load_cases
 from pipelines.experiments.prompt_trials.trial import (
     Exchange,
     Side,
@@ -36,6 +37,7 @@ from pipelines.resources.open import open_run_context
 from prompts.catalogue import load_prompt
 from prompts.template import Prompt, PromptError, parse_prompt
 
+CALIBRATED_FROM = {"exposure": ("exposure", "leak"), "recovery": ("recovery",), "choice": ("recovery",)}
 SHOWN = 600  # characters of a reply or an objection
 
 app = typer.Typer(
@@ -79,7 +81,10 @@ def judge(
     variant: Annotated[str, typer.Option(help="Whose recipe sets the gates.")] = "base",
     misses: Annotated[int, typer.Option(min=0, help="Wrong readings shown.")] = 10,
 ) -> None:
-    """Let a model judge sixty hand-labelled cases with the gates' own prompts, and say how often it is right."""
+    """Let a model judge sixty hand-labelled cases with the gates' own prompts, and say how often it is right.
+
+    What it accepts although it is wrong goes into a recipe of calibrated gates, before anything is made.
+    """
 
     async def all_cases() -> list[Verdict]:
         with open_run_context(home()) as run_context:
@@ -90,6 +95,8 @@ def judge(
     verdicts = asyncio.run(all_cases())
     console = Console(highlight=False)
     console.print(accuracy_table(verdicts))
+    for line in calibration(verdicts):
+        console.print(line, soft_wrap=True)
     show_misses(console, verdicts, count=misses)
 
 
@@ -149,6 +156,27 @@ def accuracy_table(verdicts: Sequence[Verdict]) -> Table:
         spread: Any = binomtest(sum(verdict.right for verdict in own), len(own)).proportion_ci(method="wilson")
         table.add_row(gate, right[0], f"{spread.low:.0%} to {spread.high:.0%}", *right[1:])
     return table
+
+
+def calibration(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """What to set for calibrated gates: the upper end of how often a reading takes a text for what it does not tell."""
+    errors: dict[str, float] = {}
+    for gate, names in CALIBRATED_FROM.items():
+        own = [verdict for verdict in verdicts if verdict.gate in names]
+        wrong = sum(not verdict.right and verdict.read not in (CANNOT_TELL, UNUSABLE) for verdict in own)
+        spread: Any = binomtest(wrong, len(own)).proportion_ci(confidence_level=0.9, method="wilson")
+        errors[gate] = round(float(spread.high), 3)
+    policy: dict[str, Any] = {"policy": "calibrated", "judge_error": errors}
+    yield "For calibrated gates, from these cases (upper end of 90 %; the same for choice as for recovery):"
+    try:
+        gates = GatePolicy.model_validate(policy)
+    except ValueError:
+        yield f"  it errs too often: {errors}. Take another judge, or raise gates.max_false_accept."
+        return
+    yield "  " + " ".join(f"--set gates.judge_error.{gate}={rate:g}" for gate, rate in errors.items())
+    votes = {gate: [gates.votes_for(gate, first=first)[1] for first in (True, False)] for gate in errors}
+    told = "; ".join(f"{gate} {first} on a first text and {later} on later ones" for gate, (first, later) in votes.items())
+    yield f"  Votes: {told}."
 
 
 def trial_table(name: str, trials: Sequence[Trial], *, prices: Prices) -> Table:

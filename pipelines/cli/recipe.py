@@ -11,11 +11,18 @@ from rich.console import Console
 from rich.table import Table
 
 from assets.amemgym.recipe import AMemGymRecipe
-from assets.recipe.config_schema import recipe_fields
+from assets.engine.overrides import lay_overrides
+from assets.llm.languages import LANGUAGES
+from assets.recipe.config_schema import RESET, recipe_fields
 from assets.recipe.loading import RECIPES, RecipeError, build_recipe, expect_recipe, load_recipe, variants
 from assets.recipe.recipe import Recipe
+from assets.recipe.registry import DEFAULT_BENCHMARK, RECIPE_TYPES
+from pipelines.benchmarks import benchmark_of
 from pipelines.cli.errors import Problem
-from pipelines.cli.options import SetOption
+from pipelines.cli.options import SetOption, parse_overrides
+from pipelines.cli.terminal import print_plain
+from pipelines.home import home
+from pipelines.resources.storage.io_manager import open_asset_values
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, rich_markup_mode=None, help="Recipes: the parameters of a variant."
@@ -47,35 +54,42 @@ MODEL_NAMES = {
     "llm_config_low_temp": "temperature",
     "llm_config": "temperature",
 }
-LANGUAGE_CODES = {"english": "en", "chinese": "zh"}
+LANGUAGE_CODES = {name.casefold(): code for code, name in LANGUAGES.items()} | {"chinese": "zh"}
 
 
-def parse_overrides(pairs: Sequence[str]) -> dict[str, object]:
-    """Read FIELD=VALUE pairs; values are YAML scalars or lists. Raises Problem on a pair without '='."""
-    overrides: dict[str, object] = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals or not name:
-            raise Problem(f"--set {pair!r} is not of the form FIELD=VALUE, as in --set num_users=3.")
-        try:
-            overrides[name.strip()] = yaml.safe_load(value)
-        except yaml.YAMLError as error:
-            raise Problem(f"The value of --set {pair!r} cannot be read; quote it as in YAML.") from error
-    return overrides
-
-
-def checked_recipe(variant: str, overrides: Sequence[str] | None = None, *, model: str = "") -> AMemGymRecipe:
-    """The recipe with FIELD=VALUE overrides, and one model for every role. Raises Problem with the recipe's own sentence."""
+def checked_recipe(
+    variant: str, overrides: Sequence[str] | None = None, *, model: str = "", reset: bool = False
+) -> AMemGymRecipe:
+    """The same for a command that knows AMemGym alone."""
     try:
-        return expect_recipe(_loaded(variant, overrides, model=model), AMemGymRecipe)
+        return expect_recipe(recipe_to_follow(variant, overrides, model=model, reset=reset), AMemGymRecipe)
     except RecipeError as error:
         raise Problem(str(error)) from error
 
 
-def _loaded(variant: str, overrides: Sequence[str] | None = None, *, model: str = "") -> Recipe:
+def recipe_to_follow(variant: str, overrides: Sequence[str] | None = None, *, model: str = "", reset: bool = False) -> Recipe:
+    """The recipe that a run would follow: its file, the overrides of the last run unless `reset`, and those given here.
+
+    `model` takes every role. What stays of the last run, and what is replaced, is said on stderr. Raises Problem with the
+    recipe's own sentence.
+    """
     roles = [f"models.{role}.model={model}" for role in ("writer", "judge", "user_simulator") if model]
+    given = {**parse_overrides([*(overrides or []), *roles]), RESET: reset}
+    name = benchmark_of(recipe_in_file(variant)).key("recipe")
+    laid = lay_overrides(open_asset_values(home()), name, variant, given=given)
     try:
-        return load_recipe(variant, parse_overrides([*(overrides or []), *roles]))
+        recipe = load_recipe(variant, laid.fields)
+    except RecipeError as error:
+        raise Problem(laid.explain(str(error))) from error
+    if laid.notice:
+        Console(stderr=True).print(laid.notice, highlight=False, soft_wrap=True)
+    return recipe
+
+
+def recipe_in_file(variant: str, overrides: Sequence[str] | None = None) -> Recipe:
+    """The recipe of the variant's file, with overrides given here alone. Raises Problem with the recipe's own sentence."""
+    try:
+        return load_recipe(variant, parse_overrides(overrides or []))
     except RecipeError as error:
         raise Problem(str(error)) from error
 
@@ -102,28 +116,39 @@ def _differences(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any
 def list_recipes() -> None:
     """List the recipes with their main numbers."""
     table = Table("variant", "users", "periods", "questions", "states per question", "messages per session", "writer")
+    problems: list[str] = []
     for variant in variants():
-        recipe = _loaded(variant)
-        counts = (str(recipe.num_users), "", "", "", "")
+        try:
+            recipe = recipe_in_file(variant)
+        except Problem as problem:
+            problems.append(str(problem))
+            continue
+        counts = (str(recipe.num_items), "", "", "", "")
         if isinstance(recipe, AMemGymRecipe):
             each = (recipe.num_periods, recipe.num_questions, recipe.num_states_per_question, 2 * recipe.num_rounds_update)
             counts = (str(recipe.num_users), *map(str, each))
         table.add_row(variant, *counts, recipe.models.writer.model)
     Console().print(table)
+    for problem in problems:
+        print_plain(Console(stderr=True), problem)
 
 
 @app.command("show")
 def show_recipe(variant: Annotated[str, typer.Argument(help="Which variant.")], overrides: SetOption = None) -> None:
     """Print a recipe with all its fields, as YAML."""
-    recipe = _loaded(variant, overrides)
+    recipe = recipe_in_file(variant, overrides)
     print(yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False, allow_unicode=True), end="")
 
 
 @app.command("fields")
-def list_fields() -> None:
+def list_fields(
+    benchmark: Annotated[str, typer.Option(help="Whose recipes: " + ", ".join(RECIPE_TYPES) + ".")] = DEFAULT_BENCHMARK,
+) -> None:
     """List every field that a recipe may set: meaning, kind, unit, range, default."""
+    if benchmark not in RECIPE_TYPES:
+        raise Problem(f"There is no benchmark {benchmark!r}; there are {', '.join(RECIPE_TYPES)}.")
     table = Table("field", "meaning", "kind", "unit", "range", "default")
-    for field in recipe_fields(AMemGymRecipe):
+    for field in recipe_fields(RECIPE_TYPES[benchmark]):
         table.add_row(field.path, field.meaning, field.kind, field.unit, field.range, field.default)
     Console().print(table)
 

@@ -1,20 +1,24 @@
 """`amemgym release`, `verify`, `diff`, `publish` and `fetch`: what is done with releases, here and on the Hub."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from errno import ENOSPC
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from dataset_card.card.recipe import EMBEDDED_FAMILY
+from assets.engine.ports import UnreadableValue
 from dataset_card.diff.compare import DiffError, compare, read_release
-from dataset_card.diff.records import ReleaseDiff
-from dataset_card.diff.render import changes_section, diff_page, figure_text
+from dataset_card.diff.page import diff_page
+from dataset_card.diff.render import changes_section
+from dataset_card.diff.terminal import print_diff
+from dataset_card.errata.files import ErrataError
+from dataset_card.hub.deprecate import Deprecation
+from dataset_card.hub.deprecate import deprecate as deprecate_version
 from dataset_card.hub.layout import checked_repo
 from dataset_card.hub.plan import Planner, PublishPlan, PublishRequest
 from dataset_card.hub.port import HubError, Visibility
@@ -24,19 +28,18 @@ from dataset_card.hub.verify import ExpectedTag, repository_problems
 from dataset_card.release.manifest import MANIFEST, ManifestError, ReleaseError, read_manifest
 from dataset_card.release.store import find_release
 from dataset_card.release.verify import examine_release
-from pipelines.benchmarks import format_of
+from pipelines.benchmarks import benchmark_of, format_of
 from pipelines.cli.errors import Problem
 from pipelines.cli.options import option, options_of
+from pipelines.cli.recipe import recipe_in_file
 from pipelines.home import home
-from pipelines.resources.hub.open_hub import open_hub, release_reader, tag_registry
+from pipelines.resources.hub.open_hub import open_hub, release_reader, scores_made_here, tag_registry
 from pipelines.resources.hub.settings import HubSettings
 from pipelines.resources.storage.errors import StoreError
-from pipelines.resources.storage.io_manager import RecordIOManager
-from pipelines.resources.storage.open_stores import open_release_store, release_at, value_files
+from pipelines.resources.storage.io_manager import open_asset_values
+from pipelines.resources.storage.open_stores import open_release_store, release_at
 
 EXAMPLES = 100
-SHOWN_CELLS = 6
-CELL_LIMIT = 200
 WHERE = "A folder, URL, VARIANT, VARIANT@VERSION, or OWNER/NAME@TAG."
 EndpointOption = Annotated[str, typer.Option(metavar="URL", help="Another Hub than HF_ENDPOINT's or huggingface.co.")]
 
@@ -49,13 +52,13 @@ def release(
 ) -> None:
     """Freeze a variant's current users into an immutable release folder, without making any of them again.
 
-    The version's rule: labels or rows that changed or are gone ask for a new major number, new rows for a minor one,
-    new words for a patch; the same content keeps its version.
+    The version's rule: whatever an assistant reads or is scored on asks for a new major number when it changed or is gone, new
+    rows for a minor one, card and notes for a patch; the same content keeps its version.
     """
     # Loads all Dagster definitions, which no other command of this module needs.
     from pipelines.cli.generate import freeze_variant
 
-    if RecordIOManager(value_files(home())).find("recipe", variant) is None:
+    if open_asset_values(home()).find(benchmark_of(recipe_in_file(variant)).key("recipe"), variant) is None:
         raise Problem(f"Nothing of {variant!r} is made yet; make it with: amemgym generate {variant}")
     print(freeze_variant(variant, version=version))
 
@@ -132,7 +135,7 @@ def diff(
     elif options.markdown:
         print(changes_section(difference), end="")
     else:
-        _print_diff(difference)
+        print_diff(difference, Console())
 
 
 def source_folder(source: str, *, endpoint: str) -> Path:
@@ -144,45 +147,6 @@ def source_folder(source: str, *, endpoint: str) -> Path:
     return release_reader(endpoint=endpoint or None, notice=print_notice).read(release).folder
 
 
-def _print_diff(difference: ReleaseDiff) -> None:
-    console, before, after = Console(), difference.before.name, difference.after.name
-    if difference.level == "same":
-        console.print(f"{before} and {after} are the same release.", highlight=False)
-        return
-    verdict = f"From {before} to {after}: a new {difference.level} number, because {difference.reason}."
-    console.print(Text(verdict))
-    counts = ("before", "after", "added", "removed", "relabelled", "reworded")
-    rows = [[table.table, *(f"{getattr(table, name):,}" for name in counts)] for table in difference.tables]
-    _print_table(console, ("table", "before", "now", "new", "gone", "other labels", "other words"), rows)
-    figures = (*difference.statistics, *difference.quality)
-    values = [[row.figure, figure_text(row.before), figure_text(row.after)] for row in figures]
-    _print_table(console, ("figure", "before", "now"), values)
-    settings = [[setting.name, setting.before, setting.after] for setting in difference.settings]
-    _print_table(console, ("how it was made", "before", "now"), settings, numbers=False)
-    cells = [
-        [f"{table.table}\n{', '.join(map(str, row.key.values()))}", cell.column, cell.before, cell.after]
-        for table in sorted(difference.tables, key=lambda table: not table.relabelled)
-        for row in table.examples
-        for cell in row.cells
-    ]
-    _print_table(console, ("row", "column", "before", "now"), cells[:SHOWN_CELLS], numbers=False)
-    if len(cells) > SHOWN_CELLS:
-        console.print(
-            f"{len(cells) - SHOWN_CELLS} more changed values: --page FILE shows them, --json prints them.", highlight=False
-        )
-
-
-def _print_table(console: Console, names: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = True) -> None:
-    """Print a table unless it is empty; numbers are aligned to the right."""
-    if rows:
-        table = Table(show_lines=not numbers)
-        for number, name in enumerate(names):
-            table.add_column(name, justify="right" if number and numbers else "left")
-        for row in rows:
-            table.add_row(*(Text(cell if len(cell) <= CELL_LIMIT else f"{cell[: CELL_LIMIT - 3]}...") for cell in row))
-        console.print(table)
-
-
 @dataclass(frozen=True, kw_only=True)
 class PublishOptions:
     """Who may read a release on the Hub, and whether it is proposed or published."""
@@ -190,6 +154,7 @@ class PublishOptions:
     private: bool = option("Only for those who may see it (a new one is private).", False)
     public: bool = option("Open to everybody, once it is complete.", False)
     gated: bool = option("Open to everybody who tells a name.", False)
+    embedded: bool = option("Rows that no language model wrote may be open to others.", False)
     pull_request: bool = option("Propose it, and leave main and tags alone.", False)
     dry_run: bool = option("Tell what would change, and change nothing.", False)
 
@@ -197,7 +162,10 @@ class PublishOptions:
 @options_of(PublishOptions, keyword="options")
 def publish(
     source: Annotated[str, typer.Argument(metavar="FOLDER|VARIANT", help="A release's folder, or a variant with a release.")],
-    repo: Annotated[str, typer.Option(metavar="OWNER/NAME", help="The dataset repository; made if it is not there.")],
+    repo: Annotated[
+        str,
+        typer.Option(metavar="OWNER/NAME", envvar="AMEMGYM_HUB_REPO", help="The dataset repository, made if it is missing."),
+    ],
     version: Annotated[str, typer.Option(help="Version of the variant's release; the newest if not given.")] = "",
     endpoint: EndpointOption = "",
     *,
@@ -209,14 +177,34 @@ def publish(
     """
     visibility = _visibility(options)
     with release_errors():
-        request = PublishRequest(release_folder(source, version=version), repo, visibility, options.pull_request)
-        _warn_of_embedded(request)
+        request = PublishRequest(
+            release_folder(source, version=version), repo, visibility, options.pull_request, options.embedded
+        )
         hub = open_hub(HubSettings(endpoint=endpoint or None, notice=print_notice))
-        publisher = Publisher(hub, format_of=format_of, registry=tag_registry(), notice=print_notice)
+        publisher = Publisher(
+            hub, format_of=format_of, registry=tag_registry(), scores_of=scores_made_here, notice=print_notice
+        )
         if options.dry_run:
             _print_plan(*publisher.preview(request), request)
         else:
             _print_published(publisher.publish(request), hub.endpoint)
+
+
+def deprecate(
+    repo: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="The dataset repository.")],
+    tag: Annotated[str, typer.Argument(metavar="TAG", help="The version that should not be used any more, as in demo-v0.1.0.")],
+    superseded_by: Annotated[str, typer.Option(metavar="TAG", help="The version to use instead.")] = "",
+    because: Annotated[str, typer.Option(metavar="REASON", help="Why it is withdrawn, in a few words.")] = "",
+    restore: Annotated[bool, typer.Option("--restore", help="Take back what was said of it.")] = False,
+    endpoint: EndpointOption = "",
+) -> None:
+    """Say on the Hub that a version should not be used any more: in the card and in the list of versions. Its rows stay."""
+    if [bool(superseded_by), bool(because.strip()), restore].count(True) != 1:
+        raise Problem("Give one of --superseded-by TAG, --because REASON and --restore.")
+    with release_errors():
+        hub = open_hub(HubSettings(endpoint=endpoint or None, notice=print_notice))
+        done = deprecate_version(hub, Deprecation(checked_repo(repo), tag, superseded_by, because))
+    print(f"{repo}@{done.tag} is {done.status or 'in use again'}.")
 
 
 def fetch(
@@ -236,6 +224,8 @@ def fetch(
             print_notice(f"commit {downloaded.commit}, sha256 {downloaded.sha256}")
             return print(downloaded.path)
         release = reader.read(source, expected=expected)
+        if status := reader.status_of(release):
+            print_notice(f"{source} should not be used any more: {status}.")
     where = f" at commit {release.commit}" if release.commit else ""
     print_notice(
         f"{release.manifest.variant} {release.manifest.version}{where}, digest {release.digest}: every file is as released."
@@ -248,9 +238,11 @@ def release_errors() -> Generator[None, None, None]:
     """Raise Problem for errors of the Hub, of a release and of the disk."""
     try:
         yield
-    except (HubError, ManifestError, ReleaseError, StoreError) as error:
+    except (DiffError, ErrataError, UnreadableValue, HubError, ManifestError, ReleaseError, StoreError) as error:
         raise Problem(str(error)) from error
     except OSError as error:
+        if error.errno == ENOSPC:
+            raise Problem(f"The disk of {error.filename or gettempdir()} is full; free some space and try again.") from error
         raise Problem(f"{error.filename or 'The disk'} cannot be used: {error.strerror or error}.") from error
 
 
@@ -281,15 +273,6 @@ def _visibility(options: PublishOptions) -> Visibility | None:
     return asked[0] if asked else None
 
 
-def _warn_of_embedded(request: PublishRequest) -> None:
-    try:
-        names = read_manifest(request.folder).models.values()
-    except ManifestError:
-        return  # the publisher reports it
-    if request.visibility in ("public", "gated") and any(name.startswith(EMBEDDED_FAMILY) for name in names):
-        print_notice("no language model wrote this release, and it will be open to others; its card says so too.")
-
-
 def _print_plan(planner: Planner, plan: PublishPlan, request: PublishRequest) -> None:
     tag, repo = planner.release.tag, planner.repo
     if plan.tagged:
@@ -299,6 +282,8 @@ def _print_plan(planner: Planner, plan: PublishPlan, request: PublishRequest) ->
             print(f"{'add' if file.path in plan.change.new else 'change'}  {file.path}  ({file.size:,} bytes)")
         for path in plan.change.deletes:
             print(f"delete  {path}")
+        for kept in plan.by_hand:
+            print(f"note  {kept}.")
         commit = "a pull request" if request.pull_request else f"one commit and the tag {tag}"
         print(f"{repo} would get {commit if plan.change or request.pull_request else f'the tag {tag}'}.")
     if plan.state is None:

@@ -56,6 +56,8 @@ def ui(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
 ) -> None:
     """Open the Dagster UI on this project."""
+    with bound_socket(host, port):
+        pass  # Dagster would start everything first, and then not end
     folder = prepare_dagster_home(home())
     command = [sys.executable, "-m", "dagster", "dev", "--host", host, "--port", str(port)]
     environment = {**os.environ, "DAGSTER_HOME": str(folder), "PYTHONWARNINGS": "ignore"}

@@ -1,6 +1,11 @@
-"""`amemgym show`, `explore` and `quality`: one user as a story, all snapshots as SQL, the quality report as a page."""
+"""`amemgym show`, `explore` and `quality`: one user as a story, all snapshots as SQL, how good a set of users is."""
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,20 +14,29 @@ from rich.panel import Panel
 from rich.table import Table
 
 from assets.amemgym.episodes import EPISODES
+from assets.amemgym.pipeline import AMEMGYM
 from assets.amemgym.records.episode import Episode, EpisodePeriod, EpisodeQuestion
 from assets.amemgym.records.report import QualityReport
-from assets.engine.ports import SnapshotRef
-from assets.recipe.loading import variants
-from assets.recipe.partitions import UNITS
-from assets.records.estimate import percent, percents
+from assets.engine.provenance import Provenance, ReportValue, ResolvedRecipe, difference
+from assets.llm.ports import BudgetReached, EndpointError
+from assets.recipe.loading import RecipeError, load_recipe, variants
+from assets.records.estimate import percent, percents, rough_told
+from assets.records.report import BenchmarkReport
+from pipelines.benchmarks import BENCHMARKS, BenchmarkEntry
 from pipelines.cli.errors import Problem
+from pipelines.cli.options import SetOption, option, options_of, parse_overrides
+from pipelines.cli.terminal import print_plain
+from pipelines.evaluation.errors import EvaluationError
+from pipelines.given_data import QualityRequest, report_on_source
 from pipelines.home import home
 from pipelines.resources.storage.explorer import write_explorer
-from pipelines.resources.storage.io_manager import RecordIOManager
-from pipelines.resources.storage.open_stores import snapshot_files, value_files
+from pipelines.resources.storage.io_manager import open_asset_values
+from pipelines.resources.storage.open_stores import snapshot_files
 from pipelines.resources.storage.snapshots import ParquetSnapshots
-from validation.amemgym.report.page import render_page
+from validation.expectations.project import SuiteError
 from validation.report.page import problems, write_page
+
+SOURCE = "A variant that was made here, a data.json of anybody, a release's folder, or OWNER/NAME@TAG."
 
 
 def show(
@@ -41,30 +55,60 @@ def explore() -> None:
     print(f"Wrote {data.explorer}; open it with: duckdb {data.explorer}")
 
 
+@dataclass(frozen=True, kw_only=True)
+class QualityOptions:
+    """Options for a data set that was not made here: only gates and audit ask a model."""
+
+    gates: bool = option("Have judges read every query and answer, as at the gates.", False)
+    audit: bool = option("Have judges look for the ceiling, guesses and leaks.", False)
+    model: str = option("Model of the judges.")
+    users: int | None = option("Only the first so many users.", None)
+    offline: bool = option("Ask no model; use recorded replies only.", False)
+
+    @property
+    def given(self) -> bool:
+        return self != QualityOptions()
+
+
+@options_of(QualityOptions, keyword="options")
 def quality(
-    variant: Annotated[str, typer.Argument(help="Which variant.")] = "demo",
+    source: Annotated[str, typer.Argument(help=SOURCE)] = "demo",
+    set_: SetOption = None,
     browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    *,
+    options: QualityOptions,
 ) -> None:
-    """Say how good a variant is and write the page of its quality report. Exit status 1: it may not be released."""
-    report = latest_report(variant)
-    page = write_page(render_page(report), home().reports / f"{variant}.html")
+    """Say how good a variant, or anybody's data, is and write the page of its quality report. Exit status 1: it has faults."""
+    overrides = parse_overrides(set_ or ())
+    if source in variants():
+        if overrides or options.given:
+            raise Problem(f"The report of {source!r} was made with it; options are for a data.json or a release.")
+        report, page, stale = *_made_here(source), _reported_under_another_recipe(source)
+    else:
+        asked = QualityRequest(source, overrides, options.users, options.gates, options.audit, options.model, options.offline)
+        with _quality_errors():
+            report, page = report_on_source(asked, home=home(), notice=partial(print_plain, Console(stderr=True)))
+        stale = ""
     print_summary(report)
     print(f"Page: {page}")
     if browser:
         typer.launch(page.as_uri())
-    if problems(report):
+    if stale:
+        print(stale, file=sys.stderr)
+    if problems(report) or stale:
         raise typer.Exit(1)
 
 
 def finished_episodes(variant: str) -> list[Episode]:
     """The episodes of a variant's latest snapshots, in order. Raises Problem when there are none."""
-    if variant not in UNITS:
-        raise Problem(f"There is no variant {variant!r}; there are {', '.join(variants())}.")
-    values, snapshots = RecordIOManager(value_files(home())), ParquetSnapshots(snapshot_files(home()))
+    if variant not in AMEMGYM.partitions.units:
+        raise Problem(f"There is no variant {variant!r} of amemgym; there are {', '.join(AMEMGYM.partitions.units)}.")
+    values, snapshots = open_asset_values(home()), ParquetSnapshots(snapshot_files(home()))
     episodes: list[Episode] = []
-    for unit in UNITS[variant]:
-        ref = values.find("episodes", unit)
-        if isinstance(ref, SnapshotRef):
+    for unit in AMEMGYM.partitions.units[variant]:
+        value = values.find("episodes", unit)
+        if isinstance(value, Provenance):
+            ref = value.snapshots[unit]["episodes"]
             episodes.extend(snapshots.read(ref, "episodes", record=EPISODES.record).values())
     if not episodes:
         raise Problem(f"Nothing of {variant!r} is finished yet; make it with: amemgym generate {variant}")
@@ -129,25 +173,77 @@ def _pairs(items: Iterable[tuple[str, str]]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in items)
 
 
-def latest_report(variant: str) -> QualityReport:
-    """The report of the last run. Raises Problem where there is none."""
-    report = RecordIOManager(value_files(home())).find("quality_report", variant)
-    if not isinstance(report, QualityReport):
+def _made_here(variant: str) -> tuple[BenchmarkReport, Path]:
+    """The report of the last run, and its page, written anew. Raises Problem where there is none."""
+    entry = _entry(variant)
+    value = open_asset_values(home()).find(entry.benchmark.key("quality_report"), variant)
+    report: object = value.report if isinstance(value, ReportValue) else None
+    if not isinstance(report, entry.benchmark.report):
         raise Problem(f"There is no quality report of {variant!r} yet; make one with: amemgym generate {variant}")
-    return report
+    made: BenchmarkReport = report  # pyright: ignore[reportAssignmentType]
+    return made, write_page(entry.validation.report.render(report), home().reports / f"{variant}.html")
 
 
-def print_summary(report: QualityReport) -> None:
-    """The verdict, then what is reached without memory and with perfect memory."""
+def _entry(variant: str) -> BenchmarkEntry:
+    try:
+        benchmark = load_recipe(variant).benchmark
+    except RecipeError as error:
+        raise Problem(str(error)) from error
+    return next(entry for entry in BENCHMARKS if entry.benchmark.name == benchmark)
+
+
+def _reported_under_another_recipe(variant: str) -> str:
+    """The sentence about a report whose recipe is not the variant's any more; empty where it is."""
+    values, benchmark = open_asset_values(home()), _entry(variant).benchmark
+    recipe, value = values.find(benchmark.key("recipe"), variant), values.find(benchmark.key("quality_report"), variant)
+    if not isinstance(recipe, ResolvedRecipe) or not isinstance(value, ReportValue):
+        return ""
+    under = value.provenance.recipe
+    if under.fingerprint == recipe.recipe.fingerprint:
+        return ""
+    return (
+        f"This report is of {variant!r} with {difference(under, recipe.recipe)}, as its recipe says now, so it may not be "
+        f"released; make it again with: amemgym generate {variant}"
+    )
+
+
+@contextmanager
+def _quality_errors() -> Generator[None, None, None]:
+    """Raise Problem for what the user can correct."""
+    try:
+        yield
+    except BudgetReached as error:
+        raise Problem(f"{error} Raise it by --set budget.max_cost_usd=... or --set budget.max_tokens=...") from error
+    except (EvaluationError, EndpointError, RecipeError, SuiteError) as error:
+        raise Problem(str(error)) from error
+    except OSError as error:
+        raise Problem(f"{error.filename or 'The disk'} cannot be used: {error.strerror or error}.") from error
+
+
+def print_summary(report: BenchmarkReport) -> None:
+    """What is reached without memory and with perfect memory, texts that spell a value, then the verdict."""
     console = Console()
+    if isinstance(report, QualityReport):
+        _print_figures(report, console)
+    found = problems(report)
+    for problem in found:
+        console.print(f"- {problem}", markup=False)
+    console.print("It may not be released." if found else "Nothing stands against a release.")
+
+
+def _print_figures(report: QualityReport, console: Console) -> None:
     table = Table("without memory", "right", "guess", "limit", "")
     for line in report.wall:
         limit = percent(line.limit) if line.verdict != "told" else ""
-        table.add_row(line.cue, percents(line.accuracy), percent(line.random), limit, line.verdict)
+        right = percents(line.accuracy, items=report.finished)
+        table.add_row(line.cue, right, percent(line.random), limit, line.verdict_words)
     console.print(table)
-    console.print(
-        f"Perfect memory scores {percents(report.ceiling)}; {percent(report.golden_changes)} of the right options change."
-    )
-    for problem in problems(report):
-        console.print(f"- {problem}", markup=False)
-    console.print("It may not be released." if problems(report) else "Nothing stands against a release.")
+    scores = f"scores {percents(report.ceiling, items=report.finished)}" if report.ceiling else "was not measured"
+    changes = percent(report.golden_changes)
+    console.print(f"Perfect memory {scores}; {changes} of the right options change.", highlight=False)
+    for line in report.texts:
+        if line.check == "no_copied_value" and line.text in ("answer", "query"):
+            noun = {"answer": "answers", "query": "queries"}[line.text]
+            console.print(f"{percent(line.rate)} of {line.texts:,} {noun} spell a value.", highlight=False)
+    if rough := rough_told(report.finished, report.noun):
+        console.print(rough, highlight=False, markup=False)

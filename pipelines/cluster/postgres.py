@@ -1,13 +1,15 @@
 """The tables of an installation in a Postgres, where the workers of a cluster share them."""
 
 import asyncio
+import threading
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
-from pipelines.resources.storage.database import VARIABLE, Cursor, KeyValueTable
+from assets.llm.async_calls import shielded
+from pipelines.resources.storage.database import VARIABLE, Connection, Cursor, KeyValueTable, RunJob, place_of
 from pipelines.resources.storage.errors import StoreError
 
 try:
@@ -58,6 +60,47 @@ class PostgresConnection:
 
     def close(self) -> None:
         self._raw.close()
+
+
+class SessionClaims:
+    """The Claims port for all who use a database: locks of a session, which the server drops with it.
+
+    A session's locks do not hold within it, so that its own claims are a set. Where a connection is lost, its claims are too.
+    """
+
+    def __init__(self, run: RunJob) -> None:
+        self._run = run
+        self._own: set[str] = set()
+        self._lock = threading.Lock()
+
+    async def take(self, key: str) -> bool:
+        with self._lock:
+            if key in self._own:
+                return False
+            self._own.add(key)
+        taken: bool | None = None
+        try:
+            taken = await self._run(partial(_ask_for, "pg_try_advisory_lock", key))
+        finally:
+            if taken is None:  # cancelled, and the server may have granted it all the same
+                await shielded(self.release(key))
+            elif not taken:
+                self._forget(key)
+        return bool(taken)
+
+    async def release(self, key: str) -> None:
+        try:
+            await self._run(partial(_ask_for, "pg_advisory_unlock", key))
+        finally:
+            self._forget(key)
+
+    def _forget(self, key: str) -> None:
+        with self._lock:
+            self._own.discard(key)
+
+
+def _ask_for(function: str, key: str, connection: Connection) -> bool:
+    return connection.execute(f"SELECT {function}(?)", (place_of(key),)).fetchone()[0]
 
 
 @dataclass(frozen=True)
@@ -118,6 +161,9 @@ class Postgres:
     def locked(self) -> AbstractAsyncContextManager[object]:
         """A lock of a session, which the server drops with the session."""
         return self._locked()
+
+    def claims(self, run: RunJob) -> SessionClaims:
+        return SessionClaims(run)
 
     def size(self) -> int:
         """The tables of the schema with their indexes, in bytes."""

@@ -1,47 +1,65 @@
 """One evaluation from end to end: reading and checks, forecast, the run or what is left of it, scores, files."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
+from assets.llm.async_calls import wait_for_shielded_calls
 from assets.recipe.recipe import Budget
-from pipelines.evaluation.assistants.registry import find_spec
-from pipelines.evaluation.dataset import Dataset, load_dataset
+from pipelines.evaluation.amemgym.dataset import Dataset, load_dataset
+from pipelines.evaluation.amemgym.evaluation import evaluate
 from pipelines.evaluation.errors import EvaluationError
-from pipelines.evaluation.folder import FinishedRun, RunFolder, read_run
+from pipelines.evaluation.folder import FinishedRun, RunFolder, read_run, runs_folder
 from pipelines.evaluation.forecast import EvaluationForecast, forecast
-from pipelines.evaluation.plan import EvaluationOptions, RoleModels, manifest_of
-from pipelines.evaluation.records import DialogueTurn, RunManifest
+from pipelines.evaluation.hosting import DEADLINE, MemoryFailed
+from pipelines.evaluation.memories.check import check_memory
+from pipelines.evaluation.memories.registry import EMBEDDING, find_memory, host_memory, is_ours
+from pipelines.evaluation.plan import EvaluationOptions, manifest_of, places_of, recipe_of
+from pipelines.evaluation.records import DialogueTurn
 from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.report.page import run_page
-from pipelines.evaluation.run import Run, evaluate
+from pipelines.evaluation.run import Run
 from pipelines.home import Home
 from pipelines.resources.cache.reply_cache import CacheMode
 from pipelines.resources.open import OpenModels, open_models
 from pipelines.resources.storage.open_stores import open_release_store
 
+PAID_SECONDS = 2.5  # what was sent when an error ends a run gets so long to come back and be stored
+
 
 @dataclass(frozen=True)
 class EvaluationRequest:
-    """What is asked for. `replayed`: run whose dialogues are replayed, by folder or id. `budget`: over all tries."""
+    """What is asked for. `memory`: name, file or address. `whole`: it is an agent with a reasoner of its own.
+
+    `replayed`: run whose dialogues are replayed, by folder or id. `budget`: over all tries. `again`: a new attempt, though an
+    earlier one is finished. `deadline`: seconds for one call of code that is not ours.
+    `settings`: rounds and language of a bare data.json.
+    """
 
     dataset: str
-    assistant: str
+    memory: str
     options: EvaluationOptions
+    whole: bool = False
     users: int | None = None
     replayed: str = ""
     budget: Budget = field(default_factory=Budget)
     users_at_once: int = 32
     cache: CacheMode = "use"
+    again: bool = False
+    deadline: float = DEADLINE
+    settings: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
 @dataclass(frozen=True)
 class EvaluationProgress:
-    """Called with the run's manifest and size before its first call, and with the key of every finished step."""
+    """Called with the run and its size before its first call, and with the key of every finished step.
 
-    begun: Callable[[RunManifest, EvaluationForecast], None] = field(default=lambda manifest, size: None)
+    `notice` gets sentences on the data set: what it does not say, and what of it is left out.
+    """
+
+    begun: Callable[[Run, EvaluationForecast], None] = field(default=lambda run, size: None)
     step: Callable[[str], None] = field(default=lambda key: None)
+    notice: Callable[[str], None] = field(default=lambda sentence: None)
 
 
 def budget_of(*, max_cost_usd: float | None, max_tokens: int | None) -> Budget:
@@ -52,47 +70,67 @@ def budget_of(*, max_cost_usd: float | None, max_tokens: int | None) -> Budget:
     return Budget(max_cost_usd=max_cost_usd, max_tokens=max_tokens)
 
 
-def runs_folder(home: Home) -> Path:
-    return home.root / "runs"
-
-
 async def run_evaluation(request: EvaluationRequest, *, home: Home, progress: EvaluationProgress | None = None) -> FinishedRun:
     """The finished run, which may have been finished before.
 
     Raises EvaluationError or EndpointError with one sentence. Finished steps stay, and the same request goes on after them.
     """
     progress = progress or EvaluationProgress()
-    dataset = load_dataset(request.dataset, release_store=open_release_store(home)).first(request.users)
+    dataset = load_dataset(request.dataset, release_store=open_release_store(home), settings=request.settings)
+    for sentence in dataset.notices:
+        progress.notice(sentence)
+    dataset = dataset.first(request.users)
     recorded = read_run(request.replayed, runs=runs_folder(home)) if request.replayed else None
     options = replace(request.options, replayed_run=recorded.manifest.run_id if recorded else "")
     with open_models(home, mode=request.cache) as models:
-        run = _prepare(request, dataset, options, models=models, home=home)
+        run = await prepare_run(request, dataset, options, models=models, home=home)
         if recorded is not None:
             run = replace(run, recorded=turns_by_user(recorded, dataset))
-        size = forecast(dataset, run.manifest.assistant, options, roles=run.roles, prices=models.prices)
-        progress.begun(run.manifest, size)
+        progress.begun(run, forecast(dataset, run.manifest, prices=models.prices))
         if run.folder.finished:
             return read_run(run.manifest.run_id, runs=runs_folder(home))
+        if run.manifest.memory.kind in EMBEDDING:
+            await run.tools("").embed(["Do you know this model?"])  # else a model that is not there would end a paid run
+        if not is_ours(run.manifest.memory.kind) and not run.manifest.memory.whole:
+            await check_before(run)
         return await _evaluate_and_write(replace(run, report=progress.step))
 
 
-def _prepare(
+async def prepare_run(
     request: EvaluationRequest, dataset: Dataset, options: EvaluationOptions, *, models: OpenModels, home: Home
 ) -> Run:
-    roles = RoleModels.of(options, embedded=models.embedded)
-    manifest = manifest_of(dataset, find_spec(request.assistant), options, roles=roles)
-    recipe = roles.recipe(manifest, budget=request.budget)
+    """The run, and its memory tried out, so that wrong settings show before the first call."""
+    spec = find_memory(request.memory).model_copy(update={"whole": request.whole})
+    names = options.models(embedded=models.embedded)
+    places = await places_of(names, models.place)
+    manifest = manifest_of(dataset, spec, options, models=names, places=places)
+    # --again: the first attempt that is not finished.
+    while request.again and RunFolder(runs_folder(home) / manifest.run_id).finished:
+        options = replace(options, attempt=options.attempt + 1)
+        manifest = manifest_of(dataset, spec, options, models=names, places=places)
+    recipe = recipe_of(manifest, budget=request.budget)
     run = Run(
         manifest=manifest,
         dataset=dataset,
         models=models.for_recipe(recipe),
-        roles=roles,
         recipe=recipe,
         folder=RunFolder(runs_folder(home) / manifest.run_id),
         users_at_once=request.users_at_once,
+        deadline=request.deadline,
     )
-    run.step("").assistant("dialogue")  # so that wrong settings show before the first call
+    try:
+        if is_ours(spec.kind):
+            await host_memory(manifest.memory, run.tools("")).new_memory()
+    except MemoryFailed as failed:
+        raise EvaluationError(str(failed)) from failed
     return run
+
+
+async def check_before(run: Run) -> None:
+    """Hold a memory that is not ours to the contract, before it costs anything. Raises EvaluationError."""
+    broken = [verdict for verdict in await check_memory(run.manifest.memory, run.tools("check")) if verdict.broken]
+    if broken:
+        raise EvaluationError(f"{broken[0].sentence} Nothing was asked yet; try: amemgym memory check")
 
 
 async def _evaluate_and_write(run: Run) -> FinishedRun:
@@ -101,6 +139,7 @@ async def _evaluate_and_write(run: Run) -> FinishedRun:
         finished = await evaluate(run)
         run.folder.finish(finished, report=run_report(finished), page=run_page(finished, run.dataset))
     finally:
+        await wait_for_shielded_calls(seconds=PAID_SECONDS)
         run.folder.close()
     return finished
 

@@ -1,7 +1,10 @@
 """A run's folder: its manifest first, checkpoints while it lasts, tables and results at the end. Never changed afterwards."""
 
+import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -9,14 +12,22 @@ import pyarrow.parquet as pq
 
 from assets.records.base import Record
 from assets.records.columnar import from_table
+from dataset_card.hub.versions_file import BaselineScore
 from dataset_card.release.writers import ParquetFileWriter, sync, write_durably
 from pipelines.evaluation.errors import EvaluationError
-from pipelines.evaluation.metrics.results import Latency, Results
+from pipelines.evaluation.isolated import EventRow, MemoryRow
+from pipelines.evaluation.metrics.results import Latency, Results, memory_rows
 from pipelines.evaluation.records import AnswerRow, DialogueTurn, RunManifest
+from pipelines.home import Home
 from pipelines.resources.storage.key_value import KeyValueStore
 
 R = TypeVar("R", bound=Record)
 MANIFEST, RESULTS, LATENCY, REPORT, PAGE = "manifest.json", "results.json", "latency.json", "report.md", "report.html"
+
+
+def runs_folder(home: Home) -> Path:
+    """The folder of all runs."""
+    return home.root / "runs"
 
 
 class RunFolder:
@@ -28,8 +39,20 @@ class RunFolder:
 
     @property
     def finished(self) -> bool:
-        """Whether the results are there; they are written last."""
-        return (self.path / RESULTS).exists()
+        """Whether the results are there, of all items; they are written last."""
+        path = self.path / RESULTS
+        return path.exists() and not json.loads(path.read_bytes()).get("errors")
+
+    @property
+    def made_at(self) -> datetime:
+        """When the results were written."""
+        return datetime.fromtimestamp((self.path / RESULTS).stat().st_mtime, UTC)
+
+    def keep_trace(self, item_id: str, text: str) -> None:
+        """Keep what ended an item, for whoever mends it."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        name = re.sub(r"[^A-Za-z0-9_.-]+", "-", item_id)
+        self.write(f"error-{name}.txt", text.rstrip() + "\n")
 
     def begin(self, manifest: Record) -> None:
         """Write the manifest; one that is there is the same, because its digest names the folder."""
@@ -47,19 +70,22 @@ class RunFolder:
 
     def finish(self, run: "FinishedRun", *, report: str, page: str) -> None:
         """Write tables, reports and, last, the results."""
-        # The results come last: once they are there, the checkpoints are removed.
+        # The results come last: once they are there, the checkpoints are removed, but for a run that left items out.
         write_table(self.path / "answers.parquet", run.answers, kind=AnswerRow)
         write_table(self.path / "turns.parquet", run.turns, kind=DialogueTurn)
+        write_table(self.path / "events.parquet", run.events, kind=EventRow)
+        write_table(self.path / "memory.parquet", run.memory_rows, kind=MemoryRow)
         self.write(REPORT, report)
         self.write(PAGE, page)
         self.write(LATENCY, run.latency.model_dump_json(indent=2) + "\n")
         self.write(RESULTS, run.results.model_dump_json(indent=2) + "\n")
-        self.drop_steps()
+        if not run.results.errors:
+            self.drop_steps()
 
     def drop_steps(self) -> None:
         """Remove the checkpoints, which are not needed any more."""
         self.close()
-        for path in self.path.glob("steps.sqlite*"):
+        for path in (*self.path.glob("steps.sqlite*"), *self.path.glob("error-*.txt")):
             path.unlink()
 
     def close(self) -> None:
@@ -81,6 +107,20 @@ class FinishedRun:
     results: Results
     latency: Latency
 
+    @property
+    def events(self) -> list[EventRow]:
+        """What was perceived, by user in order of time."""
+        return [
+            EventRow(cluster=turn.user_id, text=text, kind=kind, at=turn.at.isoformat(sep=" "), source="")
+            for turn in self.turns
+            for kind, text in (("user", turn.message), ("assistant", turn.reply))
+        ]
+
+    @property
+    def memory_rows(self) -> list[MemoryRow]:
+        """A row for each question and budget with what was recalled, and what was right in which condition."""
+        return memory_rows(self.answers, self.turns)
+
 
 def read_run(name: str, *, runs: Path) -> FinishedRun:
     """A finished run by its folder or id (its beginning is enough). Raises EvaluationError."""
@@ -98,6 +138,27 @@ def read_run(name: str, *, runs: Path) -> FinishedRun:
     # Arrow raises a ValueError for a damaged file, as pydantic does.
     except (OSError, KeyError, ValueError) as error:
         raise EvaluationError(f"The run {path} cannot be read ({type(error).__name__}); was it changed?") from error
+
+
+def scores_on(digest: str, *, runs: Path) -> list[BaselineScore]:
+    """What assistants reached on a release in finished on-policy runs, by name; runs that cannot be read are left out."""
+    found: list[tuple[str, BaselineScore]] = []
+    for path in sorted(runs.glob(f"*/{RESULTS}")):
+        try:
+            manifest = RunManifest.model_validate_json((path.parent / MANIFEST).read_bytes())
+            results = Results.model_validate_json(path.read_bytes())
+        except (OSError, ValueError):
+            continue
+        if manifest.dataset_digest == digest and manifest.mode == "on-policy":
+            score = BaselineScore(
+                assistant=manifest.memory.name,
+                model=manifest.models["assistant"],
+                users=len(manifest.users),
+                accuracy=results.metrics["overall"],
+                memory=results.metrics["memory"],
+            )
+            found.append((manifest.run_id, score))
+    return [score for _, score in sorted(found, key=lambda one: (one[1].assistant, one[0]))]
 
 
 def _find_run(name: str, *, runs: Path) -> Path:

@@ -1,34 +1,27 @@
-"""The size of a run before its first call: calls exactly, tokens by common lengths of messages, and money."""
+"""The size of a run before its first call: one count of calls by purpose, and what they will read at most."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from assets.amemgym.records.episode import Episode
 from assets.llm.text import count_tokens
 from assets.llm.usage import Usage
 from assets.recipe.recipe import Budget
-from pipelines.evaluation.assistants.registry import EMBEDDING_KINDS
-from pipelines.evaluation.dataset import Dataset
-from pipelines.evaluation.plan import EvaluationOptions, RoleModels
-from pipelines.evaluation.records import AssistantSpec
+from pipelines.evaluation.amemgym.dataset import Dataset
+from pipelines.evaluation.memories.registry import writing_calls
+from pipelines.evaluation.records import RunManifest
 from pipelines.resources.ledger.prices import Prices
 
-CallKind = Literal["replies", "memory_writes", "simulated_user", "checks", "interview", "baselines", "embeddings"]
-WRITES = {"awe": 2, "awi": 1, "mem0": 1, "mem0-graph": 1}  # calls each time messages leave the short-term memory
-# Common lengths in tokens.
-REPLY, FOLLOW_UP, CHOICE, INSTRUCTIONS, FACT, NOTES, WRITTEN = 250, 40, 8, 150, 25, 600, 120
-WHOLE_CONTEXT, NEIGHBOURS, TOP = 110_000, 4, 30
-WORDS: dict[CallKind, str] = {
-    "replies": "replies",
-    "memory_writes": "memory writes",
-    "simulated_user": "messages of the simulated user",
-    "checks": "checks of these",
+# Common lengths in tokens: of a reply, a message of the simulated user, an answer, instructions.
+REPLY, FOLLOW_UP, CHOICE, INSTRUCTIONS = 250, 40, 8, 250
+WORDS = {
+    "dialogue": "replies",
+    "memory": "memory writes",
+    "simulator": "messages of the simulated user and checks of these",
     "interview": "questions and states",
-    "baselines": "baselines",
-    "embeddings": "embeddings",
+    "baselines": "baselines and conditions of isolated scores",
 }
-ROLES: dict[CallKind, str] = {"simulated_user": "user", "checks": "judge", "embeddings": "embedding"}
+ROLES = {"dialogue": "assistant", "memory": "memory", "simulator": "user", "interview": "assistant", "baselines": "assistant"}
 
 
 @dataclass(frozen=True)
@@ -40,128 +33,73 @@ class CallVolume:
     output_tokens: int = 0
 
     @classmethod
-    def of(cls, calls: int, *, reading: float, writing: float) -> "CallVolume":
+    def of(cls, calls: float, *, reading: float, writing: float) -> "CallVolume":
         """So many calls of this mean length."""
-        return cls(calls, int(calls * reading), int(calls * writing))
+        return cls(round(calls), int(calls * reading), int(calls * writing))
 
-    @classmethod
-    def sum(cls, sizes: Iterable["CallVolume"]) -> "CallVolume":
-        every = list(sizes)
-        return cls(*(sum(getattr(size, name) for size in every) for name in ("calls", "input_tokens", "output_tokens")))
-
-
-@dataclass(frozen=True)
-class UserForecast:
-    """What one user takes, by part; tokens of the whole conversation."""
-
-    sizes: Mapping[CallKind, CallVolume]
-    dialogue_tokens: int
-    periods: int
+    def __add__(self, other: "CallVolume") -> "CallVolume":
+        return CallVolume(
+            self.calls + other.calls, self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens
+        )
 
 
-@dataclass(frozen=True)
-class ConversationLength:
-    """A user's conversation: its length when each round begins, and at the end of each period."""
-
-    before_round: list[int]
-    after_period: list[int]
-    sessions: int
-
-    @classmethod
-    def of(cls, dataset: Dataset, episode: Episode) -> "ConversationLength":
-        """The conversation that the dataset prescribes."""
-        length, before, after = 0, list[int](), list[int]()
-        for index, period in enumerate(episode.periods):
-            for session in period.sessions:
-                for round_number in range(dataset.rounds.of(index)):
-                    before.append(length)
-                    length += (FOLLOW_UP if round_number else count_tokens(session.query)) + REPLY
-            after.append(length)
-        return cls(before, after, sum(len(period.sessions) for period in episode.periods))
-
-
-def forecast_user(dataset: Dataset, episode: Episode, spec: AssistantSpec, options: EvaluationOptions) -> UserForecast:
-    """Count one user's calls and their tokens."""
-    conversation, probes = ConversationLength.of(dataset, episode), 1 + options.unknown_probe
-    rounds = len(conversation.before_round)
-    held, own = (0, 0) if options.replayed_run else (rounds, rounds - conversation.sessions)
-    asked, writes = len(episode.periods) * len(episode.questions), _memory_writes(spec, rounds)
+def forecast_user(dataset: Dataset, episode: Episode, manifest: RunManifest) -> dict[str, CallVolume]:
+    """One user's calls by purpose. A memory is taken to give back all that it may, so that tokens are an upper limit."""
+    length, before, after, sessions = 0, list[int](), list[int](), 0
+    for index, period in enumerate(episode.periods):
+        for session in period.sessions:
+            sessions += 1
+            for round_number in range(dataset.rounds.of(index)):
+                before.append(length)
+                length += (FOLLOW_UP if round_number else count_tokens(session.query)) + REPLY
+        after.append(length)
+    held, periods, questions = len(before), len(after), len(episode.questions)
     schema = count_tokens(str(episode.state_schema.choices))
     option = count_tokens(episode.questions[0].answer_choices[0].answer) * len(episode.questions[0].answer_choices)
-    bounds = sum(len(set(question.golden)) + 2 for question in episode.questions) if options.baselines else 0
-    seen = mean(_context_tokens(spec, length) for length in conversation.after_period)
-    simulator_prompt = INSTRUCTIONS + schema + FOLLOW_UP + REPLY
-    profile = count_tokens(episode.user_profile.formatted_str)
-    replies = mean(_context_tokens(spec, length) for length in conversation.before_round)
-    embedded = held + writes + 2 * (asked + len(episode.periods) * probes)
-    return UserForecast(
-        sizes={
-            "replies": CallVolume.of(held, reading=replies + FOLLOW_UP, writing=REPLY),
-            "memory_writes": CallVolume.of(
-                writes * WRITES.get(spec.kind, 0), reading=2 * INSTRUCTIONS + 2 * REPLY, writing=WRITTEN
-            ),
-            "simulated_user": CallVolume.of(own, reading=simulator_prompt + profile, writing=FOLLOW_UP),
-            "checks": CallVolume.of(own, reading=simulator_prompt, writing=CHOICE),
-            "interview": CallVolume.sum(
-                [
-                    CallVolume.of(asked, reading=seen + INSTRUCTIONS + option, writing=CHOICE),
-                    CallVolume.of(len(episode.periods) * probes, reading=seen + INSTRUCTIONS + schema, writing=schema / 3),
-                ]
-            ),
-            "baselines": CallVolume.of(bounds, reading=INSTRUCTIONS + option, writing=CHOICE),
-            "embeddings": CallVolume.of(embedded if spec.kind in EMBEDDING_KINDS else 0, reading=REPLY, writing=0),
-        },
-        dialogue_tokens=conversation.after_period[-1],
-        periods=len(episode.periods),
-    )
+    own, live = held - sessions, 0 if manifest.replayed_run else 1
+    seen = _mean([min(tokens, manifest.tokens) for tokens in after])
+    probes = {"question": questions, "variable": len(episode.state_schema.choices), "all": 1}[manifest.probes]
+    asked = periods * questions
+    bounds = (sum(len(set(question.golden)) + 1 for question in episode.questions)) if manifest.baselines else 0
+    everything = _mean(after) if "everything" in manifest.conditions else 0
+    return {
+        "dialogue": CallVolume.of(
+            live * held, reading=_mean([min(n, manifest.tokens) for n in before]) + INSTRUCTIONS, writing=REPLY
+        ),
+        "memory": CallVolume.of(
+            writing_calls(manifest.memory) * 2 * held, reading=2 * INSTRUCTIONS + 2 * REPLY, writing=REPLY / 2
+        ),
+        "simulator": CallVolume.of(live * 2 * own, reading=INSTRUCTIONS + 2 * schema + REPLY, writing=FOLLOW_UP),
+        "interview": CallVolume.of(asked, reading=seen + INSTRUCTIONS + option, writing=CHOICE)
+        + CallVolume.of(
+            asked * len(manifest.curve), reading=_mean([*manifest.curve, 0]) + INSTRUCTIONS + option, writing=CHOICE
+        )
+        + CallVolume.of(periods * probes * (1 + manifest.unknown_probe), reading=seen + INSTRUCTIONS + schema, writing=40),
+        "baselines": CallVolume.of(bounds, reading=INSTRUCTIONS + option, writing=CHOICE)
+        + CallVolume.of(asked * len(manifest.conditions), reading=INSTRUCTIONS + option, writing=CHOICE)
+        + CallVolume(0, int(asked * everything), 0),
+    }
 
 
-def _memory_writes(spec: AssistantSpec, rounds: int) -> int:
-    """How often messages leave the short-term memory."""
-    if spec.kind not in (*EMBEDDING_KINDS, *WRITES):
-        return 0
-    freq, ns = _setting(spec, "freq", 2), _setting(spec, "ns", 4)
-    return max(0, 2 * rounds - ns) // freq
-
-
-def _context_tokens(spec: AssistantSpec, length: int) -> float:
-    """Tokens that the assistant shows its model of a conversation of this length."""
-    room = _setting(spec, "context_tokens", WHOLE_CONTEXT)
-    if spec.kind not in (*EMBEDDING_KINDS, *WRITES):
-        return min(length, room)
-    memory = REPLY / 2 if spec.kind == "rag" else FACT
-    memories = NOTES if spec.kind == "awi" else _setting(spec, "topk", TOP) * memory
-    recent = _setting(spec, "ns", NEIGHBOURS) * REPLY / 2
-    return min(length, memories + recent, room) + INSTRUCTIONS
-
-
-def _setting(spec: AssistantSpec, name: str, default: int) -> int:
-    value = spec.settings.get(name)
-    return default if value is None else int(value)
-
-
-def mean(values: Iterable[float]) -> float:
-    every = list(values)
-    return sum(every) / max(len(every), 1)
+def _mean(values: list[int]) -> float:
+    return sum(values) / max(1, len(values))
 
 
 @dataclass(frozen=True)
 class EvaluationForecast:
-    """Calls without re-asks; tokens by common lengths, good to about a factor of two.
+    """Calls without re-asks by purpose; tokens at most, as a memory may give back less. `steps`: checkpoints to come.
 
-    `dialogue_tokens`: length of the longest user's whole conversation. `steps`: checkpoints to come. `usd`: None
-    where a price is unknown.
+    `usd`: None where a price is unknown.
     """
 
-    sizes: Mapping[CallKind, CallVolume]
-    dialogue_tokens: int
+    sizes: Mapping[str, CallVolume]
     steps: int
     usd: float | None
 
     @property
     def calls(self) -> int:
         """Chat completions of the run; embeddings are not among them."""
-        return sum(size.calls for part, size in self.sizes.items() if part != "embeddings")
+        return sum(size.calls for size in self.sizes.values())
 
     @property
     def tokens(self) -> int:
@@ -170,12 +108,12 @@ class EvaluationForecast:
 
     @property
     def sentence(self) -> str:
-        parts = ", ".join(f"{size.calls:,} {WORDS[part]}" for part, size in self.sizes.items() if size.calls)
+        parts = ", ".join(f"{size.calls:,} {WORDS[purpose]}" for purpose, size in self.sizes.items() if size.calls)
         sent, got = (sum(getattr(size, name) for size in self.sizes.values()) for name in ("input_tokens", "output_tokens"))
         price = "at an unknown price" if self.usd is None else f"${self.usd:,.2f}"
         return (
-            f"{self.calls:,} model calls ({parts}), fewer where replies are cached; about {_millions(sent)} input and "
-            f"{_millions(got)} output tokens, {price}. A conversation grows to about {self.dialogue_tokens:,} tokens."
+            f"About {self.calls:,} model calls ({parts}), fewer where replies are cached; at most about "
+            f"{_millions(sent)} input and {_millions(got)} output tokens, {price}."
         )
 
     def warning(self, budget: Budget) -> str:
@@ -185,38 +123,19 @@ class EvaluationForecast:
         return "This is more than the budget: the run may pause before it is finished." if too_dear or too_long else ""
 
 
-def forecast(
-    dataset: Dataset, spec: AssistantSpec, options: EvaluationOptions, *, roles: RoleModels, prices: Prices
-) -> EvaluationForecast:
-    """Count what the run will ask. Kinds of other packages are counted without their own memory's calls."""
-    extents = [forecast_user(dataset, episode, spec, options) for episode in dataset.episodes]
-    sizes: dict[CallKind, CallVolume] = {part: CallVolume.sum(extent.sizes[part] for extent in extents) for part in WORDS}
-    return EvaluationForecast(
-        sizes=sizes,
-        dialogue_tokens=max(extent.dialogue_tokens for extent in extents),
-        steps=sum(map(_steps, extents)),
-        usd=_usd(sizes, spec, roles=roles, prices=prices),
-    )
-
-
-def _steps(extent: UserForecast) -> int:
-    return 2 * extent.periods + bool(extent.sizes["baselines"].calls)
-
-
-def _usd(sizes: Mapping[CallKind, CallVolume], spec: AssistantSpec, *, roles: RoleModels, prices: Prices) -> float | None:
-    own = {"assistant": spec.settings.get("model"), "embedding": spec.settings.get("embedding_model")}
-    total = 0.0
-    for part, size in sizes.items():
-        role = ROLES.get(part, "assistant")
-        if size.calls:
-            price = prices.of(
-                str(own.get(role) or getattr(roles, role)),
-                Usage(input_tokens=size.input_tokens, output_tokens=size.output_tokens),
-            )
-            if price.usd is None:
-                return None
-            total += price.usd
-    return total
+def forecast(dataset: Dataset, manifest: RunManifest, *, prices: Prices) -> EvaluationForecast:
+    """Count what the run will ask. The calls of memories that are not ours are not counted."""
+    sizes = dict.fromkeys(WORDS, CallVolume())
+    for episode in dataset.episodes:
+        sizes = {purpose: sizes[purpose] + size for purpose, size in forecast_user(dataset, episode, manifest).items()}
+    steps = sum(2 * len(episode.periods) + manifest.baselines for episode in dataset.episodes)
+    total: float | None = 0.0
+    for purpose, size in sizes.items():
+        usage = Usage(input_tokens=size.input_tokens, output_tokens=size.output_tokens)
+        price = prices.of(manifest.models[ROLES[purpose]], usage) if size.calls else None
+        if price is not None:
+            total = None if total is None or price.usd is None else total + price.usd
+    return EvaluationForecast(sizes, steps, total)
 
 
 def _millions(tokens: int) -> str:

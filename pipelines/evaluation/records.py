@@ -8,10 +8,16 @@ from pydantic import Field
 from assets.records.base import Record
 from pipelines.evaluation.spending import Checkpoint
 
-AskKind = Literal["question", "state", "state_or_unknown", "upper_bound", "options_only", "no_memory"]
+AskKind = Literal[
+    "question", "at_budget", "state", "state_or_unknown", "upper_bound", "options_only", "no_memory", "facts", "everything"
+]
 Status = Literal["right", "wrong", "unknown", "unscored"]
 Failure = Literal["", "write", "read", "utilization", "undiagnosed"]
 Mode = Literal["on-policy", "off-policy"]
+Probes = Literal["question", "variable", "all"]
+Wording = Literal["own", "paper"]
+CALL_FAILED = "call_failed"  # how the reason of an answer begins whose call the endpoint did not serve
+Setting = str | int | float | bool | None
 
 
 class DialogueTurn(Record):
@@ -51,7 +57,11 @@ class AnswerRow(Record):
     shown: int = Field(description="place of the right option, from 1")
     required: int = Field(description="state variables that the answer depends on")
     age: int = Field(description="periods since the oldest value needed was told")
-    memories: tuple[str, ...] = Field(default=(), description="what the assistant had found in its memory")
+    asked: str = Field(default="", description="what was asked, word for word; stands below what was recalled")
+    probe: str = Field(default="", description="of a state probe: the question whose variables were asked together")
+    budget: int = Field(default=0, description="tokens that the memory was given; 0 where none was asked")
+    memories: tuple[str, ...] = Field(default=(), description="what the memory gave back, cut to the budget")
+    known: bool | None = Field(default=None, description="of a question: whether all its state probes were right")
     failure: Failure = Field(default="", description="of a wrong answer: the stage that lost it (section 3.3)")
     failure_if_unsure: Failure = Field(default="", description="the same by the probes that allow: don't know")
     write_share: float = Field(default=0.0, description="write failure, corrected for guessed probes")
@@ -64,10 +74,9 @@ class AnswerRow(Record):
 
 
 class DialogueStep(Checkpoint):
-    """A checkpoint: one period's dialogues, and the assistant's memory after them (base64)."""
+    """A checkpoint: one period's dialogues. A memory that is taken up again is written from them."""
 
     turns: tuple[DialogueTurn, ...]
-    snapshot: str
 
 
 class AnswersStep(Checkpoint):
@@ -80,21 +89,35 @@ class AnswersStep(Checkpoint):
     seconds: tuple[float | None, ...] = ()
 
 
-class AssistantSpec(Record):
-    """An assistant to evaluate: its name in reports, its kind, and the kind's own settings."""
+class ErrorRow(Record):
+    """A user who could not be evaluated to the end, and why, in one sentence; the traceback is in the folder."""
+
+    user_id: str
+    period: int
+    sentence: str
+
+
+class MemorySpec(Record):
+    """What is evaluated: its name in reports, its kind, the kind's settings. `whole`: an agent with a reasoner of its own.
+
+    Kinds are built in, an entry point's name, `FILE.py:CLASS`, or a service's address.
+    """
 
     name: str
     kind: str
-    settings: dict[str, str | int | float | bool | None] = Field(default_factory=dict[str, str | int | float | bool | None])
+    settings: dict[str, Setting] = Field(default_factory=dict[str, Setting])
+    whole: bool = False
 
 
 class RunManifest(Record):
     """All that decides a run's results; its digest names the run.
 
-    `embedding`: the model of `tools.embedder`, for kinds that come by entry point; built-in ones have it in their settings.
+    `memory_version`: the packages that bring the memory; `memory_source`: a digest of its code. `places`: what served the
+    models; none for the embedded model, whose name says what it is. `conditions`: those beside the memory's own, for isolated
+    scores. `curve`: further budgets at which the questions are asked.
     """
 
-    format: Literal[1] = 1
+    format: Literal[2] = 2
     run_id: str
     dataset: str
     dataset_digest: str
@@ -102,16 +125,21 @@ class RunManifest(Record):
     rounds_initial: int
     rounds_update: int
     language: str
-    assistant: AssistantSpec
-    assistant_version: str
-    simulator: str
-    judge: str
+    memory: MemorySpec
+    memory_version: str
+    memory_source: str
+    tokens: int
+    curve: tuple[int, ...]
+    conditions: tuple[str, ...]
+    models: dict[str, str]
+    places: tuple[str, ...]
     mode: Mode
     replayed_run: str
     seed: int
     attempt: int
+    probes: Probes
     unknown_probe: bool
     baselines: bool
+    wording: Wording
     prompts: dict[str, str]
     generator: str
-    embedding: str = Field(default="", exclude_if=lambda name: not name)

@@ -8,11 +8,11 @@ from assets.reporting.intervals import Tallies
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.metrics.metrics import MEMORY_COUNTS, METRICS
-from pipelines.evaluation.metrics.paired import Paired, paired
 from pipelines.evaluation.metrics.results import tally_users
 from pipelines.evaluation.report.formatting import format_estimate, format_number, metric_label, run_labels, table
-from pipelines.evaluation.report.markdown import best_first, leaderboard
+from pipelines.evaluation.report.markdown import best_first, curve_table, isolated_table, leaderboard
 from pipelines.experiments.on_off_policy import PolicyRow, policy_rows
+from pipelines.experiments.paired import Paired, paired
 
 COMPARED = ("overall", "memory", "write_failure", "read_failure", "utilization_failure")
 
@@ -74,6 +74,7 @@ def comparison_report(comparison: Comparison) -> str:
     parts = [
         f"# {len(comparison.runs)} runs on {comparison.runs[0].manifest.dataset}",
         leaderboard(comparison.runs),
+        *_isolated(comparison.runs),
         f"## Differences over the same {len(comparison.users)} users",
         "The p value comes from swapping whole users between two runs; for several comparisons mind their number. "
         "Detectable is the smallest true difference that these users would show four times out of five.",
@@ -81,6 +82,15 @@ def comparison_report(comparison: Comparison) -> str:
         *_policies(comparison.policies),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _isolated(runs: Sequence[FinishedRun]) -> list[str]:
+    parts = list[str]()
+    if any(run.results.isolated for run in runs):
+        parts += ["## Isolated scores", isolated_table(runs)]
+    if any(run.results.curve for run in runs):
+        parts += ["## Overall against budget", curve_table(runs)]
+    return parts
 
 
 def _pair_section(pair: PairedRuns) -> str:

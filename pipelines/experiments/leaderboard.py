@@ -6,8 +6,9 @@ from pathlib import Path
 
 from dataset_card.release.digests import canonical_digest
 from pipelines.evaluation.folder import PAGE, RESULTS, FinishedRun, read_run
-from pipelines.evaluation.report.formatting import LEADERBOARD_METRICS, baseline_labels, run_labels
-from pipelines.evaluation.report.markdown import best_first
+from pipelines.evaluation.metrics.metrics import BOARD
+from pipelines.evaluation.report.formatting import plumbing_note, run_labels
+from pipelines.evaluation.report.markdown import RED, baseline_labels, best_first, ranks, unscored_share
 from pipelines.evaluation.report.page import Json, plain, render_page
 from pipelines.experiments.compare import Comparison
 
@@ -45,14 +46,22 @@ def leaderboard_page(comparison: Comparison, *, pages: Mapping[str, str]) -> str
 def leaderboard_data(comparison: Comparison, *, pages: Mapping[str, str]) -> Json:
     """Several runs' scores, and what lies between them."""
     runs, names = best_first(comparison.runs), run_labels(comparison.runs)
-    first = runs[0]
+    first, rank = runs[0], ranks(runs)
     return {
         "title": f"{len(runs)} run{'s' * (len(runs) > 1)} on {first.manifest.dataset}",
         "subtitle": f"Digest {first.manifest.dataset_digest[:16]}; {len(comparison.users)} users in common.",
         "facts": [],
-        "columns": [name for name in LEADERBOARD_METRICS if name not in ("overall", "memory")],
+        "notes": list(dict.fromkeys(filter(None, (plumbing_note(run.manifest) for run in runs)))),
+        "red": RED,
+        "columns": [name for name in BOARD if name not in ("overall", "memory")],
         "runs": [
-            {"label": names[run.manifest.run_id], "page": pages.get(run.manifest.run_id), **_board_run(run)} for run in runs
+            {
+                "label": names[run.manifest.run_id],
+                "page": pages.get(run.manifest.run_id),
+                "rank": rank[run.manifest.run_id],
+                **_board_run(run),
+            }
+            for run in runs
         ],
         "baselines": [
             {"label": label, "estimate": plain(first.results.baselines[name])}
@@ -71,5 +80,5 @@ def _board_run(run: FinishedRun) -> Json:
         "mode": run.manifest.mode,
         "tokens": results.costs["input_tokens_per_answer"].value,
         "seconds": plain(run.latency.mean),
-        "unscored": results.counts.get("question.unscored", 0),
+        "unscored": unscored_share(run),
     }

@@ -10,9 +10,9 @@ from assets.reporting.intervals import CONFIDENCE, Array, Sample, Tallies
 from dataset_card.release.digests import canonical_digest
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.metrics.metrics import memory
-from pipelines.evaluation.metrics.paired import difference_of, merged, metric_of_part
 from pipelines.evaluation.records import Mode
 from pipelines.evaluation.report.formatting import run_labels
+from pipelines.experiments.paired import difference_of, merged, metric_of_part
 
 Pairs = Sequence[tuple[FinishedRun, FinishedRun]]
 
@@ -52,8 +52,8 @@ def _by_setup(runs: Sequence[FinishedRun], *, mode: Mode) -> dict[tuple[object, 
     for run in sorted(runs, key=lambda run: (-len(run.manifest.users), run.manifest.run_id)):
         manifest = run.manifest
         if manifest.mode == mode:
-            assistant = canonical_digest(manifest.assistant.model_dump())
-            setup = (assistant, manifest.assistant_version, manifest.attempt, manifest.seed, manifest.simulator)
+            memory = canonical_digest([manifest.memory.model_dump(), manifest.memory_source, manifest.models])
+            setup = (memory, manifest.attempt, manifest.seed, manifest.tokens, manifest.wording)
             by_setup.setdefault(setup, run)
     return by_setup
 

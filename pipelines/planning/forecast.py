@@ -106,7 +106,11 @@ def _figures(user: UserUsage, *, recipe: AMemGymRecipe, basis: Basis, terms: Ter
         spec = recipe.models.for_role(load_prompt(prompt).role)
         depth = use.calls if PROMPT_CALLS[prompt].in_sequence else min(1.0, use.calls)
         share = BATCH_SHARE if spec.transport == "batch" else 1.0
-        cost = share * _cost(use, prices=terms.prices, model=spec.model)
+        models = recipe.models.judge.panel if spec is recipe.models.judge else (spec.model,)
+        if recipe.audit.model and stage_of(prompt) == "audits":
+            models = (recipe.audit.model,)
+        # Judges take turns, so that each has its share of the calls.
+        cost = share * sum(_cost(use, prices=terms.prices, model=model) for model in models) / len(models)
         own = (use.calls, use.input_tokens, use.output_tokens, cost, use.calls * seconds, depth * seconds)
         figures[STAGES.index(stage_of(prompt))] += own
     return figures

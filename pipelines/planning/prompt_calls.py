@@ -28,7 +28,8 @@ class RecipeSize(Record):
 
     @classmethod
     def of(cls, recipe: AMemGymRecipe) -> "RecipeSize":
-        return cls.model_validate({name: getattr(recipe, name) for name in cls.model_fields})
+        fields = {name: getattr(recipe, name) for name in cls.model_fields}
+        return cls.model_validate({**fields, "audit": recipe.audit.model_copy(update={"model": None})})
 
     def distance(self, other: "RecipeSize") -> float:
         """How different two sizes are: the sum of the logarithms of their counts' ratios."""
@@ -84,19 +85,43 @@ def _per_session(size: RecipeSize) -> float:
 
 
 def _per_session_vote(size: RecipeSize) -> float:
-    return _per_session(size) * size.gates.votes_needed
+    shared = size.gates.texts_per_call if size.gates.unexposed else 1
+    return _votes(size, "exposure") * max(1.0, _per_session(size) / shared)
+
+
+def _per_schema_vote(size: RecipeSize) -> float:
+    return float(_votes(size, "schema") * size.gates.consistency)
+
+
+def _per_story_vote(size: RecipeSize) -> float:
+    """Votes on all summaries and all events."""
+    shared = size.gates.texts_per_call * (size.num_changes_per_period + 1)
+    texts = {"summary": size.num_periods, "event": size.num_periods * size.num_changes_per_period}
+    return size.gates.consistency * sum(_votes(size, gate) * max(1.0, count / shared) for gate, count in texts.items())
 
 
 def _per_answer_vote(size: RecipeSize) -> float:
-    return _per_question(size) * size.gates.votes_needed
+    return _votes(size, "recovery") * _answer_calls(size)
 
 
 def _per_choice_vote(size: RecipeSize) -> float:
-    return _per_answer_vote(size) * size.gates.reverse
+    return _votes(size, "choice") * _answer_calls(size) * size.gates.reverse
+
+
+def _votes(size: RecipeSize, gate: str) -> int:
+    """The votes that accept a first draft."""
+    return size.gates.votes_for(gate, first=True)[1]
+
+
+def _answer_calls(size: RecipeSize) -> float:
+    """Calls that read every answer once; answers to different questions share them."""
+    shared = min(size.gates.texts_per_call, size.num_questions)
+    return _per_question(size) * size.min_variants_per_question / shared
 
 
 def _per_guess(size: RecipeSize) -> float:
-    return _per_question(size) * size.audit.guesses * size.audit.enabled
+    shared = min(size.gates.texts_per_call, size.num_questions)
+    return _per_question(size) * size.audit.guesses * size.audit.enabled / shared
 
 
 PROMPT_CALLS = {
@@ -104,9 +129,13 @@ PROMPT_CALLS = {
     "questions/draft": PromptCalls(_once),
     "state_schema/refine": PromptCalls(_once),
     "state_schema/unify": PromptCalls(_once, always=False),
+    "state_schema/check": PromptCalls(_per_schema_vote, always=False),
     "state_trajectory/initial": PromptCalls(_once),
     "state_trajectory/update": PromptCalls(_per_period, in_sequence=True),
+    "state_trajectory/check": PromptCalls(_per_story_vote, always=False),
+    "state_trajectory/retell": PromptCalls(_per_period, always=False),
     "events/elaborate": PromptCalls(_per_period),
+    "events/refine": PromptCalls(_per_period, always=False),
     "session_queries/initial": PromptCalls(_per_initial_query),
     "session_queries/update": PromptCalls(_per_period),
     "session_queries/check_exposure": PromptCalls(_per_session_vote),

@@ -6,7 +6,7 @@ counters belong to this process or are shared by all workers.
 """
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -14,18 +14,33 @@ from weakref import WeakKeyDictionary
 
 import httpx2
 
-from assets.engine.ports import StageProgress
-from assets.engine.run_context import RunContext
+from assets.engine.ports import RunContext, StageProgress
 from assets.llm.ports import LanguageModel
 from assets.recipe.recipe import Budget, Recipe
 from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name
-from pipelines.home import Home
+from pipelines.home import HOME_VERSION, Home, begin_home, note_version
 from pipelines.planning.prompt_calls import calls_per_user
 from pipelines.resources.cache.record_cache import SqlRecordCache
-from pipelines.resources.cache.reply_cache import CachedModel, CacheMode, open_replies
-from pipelines.resources.ledger.budget import BudgetCounter, BudgetedModel, LocalBudgetCounter, VariantBudget
-from pipelines.resources.ledger.ledger import CacheHitRecorder, Ledger, PaidCallRecorder, UnitLedger, ledger_file
+from pipelines.resources.cache.reply_cache import (
+    NOWHERE,
+    CachedModel,
+    CacheMode,
+    Place,
+    ReplyCache,
+    note_places,
+    open_replies,
+)
+from pipelines.resources.ledger.budget import BudgetCounter, BudgetedModel, LocalBudgetCounter, VariantBudget, with_tags
+from pipelines.resources.ledger.ledger import (
+    CacheHitRecorder,
+    Ledger,
+    PaidCallRecorder,
+    PaidModel,
+    UnitLedger,
+    ledger_file,
+    served_at,
+)
 from pipelines.resources.ledger.prices import Prices, read_prices
 from pipelines.resources.llm.batch.job import OnBatchProgress
 from pipelines.resources.llm.batch.queue import BatchedModel, BatchResources
@@ -33,6 +48,7 @@ from pipelines.resources.llm.batch.settings import MAX_LINES
 from pipelines.resources.llm.batch.store import BatchStore, batch_file
 from pipelines.resources.llm.client import ModelClient
 from pipelines.resources.llm.embeddings import EmbeddingClient, ModelEmbedder
+from pipelines.resources.llm.place import EndpointPlace
 from pipelines.resources.llm.settings import EndpointSettings
 from pipelines.resources.storage.key_value import KeyValueStore
 from pipelines.resources.storage.open_database import shared_database
@@ -42,6 +58,7 @@ from pipelines.resources.storage.sqlite import SqliteFile
 
 Client = TypeVar("Client", bound=ModelClient)
 ModelsByLoop = WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, LanguageModel]]
+FindEndpoint = Callable[[], EndpointSettings | None]  # None: the embedded model
 EMBEDDED_URL = "http://embedded.model/v1"
 
 
@@ -77,14 +94,19 @@ def open_budget_counter(ledger: Ledger, *, variant: str) -> BudgetCounter:
 
 @dataclass(frozen=True)
 class ModelStack:
-    """A client with cache, ledger and prices; opens the model for one work unit of a recipe."""
+    """A client with cache, ledger and prices; opens the model for one work unit of a recipe.
 
-    client: LanguageModel
+    `tags`: those of the Dagster run, which may change the recipe's budget.
+    """
+
+    client: PaidModel
     settings: EndpointSettings
     replies: KeyValueStore
     ledger: Ledger
     prices: Prices
     mode: CacheMode = "use"
+    place: Place = NOWHERE
+    tags: Mapping[str, str] = field(default_factory=dict[str, str])
     _opened: ModelsByLoop = field(default_factory=ModelsByLoop)
 
     def open_model(self, recipe: Recipe, unit: str) -> LanguageModel:
@@ -94,14 +116,17 @@ class ModelStack:
 
     def _stack(self, recipe: Recipe, unit: str) -> LanguageModel:
         ledger = UnitLedger(self.ledger, self.prices, recipe, unit, self.settings.address)
-        paid: LanguageModel = PaidCallRecorder(self.client, ledger)
+        kept = ReplyCache(self.replies, place=self.place) if self.mode == "use" else None
+        paid: LanguageModel = PaidCallRecorder(self.client, ledger, kept)
         # A low limit would make small batch jobs, one after another.
         at_once = MAX_LINES if recipe.models.batched else self.settings.max_in_flight
-        if recipe.budget != Budget():
-            budget = VariantBudget(recipe.variant, recipe.budget, self.prices)
+        limits = with_tags(recipe.budget, self.tags)
+        if limits != Budget():
+            budget = VariantBudget(recipe.variant, limits, self.prices)
             counter = open_budget_counter(self.ledger, variant=recipe.variant)
             paid = BudgetedModel(paid, budget=budget, counter=counter, at_once=at_once)
-        return CacheHitRecorder(CachedModel(paid, store=self.replies, mode=self.mode, at_once=at_once), ledger)
+        cached = CachedModel(paid, store=self.replies, mode=self.mode, at_once=at_once, place=self.place)
+        return CacheHitRecorder(cached, ledger)
 
 
 @dataclass(frozen=True)
@@ -119,11 +144,15 @@ class ModelPorts:
 
 @dataclass(frozen=True)
 class OpenModels:
-    """An open endpoint. `embedded`: the embedded model's name where it is used because no endpoint is configured."""
+    """An open endpoint. `embedded`: the embedded model's name where it is used because no endpoint is configured.
+
+    `place`: what serves the models.
+    """
 
     chat: ModelStack
     embeddings: ModelStack
     embedded: str | None
+    place: Place
 
     @property
     def prices(self) -> Prices:
@@ -141,11 +170,16 @@ class OpenModels:
 
 @contextmanager
 def open_models(
-    home: Home, *, mode: CacheMode = "use", on_batch_progress: OnBatchProgress | None = None
+    home: Home,
+    *,
+    mode: CacheMode = "use",
+    on_batch_progress: OnBatchProgress | None = None,
+    tags: Mapping[str, str] | None = None,
+    find_endpoint: FindEndpoint = EndpointSettings.from_environment,
 ) -> Generator[OpenModels]:
     """Open cache, ledger, batch jobs and clients. In mode "replay" no endpoint is asked."""
-    home.root.mkdir(parents=True, exist_ok=True)
-    configured, own_prices = EndpointSettings.from_environment(), read_prices()
+    version = begin_home(home)
+    configured, own_prices = find_endpoint(), read_prices()
     settings = configured or embedded_settings()
     prices = Prices(own_prices, base_url=settings.address)
     if configured:
@@ -155,15 +189,20 @@ def open_models(
         closing(Ledger(ledger_file(home))) as ledger,
         closing(BatchStore(batch_file(home), address=settings.address)) as batches,
     ):
+        if version < HOME_VERSION:
+            note_places(replies, served=served_at(ledger))
+        note_version(home)
         client = open_client(settings, kind=ModelClient)
-        resources = BatchResources(client, settings, batches, on_progress=on_batch_progress)
+        place = EndpointPlace(settings, replies=replies, ask=mode != "replay") if configured else NOWHERE
+        resources = BatchResources(client, settings, batches, on_progress=on_batch_progress, place=place)
         # The embedded model has no Batch API and answers at once.
         chat = BatchedModel(resources, cache=replies) if configured else client
         embeddings = open_client(settings, kind=EmbeddingClient)
         yield OpenModels(
-            chat=ModelStack(chat, settings, replies, ledger, prices, mode),
-            embeddings=ModelStack(embeddings, settings, replies, ledger, prices, mode),
+            chat=ModelStack(chat, settings, replies, ledger, prices, mode, place, tags or {}),
+            embeddings=ModelStack(embeddings, settings, replies, ledger, prices, mode, place, tags or {}),
             embedded=None if configured else model_name(),
+            place=place,
         )
 
 
@@ -175,15 +214,17 @@ def open_run_context(
     report: Callable[[StageProgress], None] | None = None,
     on_batch_progress: OnBatchProgress | None = None,
     mode: CacheMode = "use",
+    tags: Mapping[str, str] | None = None,
+    find_endpoint: FindEndpoint = EndpointSettings.from_environment,
 ) -> Generator[RunContext, None, None]:
     """Open the models and the stores for one generation run. `report` gets the progress of the stages."""
     with (
-        open_models(home, mode=mode, on_batch_progress=on_batch_progress) as models,
-        closing(SqlRecordCache(home.work)) as work,
+        open_models(home, mode=mode, on_batch_progress=on_batch_progress, tags=tags, find_endpoint=find_endpoint) as models,
+        closing(SqlRecordCache(home.work, place=models.place)) as work,
     ):
         chat, embeddings = models.chat, models.embeddings
         yield RunContext(
-            model=CachedModel(chat.client, store=chat.replies, mode=mode),
+            model=CachedModel(chat.client, store=chat.replies, mode=mode, place=models.place),
             snapshots=ParquetSnapshots(snapshot_files(home)),
             record_cache=work,
             items_at_once=items_at_once,

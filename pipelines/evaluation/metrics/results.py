@@ -1,16 +1,21 @@
-"""The results of a run: every metric with its interval, by period, by need and by age; what the run used; how long it took."""
+"""The results of a run: every metric with its interval, by period, need and age; isolated scores; what it took."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from assets.llm.text import count_tokens
 from assets.records.base import Record
 from assets.records.estimate import Estimate
 from assets.reporting.intervals import Sample, Tallies, rounded, share
-from pipelines.evaluation.metrics.metrics import BASELINES, COSTS, METRICS, PERIOD_METRICS, tally
-from pipelines.evaluation.records import AnswerRow, DialogueTurn, RunManifest
+from pipelines.evaluation.isolated import Condition, IsolatedScores, MemoryRow, isolated_scores
+from pipelines.evaluation.metrics.metrics import LEAST_ROOM, METRICS, TABLE, tally
+from pipelines.evaluation.records import CALL_FAILED, AnswerRow, AskKind, DialogueTurn, ErrorRow, RunManifest
 from pipelines.evaluation.spending import PricedUsage, StepUsage
+
+WIDEST = 1.0  # an interval of a memory score that is wider says nothing
+CONDITION_OF: dict[AskKind, Condition] = {"no_memory": "none", "facts": "facts", "everything": "everything"}
 
 
 class Fidelity(Record):
@@ -26,45 +31,150 @@ class Fidelity(Record):
     score: float | None
 
 
+class BudgetPoint(Record):
+    """The overall score with so many tokens of recalled text."""
+
+    tokens: int
+    overall: Estimate
+
+
 class Results(Record):
-    """`results.json`. Estimates by name; lists run over the periods; groups are keyed by their value as text."""
+    """`results.json`. Estimates by name; lists run over the periods; groups are keyed by their value as text.
+
+    `isolated`: S, N, O, F; none for a whole agent, or where a condition was not asked. `curve`: score against budget.
+    `probes_and_answers`: counts of questions by known or not, and right or not. `no_memory_score`: why there is none, else
+    empty. `errors`: users who could not be evaluated to the end; their questions count as wrong.
+    """
 
     run_id: str
+    users: int
     metrics: dict[str, Estimate]
     baselines: dict[str, Estimate]
     periods: dict[str, tuple[Estimate, ...]]
     by_required: dict[str, Estimate]
     by_age: dict[str, Estimate]
     costs: dict[str, Estimate]
+    isolated: IsolatedScores | None
+    curve: tuple[BudgetPoint, ...]
+    probes_and_answers: dict[str, int]
+    no_memory_score: str
     counts: dict[str, int]
     fidelity: Fidelity
     spending: dict[str, PricedUsage]
-    cut_calls: int
-    failed_writes: int
+    lost_writes: int
+    cut_recalls: int
+    errors: tuple[ErrorRow, ...]
 
 
-def score(manifest: RunManifest, answers: Sequence[AnswerRow], turns: Sequence[DialogueTurn], *, usage: StepUsage) -> Results:
+def score(
+    manifest: RunManifest,
+    answers: Sequence[AnswerRow],
+    turns: Sequence[DialogueTurn],
+    *,
+    usage: StepUsage,
+    errors: Sequence[ErrorRow] = (),
+) -> Results:
     """All results of one run; a function of its rows and the seed, and of the prices for what it took."""
     sample = sample_of(answers, manifest)
     questions = [answer for answer in answers if answer.kind == "question"]
+    by_group = {
+        group: {entry.name: sample.estimate(entry.metric) for entry in TABLE if entry.group == group}
+        for group in ("score", "detail", "baseline", "cost")
+    }
+    metrics = {**by_group["score"], **by_group["detail"]}
+    problem = memory_problem(metrics["memory"], by_group["baseline"])
+    if problem:
+        metrics |= dict.fromkeys(("memory", "memory_of_means"), Estimate(value=None, low=None, high=None))
+    of_primary = [row for row in memory_rows(answers, turns) if row.budget == manifest.tokens]
 
     def by(key: Callable[[AnswerRow], int]) -> dict[str, Estimate]:
         return _grouped(questions, key, manifest)
 
     return Results(
         run_id=manifest.run_id,
-        metrics={name: sample.estimate(metric) for name, metric in METRICS.items()},
-        baselines={name: sample.estimate(metric) for name, metric in BASELINES.items()},
-        periods={name: sample.estimates(metric) for name, metric in PERIOD_METRICS.items()},
+        users=sample.users,
+        metrics=metrics,
+        baselines=by_group["baseline"],
+        periods={entry.name: sample.estimates(entry.by_period) for entry in TABLE if entry.by_period},
         by_required=by(lambda answer: answer.required),
         by_age=by(lambda answer: answer.age),
-        costs={name: sample.estimate(metric) for name, metric in COSTS.items()},
+        costs=by_group["cost"],
+        isolated=None if manifest.memory.whole else isolated_scores(of_primary, seed=manifest.seed),
+        curve=_curve(answers, manifest),
+        probes_and_answers=_probes_and_answers(questions),
+        no_memory_score=problem,
         counts=_counts(answers),
         fidelity=fidelity_of(turns),
         spending=usage.spending,
-        cut_calls=usage.cut_calls,
-        failed_writes=usage.failed_writes,
+        lost_writes=usage.lost_writes,
+        cut_recalls=usage.cut_recalls,
+        errors=tuple(errors),
     )
+
+
+def memory_problem(memory: Estimate, baselines: dict[str, Estimate]) -> str:
+    """Why no memory score can be given, as a sentence; "" where it can."""
+    bound, chance = baselines["upper_bound"].value, baselines["random"].value
+    if bound is None or chance is None:
+        return "There is no memory score: the upper bound was not asked, or could not be read."
+    if bound - chance < LEAST_ROOM or memory.value is None:
+        return (
+            f"There is no memory score: the upper bound ({bound:.3f}) is too near to chance ({chance:.3f}) to place a memory "
+            "between them."
+        )
+    if memory.low is not None and memory.high is not None and memory.high - memory.low > WIDEST:
+        return f"There is no memory score: with these users it could be anywhere from {memory.low:.2f} to {memory.high:.2f}."
+    return ""
+
+
+def memory_rows(answers: Sequence[AnswerRow], turns: Sequence[DialogueTurn]) -> list[MemoryRow]:
+    """A row for each question and budget, with what was right in which condition."""
+    written: Counter[tuple[str, int]] = Counter((turn.user_id, turn.period) for turn in turns)
+    others = {
+        (row.user_id, row.period, row.item, CONDITION_OF[row.kind]): row.status == "right"
+        for row in answers
+        if row.kind in CONDITION_OF
+    }
+    return [
+        MemoryRow(
+            cluster=row.user_id,
+            item=row.item,
+            turn=row.period,
+            query=row.asked,
+            written=2 * sum(written[row.user_id, period] for period in range(row.period + 1)),
+            budget=row.budget,
+            recalled=row.memories,
+            recalled_tokens=sum(map(count_tokens, row.memories)),
+            right_with_memory=row.status == "right",
+            right_with_none=others.get((row.user_id, row.period, row.item, "none")),
+            right_with_facts=others.get((row.user_id, row.period, row.item, "facts")),
+            right_with_everything=others.get((row.user_id, row.period, row.item, "everything")),
+        )
+        for row in answers
+        if row.kind in ("question", "at_budget") and row.tries
+    ]
+
+
+def _curve(answers: Sequence[AnswerRow], manifest: RunManifest) -> tuple[BudgetPoint, ...]:
+    """Overall by budget, the run's own among them; nothing where there is only that."""
+    points = list[BudgetPoint]()
+    for tokens in sorted({*manifest.curve, manifest.tokens}) if manifest.curve else ():
+        kind = "question" if tokens == manifest.tokens else "at_budget"
+        rows = [row for row in answers if row.kind == kind and row.budget in (tokens, 0)]
+        as_questions = [row.model_copy(update={"kind": "question"}) for row in rows]
+        points.append(BudgetPoint(tokens=tokens, overall=sample_of(as_questions, manifest).estimate(METRICS["overall"])))
+    return tuple(points)
+
+
+def _probes_and_answers(questions: Sequence[AnswerRow]) -> dict[str, int]:
+    found = Counter(
+        f"{'known' if row.known else 'not known'}, {'right' if row.status == 'right' else 'not right'}"
+        for row in questions
+        if row.known is not None
+    )
+    return {
+        f"{known}, {right}": found[f"{known}, {right}"] for known in ("known", "not known") for right in ("right", "not right")
+    }
 
 
 def tally_users(answers: Sequence[AnswerRow], *, users: Sequence[str]) -> Tallies:
@@ -88,10 +198,11 @@ def _grouped(questions: Sequence[AnswerRow], key: Callable[[AnswerRow], int], ma
     return {str(value): sample_of(group, manifest).estimate(overall) for value, group in sorted(groups.items())}
 
 
-def _counts(answers: Iterable[AnswerRow]) -> dict[str, int]:
+def _counts(answers: Sequence[AnswerRow]) -> dict[str, int]:
     counts = Counter(f"{answer.kind}.{status}" for answer in answers for status in ("asked", answer.status))
     again = Counter(f"{answer.kind}.asked_again" for answer in answers if answer.tries > 1)
-    return dict(sorted((counts + again).items()))
+    failed = Counter(f"{answer.kind}.{CALL_FAILED}" for answer in answers if answer.reason.startswith(CALL_FAILED))
+    return dict(sorted((counts + again + failed).items()))
 
 
 def fidelity_of(turns: Sequence[DialogueTurn]) -> Fidelity:

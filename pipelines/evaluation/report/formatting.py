@@ -2,47 +2,13 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from assets.records.estimate import Estimate
+from assets.records.estimate import FEWEST_ITEMS, ROUGH, Estimate, rough_told
+from pipelines.embedded.bank import MODEL_FAMILY
 from pipelines.evaluation.folder import FinishedRun
-from pipelines.evaluation.records import AssistantSpec, RunManifest
+from pipelines.evaluation.records import MemorySpec, RunManifest
 
-MEANINGS = {
-    "overall": "questions answered rightly, of those with a readable answer (section 3.3)",
-    "overall_unscored_as_wrong": "the same with unreadable answers counted as wrong",
-    "memory": "between random (0) and the upper bound (1): mean of the periods' scores, the paper's way",
-    "memory_of_means": "the same of the means over all periods",
-    "write_failure": "wrong, and a needed value was not known even when it had just been told",
-    "read_failure": "wrong, and a needed value was known when told, but not any more",
-    "utilization_failure": "wrong, although every needed value is known",
-    "undiagnosed": "wrong, and the deciding state probe could not be read",
-    "write_failure_corrected": "write failure, corrected for guessed probes; small rates may fall below 0",
-    "read_failure_corrected": "read failure, so corrected",
-    "utilization_failure_corrected": "utilization failure, so corrected",
-    "write_failure_if_unsure": 'write failure by the probes that allow "don\'t know"',
-    "read_failure_if_unsure": "read failure by these probes",
-    "utilization_failure_if_unsure": "utilization failure by these probes",
-    "state_recall": "state probes answered rightly",
-    "state_recall_corrected": "the same, corrected for guessing (0: guessing, 1: all known)",
-    "state_recall_when_told_corrected": "the same at the end of the period in which the value was told",
-    "state_recall_if_unsure": 'state probes answered rightly where "don\'t know" is allowed',
-    "state_unknown": 'state probes answered with "don\'t know"',
-    "random": "a uniform guess, in closed form",
-    "upper_bound": "the same assistant with the true state laid open",
-    "options_only": "the same assistant with the options alone",
-    "no_memory": "the same assistant with question and options, without any conversation",
-    "constant": "always the first option shown",
-    "stale": "always the option that was right at the start",
-}
-LEADERBOARD_METRICS = ("overall", "memory", "write_failure", "read_failure", "utilization_failure", "state_recall")
 LONGEST = 80  # characters of a setting that is shown
-OWN_BASELINES = ("upper_bound", "options_only", "no_memory")  # these ask the assistant
 Facts = Callable[[RunManifest], Mapping[str, str]]
-
-
-def baseline_labels(assistant: str) -> dict[str, str]:
-    """The baselines for a leaderboard, the best first; those that ask an assistant say which."""
-    names = ("upper_bound", "no_memory", "options_only", "stale", "constant", "random")
-    return {name: metric_label(name) + (f" of {assistant}" if name in OWN_BASELINES else "") for name in names}
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -51,15 +17,34 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def format_estimate(estimate: Estimate, *, digits: int = 3, missing: str = "-") -> str:
-    """The number with its 95 % interval, as in .412 [.350, .471]."""
+def format_estimate(estimate: Estimate, *, digits: int = 3, missing: str = "-", users: int = FEWEST_ITEMS) -> str:
+    """The number with its 95 % interval, as in .412 [.350, .471]; marked where it is over few users."""
     if estimate.value is None:
         return missing
     low, high = estimate.low, estimate.high
-    interval = (
-        "" if low is None or high is None else f" [{format_number(low, digits=digits)}, {format_number(high, digits=digits)}]"
+    if low is None or high is None:
+        return format_number(estimate.value, digits=digits)
+    mark = ROUGH if users < FEWEST_ITEMS else ""
+    return (
+        f"{format_number(estimate.value, digits=digits)} [{format_number(low, digits=digits)}, "
+        f"{format_number(high, digits=digits)}]{mark}"
     )
-    return format_number(estimate.value, digits=digits) + interval
+
+
+def interval_note(users: int) -> str:
+    """What brackets hold, and what a mark behind them means."""
+    rough = f" {rough_told(users, 'user')}".rstrip()
+    return f"Brackets hold 95 % intervals over users (bootstrap, expanded percentile).{rough}"
+
+
+def plumbing_note(manifest: RunManifest) -> str:
+    """The warning that scores on the embedded model are about the plumbing; "" for a real model."""
+    if not manifest.models["assistant"].startswith(MODEL_FAMILY):
+        return ""
+    return (
+        "The reasoner is the embedded model, a program that reads long contexts without fault: these scores test the plumbing "
+        "and say nothing about which memory is better."
+    )
 
 
 def format_number(value: float | None, *, digits: int = 3) -> str:
@@ -72,13 +57,13 @@ def format_number(value: float | None, *, digits: int = 3) -> str:
     return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
 
 
-def settings_line(spec: AssistantSpec) -> str:
-    """An assistant's settings in one line."""
+def settings_line(spec: MemorySpec) -> str:
+    """A memory's settings in one line."""
     return ", ".join(setting_labels(spec).values())
 
 
-def setting_labels(spec: AssistantSpec) -> dict[str, str]:
-    """Each setting of an assistant with its name; of long ones only the length."""
+def setting_labels(spec: MemorySpec) -> dict[str, str]:
+    """Each setting of a memory with its name; of long ones only the length."""
     lengths = {name: len(str(value)) for name, value in spec.settings.items()}
     return {
         name: f"{name} {value if lengths[name] <= LONGEST else f'of {lengths[name]:,} characters'}"
@@ -104,7 +89,7 @@ def run_labels(runs: Sequence[FinishedRun]) -> dict[str, str]:
     """
     every = list({run.manifest.run_id: run.manifest for run in runs}.values())
     differing = _distinguishing(every, _facts)
-    names = {one.run_id: ", ".join([one.assistant.name, *differing[one.run_id]]) for one in every}
+    names = {one.run_id: ", ".join([one.memory.name, *differing[one.run_id]]) for one in every}
     for facts in (_details, _number):
         for alike in _alike(every, names):
             for run_id, words in _distinguishing(alike, facts).items():
@@ -130,23 +115,29 @@ def _distinguishing(every: Sequence[RunManifest], facts: Facts) -> dict[str, lis
 def _facts(manifest: RunManifest) -> Mapping[str, str]:
     return {
         "mode": manifest.mode,
-        "model": str(manifest.assistant.settings.get("model")),
+        "model": manifest.models["assistant"],
         "attempt": f"attempt {manifest.attempt}",
         "seed": f"seed {manifest.seed}",
         "users": f"{len(manifest.users)} users",
-        "simulator": f"user simulated by {manifest.simulator}",
+        "tokens": f"{manifest.tokens:,} tokens",
+        "wording": f"{manifest.wording} questions",
+        "probes": f"probes by {manifest.probes}",
+        "simulator": f"user simulated by {manifest.models['user']}",
         "generator": manifest.generator,
     }
 
 
 def _details(manifest: RunManifest) -> Mapping[str, str]:
     details = {
-        "version": manifest.assistant_version,
-        "embedding": f"embeddings by {manifest.embedding}",
-        "judge": f"user checked by {manifest.judge}",
+        "version": manifest.memory_version,
+        "source": f"code {manifest.memory_source}",
+        "memory": f"memory by {manifest.models['memory']}",
+        "embedding": f"embeddings by {manifest.models['embedding']}",
+        "judge": f"user checked by {manifest.models['judge']}",
+        "places": " and ".join(manifest.places),
         "replayed": f"dialogues of {manifest.replayed_run}",
     }
-    return {**setting_labels(manifest.assistant), **details}
+    return {**setting_labels(manifest.memory), **details}
 
 
 def _number(manifest: RunManifest) -> Mapping[str, str]:

@@ -1,61 +1,85 @@
 """Reports of runs in Markdown: scores with intervals, where memories were lost, and the usage."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from assets.records.estimate import Estimate
 from pipelines.evaluation.folder import FinishedRun
+from pipelines.evaluation.isolated import CONDITIONS
+from pipelines.evaluation.metrics.metrics import ASKING_BASELINES, BASELINES, BOARD, FRONT, METRICS, TABLE
 from pipelines.evaluation.metrics.results import Results
+from pipelines.evaluation.plan import beside_the_paper
 from pipelines.evaluation.report.formatting import (
-    LEADERBOARD_METRICS,
-    MEANINGS,
-    baseline_labels,
     format_estimate,
     format_number,
+    interval_note,
     metric_label,
     mode_label,
+    plumbing_note,
     run_labels,
     settings_line,
     table,
 )
 
+RED, NO_RANK = 0.02, 0.1  # shares of unscored answers: marked, and without a rank
+
+
+def unscored_share(run: FinishedRun) -> float:
+    """The share of questions without a readable answer; they count as wrong."""
+    return run.results.metrics["unscored"].value or 0.0
+
 
 def best_first(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
-    """The runs by their memory score, the highest first."""
-    return sorted(runs, key=lambda run: -(run.results.metrics["memory"].value or 0.0))
+    """The runs by memory score, the highest first; by overall where one has no memory score. Unranked ones come last."""
+    name = "memory" if all(run.results.metrics["memory"].value is not None for run in runs) else "overall"
+    return sorted(runs, key=lambda run: (unscored_share(run) > NO_RANK, -(run.results.metrics[name].value or 0.0)))
+
+
+def ranks(board: Sequence[FinishedRun]) -> dict[str, str]:
+    """The rank of each run of a sorted board by its id; "-" for one with too many unscored answers."""
+    return {
+        run.manifest.run_id: "-" if unscored_share(run) > NO_RANK else str(place) for place, run in enumerate(board, start=1)
+    }
+
+
+def unscored_label(run: FinishedRun) -> str:
+    """The share of unscored answers, marked where it is high."""
+    share = unscored_share(run)
+    return f"{100 * share:.1f} %" + (" (!)" if share > RED else "")
 
 
 def leaderboard(runs: Sequence[FinishedRun]) -> str:
     """One line for each run, the best memory first, and below them what needs no memory or has a perfect one."""
     names = run_labels(runs)
     best, *_ = board = best_first(runs)
-    head = [
-        "assistant",
-        "mode",
-        *map(metric_label, LEADERBOARD_METRICS),
-        "upper bound",
-        "tokens/answer",
-        "$/1000 answers",
-        "s/answer",
-        "unscored",
-    ]
+    rank = ranks(board)
+    head = ["rank", "memory system", "mode", *map(metric_label, BOARD), "gain over none", "unscored", "tokens/answer"]
+    head += ["$/1000 answers", "s/answer"]
+    lines = [[rank[run.manifest.run_id], *_line(run, names[run.manifest.run_id])] for run in board]
+    blank = len(head) - 4
     baselines = [
-        [label, "baseline", format_estimate(best.results.baselines[name]), *[""] * (len(head) - 3)]
+        ["", label, "baseline", format_estimate(best.results.baselines[name], users=best.results.users), *[""] * blank]
         for name, label in baseline_labels(names[best.manifest.run_id]).items()
     ]
-    return table(head, [*(_line(run, names[run.manifest.run_id]) for run in board), *baselines])
+    notes = dict.fromkeys(filter(None, (plumbing_note(run.manifest) for run in board)))
+    return "\n\n".join([table(head, [*lines, *baselines]), *notes])
+
+
+def baseline_labels(assistant: str) -> dict[str, str]:
+    """The baselines for a leaderboard; those that ask the reasoner say in whose run."""
+    return {name: metric_label(name) + (f" of {assistant}" if name in ASKING_BASELINES else "") for name in BASELINES}
 
 
 def _line(run: FinishedRun, name: str) -> list[str]:
-    results = run.results
+    results, users = run.results, run.results.users
     return [
         name,
         run.manifest.mode,
-        *(format_estimate(results.metrics[name]) for name in LEADERBOARD_METRICS),
-        format_estimate(results.baselines["upper_bound"]),
+        *(format_estimate(results.metrics[metric], users=users) for metric in BOARD),
+        format_estimate(results.isolated.gain, users=users) if results.isolated else "-",
+        unscored_label(run),
         format_number(results.costs["input_tokens_per_answer"].value, digits=0),
         format_estimate(results.costs["usd_per_1000_answers"], digits=4, missing="unknown"),
         format_estimate(run.latency.mean, digits=2, missing="unknown"),
-        str(results.counts.get("question.unscored", 0)),
     ]
 
 
@@ -63,27 +87,33 @@ def period_table(runs: Sequence[FinishedRun], name: str) -> str:
     """One of the series, a line for each run and a column for each period."""
     names = run_labels(runs)
     board = [(names[run.manifest.run_id], run.results.periods[name]) for run in best_first(runs)]
-    head = ["assistant", *map(str, range(max(len(series) for _, series in board)))]
+    head = ["memory system", *map(str, range(max(len(series) for _, series in board)))]
     return table(head, [[assistant, *(format_number(one.value) for one in series)] for assistant, series in board])
 
 
 def run_report(run: FinishedRun) -> str:
     """The whole report of one run."""
     manifest, results = run.manifest, run.results
-    settings = settings_line(manifest.assistant)
+    settings = ", ".join(filter(None, [settings_line(manifest.memory), f"{manifest.tokens:,} tokens of recalled text"]))
     parts = [
-        f"# {manifest.assistant.name} on {manifest.dataset}",
-        f"Run `{manifest.run_id}`, {mode_label(manifest)}; {len(manifest.users)} users; {settings}; user simulated by "
-        f"{manifest.simulator}.",
-        "Brackets hold 95 % intervals over users (bootstrap, expanded percentile).",
-        *_section("Scores", _estimates(results.metrics)),
-        *_section("Baselines", _estimates(results.baselines)),
+        f"# {manifest.memory.name} on {manifest.dataset}",
+        f"Run `{manifest.run_id}`, {mode_label(manifest)}; {len(manifest.users)} users; {settings}; answered by "
+        f"{manifest.models['assistant']}, user simulated by {manifest.models['user']}.",
+        *filter(None, [plumbing_note(manifest), beside_the_paper(manifest), results.no_memory_score]),
+        *_errors(results),
+        interval_note(results.users),
+        *_section("Scores", _estimates(results.metrics, FRONT, users=results.users)),
+        *(_section("Isolated scores", isolated_table([run])) if results.isolated else ()),
+        *(_section("Score against budget", curve_table([run])) if results.curve else ()),
+        *_section("State probes and answers", _probes(results)),
+        *_section("Baselines", _estimates(results.baselines, BASELINES, users=results.users)),
         *_section("By period", _periods(results)),
         *_section("By number of needed values", _groups("needed values", results.by_required)),
         *_section("By age of the oldest needed value, in periods", _groups("age", results.by_age)),
         *_section("Simulated user", _fidelity(results)),
         *_section("Counts", table(["what", "count"], [[name, f"{count:,}"] for name, count in results.counts.items()])),
         *_section("What it took", _spending(results)),
+        *_section("More about the probes", _estimates(results.metrics, METRICS.keys() - set(FRONT), users=results.users)),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -92,9 +122,57 @@ def _section(title: str, content: str) -> tuple[str, str]:
     return f"## {title}", content
 
 
-def _estimates(estimates: Mapping[str, Estimate]) -> str:
+def _errors(results: Results) -> list[str]:
+    if not results.errors:
+        return []
+    lines = "\n".join(f"- {error.sentence}" for error in results.errors)
+    return [
+        f"**Finished with errors**: {len(results.errors)} of {results.users} users could not be evaluated to the end; their "
+        f"other questions count as wrong. The same command tries these again.\n\n{lines}"
+    ]
+
+
+def _estimates(estimates: Mapping[str, Estimate], names: Iterable[str], *, users: int) -> str:
+    wanted = set(names)
+    entries = [entry for entry in TABLE if entry.name in wanted]
     return table(
-        ["", "", "meaning"], [[metric_label(name), format_estimate(one), MEANINGS[name]] for name, one in estimates.items()]
+        ["", "", "meaning", "formula"],
+        [
+            [metric_label(entry.name), format_estimate(estimates[entry.name], users=users), entry.meaning, entry.formula]
+            for entry in entries
+        ],
+    )
+
+
+def isolated_table(runs: Sequence[FinishedRun]) -> str:
+    """S, N, O and F of each run, and what the memory brings, with the same reasoner, budget and seed."""
+    names = run_labels(runs)
+    columns = (*CONDITIONS, "gain", "gain_share")
+    head = ["memory system", "S: memory", "N: none", "O: needed facts", "F: everything", "S - N", "(S - N) / (O - N)"]
+    lines = [
+        [names[run.manifest.run_id], *(format_estimate(getattr(scores, name), users=run.results.users) for name in columns)]
+        for run in runs
+        if (scores := run.results.isolated)
+    ]
+    return table(head, lines)
+
+
+def curve_table(runs: Sequence[FinishedRun]) -> str:
+    """Overall by budget, a line for each run."""
+    names = run_labels(runs)
+    budgets = sorted({point.tokens for run in runs for point in run.results.curve})
+    lines = list[list[str]]()
+    for run in runs:
+        found = {point.tokens: format_estimate(point.overall, users=run.results.users) for point in run.results.curve}
+        lines.append([names[run.manifest.run_id], *(found.get(tokens, "-") for tokens in budgets)])
+    return table(["memory system", *(f"{tokens:,} tokens" for tokens in budgets)], lines)
+
+
+def _probes(results: Results) -> str:
+    found = results.probes_and_answers
+    return table(
+        ["all needed values by the probes", "answered rightly", "not"],
+        [[known, f"{found[f'{known}, right']:,}", f"{found[f'{known}, not right']:,}"] for known in ("known", "not known")],
     )
 
 
@@ -103,7 +181,7 @@ def _periods(results: Results) -> str:
     count = max(map(len, series.values()), default=0)
     return table(
         ["period", *map(metric_label, series)],
-        [[str(p), *(format_estimate(s[p]) for s in series.values())] for p in range(count)],
+        [[str(p), *(format_estimate(s[p], users=results.users) for s in series.values())] for p in range(count)],
     )
 
 
@@ -128,9 +206,8 @@ def _spending(results: Results) -> str:
         for name, used in results.spending.items()
     ]
     each = [[metric_label(name), format_estimate(one, digits=4, missing="unknown")] for name, one in results.costs.items()]
-    cut = f"In {results.cut_calls:,} calls the oldest messages had no room in the context." if results.cut_calls else ""
-    lost = f"{results.failed_writes:,} writes to the memory failed twice and were lost." if results.failed_writes else ""
-    parts = [table(["purpose", "calls", "input tokens", "output tokens", "cost"], rows), table(["each", ""], each), cut, lost]
+    lost = f"{results.lost_writes:,} writes to the memory failed twice and were lost." if results.lost_writes else ""
+    parts = [table(["purpose", "calls", "input tokens", "output tokens", "cost"], rows), table(["each", ""], each), lost]
     return "\n\n".join(filter(None, parts))
 
 

@@ -16,10 +16,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from assets.amemgym.records.episode import Episode
 from assets.records.base import Record
-from pipelines.evaluation.dataset import Dataset
+from pipelines.evaluation.amemgym.dataset import Dataset
 from pipelines.evaluation.folder import FinishedRun
+from pipelines.evaluation.metrics.metrics import FRONT, TABLE
+from pipelines.evaluation.plan import beside_the_paper
 from pipelines.evaluation.records import AnswerRow, DialogueTurn, RunManifest
-from pipelines.evaluation.report.formatting import MEANINGS, mode_label, settings_line
+from pipelines.evaluation.report.formatting import interval_note, mode_label, plumbing_note, settings_line
 
 FILES = Path(__file__).parent / "page_files"
 SCRIPTS = ("base", "charts", "board", "run", "browse", "start")
@@ -31,7 +33,7 @@ Json = dict[str, Any]
 def run_page(run: FinishedRun, dataset: Dataset) -> str:
     """One run with every dialogue, memory and answer. Each user's texts are a block, parsed when it is first looked at."""
     blocks = {f"user-{index}": user_data(run, episode) for index, episode in enumerate(dataset.episodes)}
-    return render_page(f"{run.manifest.assistant.name} on {run.manifest.dataset}", {"data": run_data(run, dataset), **blocks})
+    return render_page(f"{run.manifest.memory.name} on {run.manifest.dataset}", {"data": run_data(run, dataset), **blocks})
 
 
 def render_page(title: str, blocks: Mapping[str, object], *, scripts: tuple[str, ...] = SCRIPTS) -> str:
@@ -91,11 +93,13 @@ def run_data(run: FinishedRun, dataset: Dataset) -> Json:
     """A run's scores, and what there is to choose from in its answers."""
     manifest = run.manifest
     return {
-        "title": f"{manifest.assistant.name} on {manifest.dataset}",
+        "title": f"{manifest.memory.name} on {manifest.dataset}",
         "subtitle": f"Run {manifest.run_id}, {mode_label(manifest)}.",
         "facts": _facts(manifest),
         "results": plain(run.results),
-        "meanings": MEANINGS,
+        "meanings": {entry.name: [entry.meaning, entry.formula] for entry in TABLE},
+        "front": FRONT,
+        "notes": _notes(run),
         "users": [_user(run, episode) for episode in dataset.episodes],
         "kinds": list(dict.fromkeys(answer.kind for answer in run.answers)),
         "items": list(dict.fromkeys(answer.item for answer in sorted(run.answers, key=lambda answer: answer.item))),
@@ -107,12 +111,21 @@ def plain(record: Record) -> Any:
     return record.model_dump(mode="json")
 
 
+def _notes(run: FinishedRun) -> list[str]:
+    """Sentences that stand above all scores."""
+    notes = [plumbing_note(run.manifest), beside_the_paper(run.manifest), run.results.no_memory_score]
+    errors = [f"Not evaluated to the end: {error.sentence}" for error in run.results.errors]
+    return [*filter(None, notes), *errors, interval_note(run.results.users)]
+
+
 def _facts(manifest: RunManifest) -> list[tuple[str, str]]:
-    settings = settings_line(manifest.assistant)
+    settings = settings_line(manifest.memory)
     return [
         ("dataset", f"{manifest.dataset}, {len(manifest.users)} users, digest {manifest.dataset_digest[:16]}"),
-        ("assistant", f"{manifest.assistant.name}: {manifest.assistant.kind}, {settings}; {manifest.assistant_version}"),
-        ("user simulated by", f"{manifest.simulator}, checked by {manifest.judge}"),
+        ("memory", ", ".join(filter(None, [manifest.memory.kind, settings, manifest.memory_version, manifest.memory_source]))),
+        ("recalled text", f"{manifest.tokens:,} tokens at most"),
+        *((f"{role} model", name) for role, name in manifest.models.items()),
+        *(("served by", place) for place in manifest.places),
         ("seed", f"{manifest.seed}, attempt {manifest.attempt}"),
         ("made by", manifest.generator),
     ]
@@ -124,7 +137,7 @@ def _user(run: FinishedRun, episode: Episode) -> Json:
     return {
         "id": episode.user_id,
         "name": episode.user_profile.name,
-        "overall": [_share([answer for answer in answers if answer.status != "unscored"]) for answers in periods],
+        "overall": [_share(answers) for answers in periods],
     }
 
 
@@ -162,7 +175,7 @@ def _row(answer: AnswerRow, texts: Texts) -> list[Any]:
     expected, given = texts.number(answer.expected), texts.number(answer.given)
     what = [answer.period, answer.kind, answer.item, expected, given, answer.status]
     how = [texts.number(answer.reason), texts.number(answer.reply), answer.tries, answer.age, answer.failure]
-    return [*what, *how, [texts.number(line) for line in answer.memories]]
+    return [*what, *how, texts.number(answer.asked), [texts.number(line) for line in answer.memories]]
 
 
 def _period(episode: Episode, turns: Sequence[DialogueTurn], index: int) -> Json:

@@ -42,7 +42,7 @@ async def answer_with_model(study: Study, sheet: AnswerSheet, *, recipe: AMemGym
 
     What the model gives no usable reply to stays open. Raises EndpointError where the endpoint cannot serve.
     """
-    labels = CallLabels(stage="annotation", user_id=sheet.annotator)
+    labels = CallLabels(stage="annotation", item_id=sheet.annotator)
     asked = MeteredModel(model, labels, Meter())
     sample = int(hashlib.sha256(sheet.annotator.encode()).hexdigest()[:6], 16) % 900 + 1
     tasks = items_for(study, sheet)

@@ -15,7 +15,7 @@ from assets.engine.seeded_random import SeededRandom
 from assets.records.annotation import StudyKind
 from assets.records.columnar import from_table
 from dataset_card.release.manifest import read_manifest
-from pipelines.evaluation.dialogue import state_at
+from pipelines.evaluation.amemgym.dialogue import state_at
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.records import DialogueTurn
 from pipelines.experiments.annotation.records import AnnotationError, Label, Passage, ShownFact

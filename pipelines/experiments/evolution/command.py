@@ -3,15 +3,17 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from pipelines.evaluation.assistants.registry import find_spec
-from pipelines.evaluation.command import EvaluationRequest
-from pipelines.evaluation.dataset import Dataset, load_dataset
+from assets.llm.async_calls import wait_for_shielded_calls
+from pipelines.evaluation.amemgym.dataset import Dataset, load_dataset
+from pipelines.evaluation.amemgym.evaluation import new_subject
+from pipelines.evaluation.amemgym.subjects import MemorySubject
+from pipelines.evaluation.command import PAID_SECONDS, EvaluationRequest, prepare_run
+from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import RunFolder
 from pipelines.evaluation.forecast import forecast
-from pipelines.evaluation.plan import RoleModels, manifest_of
-from pipelines.evaluation.run import Run
+from pipelines.evaluation.plan import recipe_of
 from pipelines.experiments.evolution.loop import Evolution, evolve
-from pipelines.experiments.evolution.plan import EvolutionForecast, EvolutionPlan, evolution_manifest, evolvable, size_of
+from pipelines.experiments.evolution.plan import EvolutionForecast, EvolutionPlan, evolution_manifest, size_of
 from pipelines.experiments.evolution.records import EvolutionManifest
 from pipelines.experiments.evolution.report import evolution_page, evolution_report
 from pipelines.experiments.evolution.results import (
@@ -50,44 +52,33 @@ async def run_evolution(
     Raises EvaluationError or EndpointError with one sentence; finished steps stay, and the same request goes on.
     """
     progress = progress or EvolutionProgress()
-    # Diagnosis goes by the forced probes, so those that allow "don't know" are not asked.
-    options = replace(request.evaluation.options, unknown_probe=False)
-    request = replace(request, evaluation=replace(request.evaluation, options=options))
+    # Diagnosis goes by the forced probes; isolated scores are those of an evaluation.
+    options = replace(request.evaluation.options, unknown_probe=False, conditions=(), curve=())
+    request = replace(request, evaluation=replace(request.evaluation, options=options, again=False))
     dataset = load_dataset(request.evaluation.dataset, release_store=open_release_store(home)).first(request.evaluation.users)
     with open_models(home, mode=request.evaluation.cache) as models:
-        work = _prepare(request, dataset, models=models, home=home)
-        size = forecast(
-            dataset, work.run.manifest.assistant, request.evaluation.options, roles=work.run.roles, prices=models.prices
-        )
+        work = await _prepare(request, dataset, models=models, home=home)
+        size = forecast(dataset, work.run.manifest, prices=models.prices)
         progress.begun(work.manifest, size_of(work.manifest, dataset, evaluation=size))
         if work.run.folder.finished:
             return read_evolution(work.run.folder.path)
         return await evolve_and_write(replace(work, run=replace(work.run, report=progress.step)))
 
 
-def _prepare(request: EvolutionRequest, dataset: Dataset, *, models: OpenModels, home: Home) -> Evolution:
-    """Check everything before the first call; the evolution's name needs the assistant's own section."""
+async def _prepare(request: EvolutionRequest, dataset: Dataset, *, models: OpenModels, home: Home) -> Evolution:
+    """Check everything before the first call; the evolution's name needs the memory's own section."""
     evaluation = request.evaluation
-    roles = RoleModels.of(evaluation.options, embedded=models.embedded)
-    spec = find_spec(evaluation.assistant)
-    run_manifest = manifest_of(dataset, spec, evaluation.options, roles=roles)
-    recipe = roles.recipe(run_manifest, budget=evaluation.budget)
-    run = Run(
-        run_manifest,
-        dataset,
-        models.for_recipe(recipe),
-        roles,
-        recipe,
-        RunFolder(evolutions_folder(home)),
-        users_at_once=evaluation.users_at_once,
+    run = await prepare_run(evaluation, dataset, evaluation.options, models=models, home=home)
+    subject = await new_subject(run, "")
+    if not isinstance(subject, MemorySubject):
+        raise EvaluationError(f"{evaluation.memory!r} is a whole agent; only memories with a policy evolve, such as awi.")
+    manifest = evolution_manifest(
+        dataset, request.plan, run=run.manifest, initial_policy=subject.policy, improver=run.manifest.models["memory"]
     )
-    section = evolvable(run.step("").assistant("dialogue"), name=spec.name).policy
-    manifest = evolution_manifest(dataset, request.plan, run=run_manifest, initial_policy=section, improver=roles.assistant)
-    recipe = roles.recipe(manifest.run, budget=evaluation.budget)
+    recipe = recipe_of(manifest.run, budget=evaluation.budget)
     folder = RunFolder(evolutions_folder(home) / manifest.run.run_id)
-    return Evolution(
-        manifest, replace(run, manifest=manifest.run, models=models.for_recipe(recipe), recipe=recipe, folder=folder)
-    )
+    run = replace(run, manifest=manifest.run, models=models.for_recipe(recipe), recipe=recipe, folder=folder)
+    return Evolution(manifest, run)
 
 
 async def evolve_and_write(work: Evolution) -> FinishedEvolution:
@@ -98,5 +89,6 @@ async def evolve_and_write(work: Evolution) -> FinishedEvolution:
         done = score_evolution(work.manifest, await evolve(work), episodes=dataset.episodes)
         finish(folder, done, report=evolution_report(done), page=evolution_page(done, dataset))
     finally:
+        await wait_for_shielded_calls(seconds=PAID_SECONDS)
         folder.close()
     return done

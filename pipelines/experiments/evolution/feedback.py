@@ -9,8 +9,8 @@ from typing import Any
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.question import AnswerChoice
 from assets.engine.seeded_random import SeededRandom
-from pipelines.evaluation.interview import interview_options
-from pipelines.evaluation.records import AnswerRow
+from pipelines.evaluation.amemgym.interview import interview_options
+from pipelines.evaluation.records import AnswerRow, RunManifest
 from pipelines.experiments.evolution.records import Feedback
 
 UNREAD = "none that could be read"
@@ -42,13 +42,13 @@ def sample_answers(feedbacks: Sequence[UserFeedback], *, most: int, rng: SeededR
     ]
 
 
-def feedback_of(feedbacks: Sequence[UserFeedback], kind: Feedback, *, seed: int) -> list[dict[str, Any]]:
+def feedback_of(feedbacks: Sequence[UserFeedback], kind: Feedback, *, manifest: RunManifest) -> list[dict[str, Any]]:
     """One summary for each user who has something to tell."""
     if kind == "question-only":
         return [{"question_answer_history": _asked(feedback)} for feedback in feedbacks if feedback.answers]
     return [
         {
-            "question_answer_history": [_answered(feedback.episode, answer, seed=seed) for answer in feedback.answers],
+            "question_answer_history": [_answered(feedback.episode, answer, manifest=manifest) for answer in feedback.answers],
             "user_information_updates": dict(feedback.exposed),
         }
         for feedback in feedbacks
@@ -67,9 +67,9 @@ def _asked(feedback: UserFeedback) -> list[dict[str, str]]:
     return [{"question": queries[item]} for item in items]
 
 
-def _answered(episode: Episode, answer: AnswerRow, *, seed: int) -> dict[str, Any]:
+def _answered(episode: Episode, answer: AnswerRow, *, manifest: RunManifest) -> dict[str, Any]:
     question = next(question for question in episode.questions if question.question_id == answer.item)
-    options = interview_options(episode, question, period=answer.period, seed=seed)
+    options = interview_options(episode, question, period=answer.period, manifest=manifest)
     lines = [f"({letter(index)}) {' '.join(option.answer.split())}" for index, option in enumerate(options)]
     return {
         "question": "\n".join([question.query, *lines]),

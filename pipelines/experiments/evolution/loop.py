@@ -1,20 +1,23 @@
 """Algorithm 1 (App. E): run a cycle, score it, improve the policy, run the next cycle; all conditions at once."""
 
 import asyncio
-import base64
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 from assets.amemgym.records.episode import Episode
 from assets.engine.seeded_random import SeededRandom
+from assets.llm.async_calls import wait_for_shielded_calls
+from assets.llm.ports import RequestFailed
 from assets.llm.structured_output import ReplySchema, ask_structured, object_of_enums
 from assets.records.base import ItemFailed
-from pipelines.evaluation.interview import gather_all
-from pipelines.evaluation.metrics.diagnosis import diagnose
-from pipelines.evaluation.records import AnswerRow, AnswersStep, DialogueStep, DialogueTurn
-from pipelines.evaluation.run import Run, StepContext, UserRun, checkpointed, run_baselines, run_dialogue, run_interview
-from pipelines.evaluation.spending import StepUsage
+from pipelines.evaluation.amemgym.diagnosis import diagnose
+from pipelines.evaluation.amemgym.evaluation import UserRun, end_tasks, usage_of
+from pipelines.evaluation.amemgym.interview import gather_all, unasked_rows
+from pipelines.evaluation.amemgym.subjects import Subject
+from pipelines.evaluation.records import CALL_FAILED, AnswerRow, AnswersStep, DialogueTurn
+from pipelines.evaluation.run import ENDS_ITEM, PAID_CALLS_SECONDS, Run
+from pipelines.evaluation.spending import StepUsage, count_usage
 from pipelines.experiments.evolution.feedback import UserFeedback, exposed_values, feedback_of, sample_answers
 from pipelines.experiments.evolution.improvement import Improver, PolicyUpdate, improve_policy, with_writer
 from pipelines.experiments.evolution.plan import taught_questions, taught_variables
@@ -31,20 +34,21 @@ from pipelines.experiments.evolution.records import (
 from prompts.catalogue import load_prompt
 
 
-async def check_recall(user: UserRun, *, state: bytes, period: int, arm: str, cycle: int) -> Recalled:
-    """Every value that the period's sessions exposed, with a verdict; the memory is what the assistant looks up.
-
-    What is only in a short-term memory does not count.
-    """
-    step, episode = user.step(), user.episode
+async def check_recall(user: UserRun, subject: Subject, *, period: int, cycle: "Cycle") -> Recalled:
+    """Every value that the period's sessions exposed, with a verdict; the memory is what it gives back for all of them."""
+    episode = user.episode
     exposed = exposed_values(episode, [period], variables=frozenset(episode.state_schema.choices))
-    copy = step.assistant("recall", state)
-    memory = await copy.memories("; ".join(name.replace("_", " ") for name in exposed))
-    verdicts = await _verdicts(step, memory, exposed)
+    with count_usage(alone=True) as used:
+        query = "; ".join(name.replace("_", " ") for name in exposed)
+        try:
+            memory = await subject.recall(query, tokens=user.run.manifest.tokens)
+            verdicts = await _verdicts(user, memory, exposed)
+        except RequestFailed:  # of an embedding
+            verdicts = {}
     facts = [
         RecalledFact(
-            arm=arm,
-            cycle=cycle,
+            arm=cycle.arm.name,
+            cycle=cycle.number,
             user_id=episode.user_id,
             period=period,
             variable=name,
@@ -53,19 +57,20 @@ async def check_recall(user: UserRun, *, state: bytes, period: int, arm: str, cy
         )
         for name, value in exposed.items()
     ]
-    return Recalled(facts=tuple(facts), usage=StepUsage(spending=step.spending))
+    return Recalled(facts=tuple(facts), usage=usage_of(used))
 
 
-async def _verdicts(step: StepContext, memory: Sequence[str], exposed: Mapping[str, str]) -> dict[str, Verdict]:
+async def _verdicts(user: UserRun, memory: Sequence[str], exposed: Mapping[str, str]) -> dict[str, Verdict]:
     """The judge's verdicts by variable, none where it could not be understood. An empty memory needs no judge."""
     if not memory or not exposed:
         return dict.fromkeys(exposed, "no")
     claims = {str(number): f"{name}: {value}" for number, (name, value) in enumerate(exposed.items(), start=1)}
     prompt = load_prompt("evaluation/check_memory").render(memory="\n".join(memory), claims=claims)
     reply_schema: ReplySchema[dict[str, Verdict]] = ReplySchema(object_of_enums(dict.fromkeys(claims, ("yes", "no"))))
+    model = user.run.model("recall", item_id=user.episode.user_id)
     try:
         answers = await ask_structured(
-            step.model("recall"), prompt=prompt, reply=reply_schema, convert=lambda reply: reply, recipe=step.run.recipe
+            model, prompt=prompt, reply=reply_schema, convert=lambda reply: reply, recipe=user.run.recipe
         )
     except ItemFailed:
         return {}
@@ -105,9 +110,9 @@ class Cycle:
 
 @dataclass
 class UserCycle:
-    """What one user's cycle came to, and the memory at its end."""
+    """What one user's cycle came to. `failed`: why the user was given up."""
 
-    state: bytes
+    failed: Exception | None = None
     turns: list[DialogueTurn] = field(default_factory=list[DialogueTurn])
     answers: list[AnswerRow] = field(default_factory=list[AnswerRow])
     facts: list[RecalledFact] = field(default_factory=list[RecalledFact])
@@ -115,33 +120,60 @@ class UserCycle:
 
 
 async def run_cycle(cycle: Cycle, user: UserRun, *, before: Sequence[UserCycle]) -> UserCycle:
-    """Run one user's periods of the cycle. The memory goes on where cycles are periods; an episode begins without."""
+    """Run one user's periods of the cycle, as an evaluation does, and check beside it what the memory holds.
+
+    A user whose memory fails, or whose dialogue the endpoint does not serve, is given up for as long as the memory would have
+    gone on: the answers from then on are unscored.
+    """
     goes_on = bool(before) and cycle.work.manifest.cycle == "period"
-    done, states = UserCycle(before[-1].state if goes_on else b""), dict[int, bytes]()
+    done, asked = UserCycle(before[-1].failed if goes_on else None), list[asyncio.Task[AnswersStep] | asyncio.Task[Recalled]]()
+    try:
+        await _run_periods(cycle, user, done, asked)
+    finally:
+        await end_tasks(asked)
+    if done.failed is not None:
+        unasked = unasked_rows(user.episode, done.answers, manifest=user.run.manifest, reason=f"{CALL_FAILED}: {done.failed}")
+        done.answers += [row for row in unasked if row.period in cycle.periods(user.episode)]
+    return done
+
+
+async def _run_periods(
+    cycle: Cycle, user: UserRun, done: UserCycle, asked: list[asyncio.Task[AnswersStep] | asyncio.Task[Recalled]]
+) -> None:
+    """Live and ask, into `done`; what was begun to be asked is in `asked`."""
     async with cycle.work.slots:
         for period in cycle.periods(user.episode):
-            key = cycle.key(user.episode.user_id, period, "lived")
-            dialogue = partial(run_dialogue, user, period=period, state=done.state)
-            step = await checkpointed(user.run, key, DialogueStep, dialogue)
-            done.state = states[period] = base64.b64decode(step.snapshot)
+            if done.failed is not None:
+                break
+            try:
+                step = await user.live(period)
+                asked.append(await user.begin_interview(period))
+                asked.append(await _begin_check(cycle, user, period))
+            except ENDS_ITEM as failed:
+                done.failed = failed
+                break
             done.turns += step.turns
             done.usage += step.usage
-        for part in await gather_all(_asked(cycle, user, states)):
+        for part in await gather_all(asked):
             done.usage += part.usage
             if isinstance(part, AnswersStep):
                 done.answers += part.answers
             else:
                 done.facts += part.facts
-    return done
 
 
-def _asked(cycle: Cycle, user: UserRun, states: Mapping[int, bytes]) -> Iterator[Awaitable[AnswersStep | Recalled]]:
-    """Interviews and checks of the memory at the end of each period, to be done at the same time."""
-    for period, state in states.items():
-        asking = partial(run_interview, user, period=period, state=state)
-        yield checkpointed(user.run, cycle.key(user.episode.user_id, period, "asked"), AnswersStep, asking)
-        checking = partial(check_recall, user, state=state, period=period, arm=cycle.arm.name, cycle=cycle.number)
-        yield checkpointed(user.run, cycle.key(user.episode.user_id, period, "recalled"), Recalled, checking)
+async def _begin_check(cycle: Cycle, user: UserRun, period: int) -> asyncio.Task[Recalled]:
+    """Take a copy now, and begin to check it; a step that is stored needs no copy."""
+    key = f"{user.key}/{period}/recalled"
+    done = await user.run.folder.read_step(key, Recalled)
+    if done is not None:
+        return asyncio.create_task(user.run.step(key, Recalled, partial(_as_it_is, done)))
+    copy = await (await user.up_to_date()).fork()
+    return asyncio.create_task(user.run.step(key, Recalled, partial(check_recall, user, copy, period=period, cycle=cycle)))
+
+
+async def _as_it_is(step: Recalled) -> Recalled:
+    return step
 
 
 def diagnose_cycles(manifest: EvolutionManifest, episode: Episode, cycles: Sequence[UserCycle]) -> None:
@@ -185,15 +217,14 @@ async def evolve(work: Evolution) -> EvolutionRun:
         baselines.cancel()
         conditions.cancel()
         await asyncio.gather(baselines, conditions, return_exceptions=True)
+        await wait_for_shielded_calls(seconds=PAID_CALLS_SECONDS)
     usage = sum((part.usage for part in (*asked, *arms)), StepUsage())
     return EvolutionRun(arms, [answer for step in asked for answer in step.answers], usage)
 
 
 async def _baselines(work: Evolution) -> list[AnswersStep]:
-    users = [UserRun(work.run, episode) for episode in work.run.dataset.episodes]
-    return await gather_all(
-        checkpointed(work.run, f"{user.episode.user_id}/baselines", AnswersStep, partial(run_baselines, user)) for user in users
-    )
+    users = [UserRun(work.run, episode, episode.user_id) for episode in work.run.dataset.episodes]
+    return await gather_all(user.baselines() for user in users)
 
 
 async def _run_condition(work: Evolution, arm: Condition) -> ConditionRun:
@@ -217,16 +248,21 @@ async def _run_condition(work: Evolution, arm: Condition) -> ConditionRun:
 async def _evolve_policy(work: Evolution, arm: Condition, *, learner: str, members: Sequence[Episode]) -> ConditionRun:
     """The users who share a policy, cycle by cycle."""
     group, policy = ConditionRun(arm, {episode.user_id: [] for episode in members}), work.manifest.initial_policy
+    users = list[UserRun]()
     for number in range(work.manifest.cycles):
         cycle = Cycle(work, arm, number)
-        users = [UserRun(work.run, episode, policy) for episode in members]
+        # The memory goes on where cycles are periods; an episode begins without.
+        if work.manifest.cycle == "episode" or not users:
+            users = [UserRun(work.run, episode, "") for episode in members]
+        for user in users:
+            user.key, user.policy = cycle.key(user.episode.user_id), policy
         outcomes = await gather_all(run_cycle(cycle, user, before=group.cycles[user.episode.user_id]) for user in users)
         for episode, outcome in zip(members, outcomes, strict=True):
             group.cycles[episode.user_id].append(outcome)
         if arm.feedback != "none" and number + 1 < work.manifest.cycles:
             update = PolicyUpdate(arm.name, learner, number, policy)
             improve = partial(_improve, cycle, update, members=members, outcomes=outcomes)
-            improved = await checkpointed(work.run, cycle.key(learner, "policy"), Improved, improve)
+            improved = await work.run.step(cycle.key(learner, "policy"), Improved, improve)
             group.steps.append(improved.step)
             group.usage += improved.usage
             policy = improved.step.after
@@ -238,16 +274,24 @@ async def _improve(
 ) -> Improved:
     """Make the policy of the next cycle from what this one brought."""
     work, manifest = cycle.work, cycle.work.manifest
-    feedbacks = [_user_feedback(cycle, episode, outcome.answers) for episode, outcome in zip(members, outcomes, strict=True)]
+    feedbacks = [
+        _user_feedback(cycle, episode, outcome.answers)
+        for episode, outcome in zip(members, outcomes, strict=True)
+        if outcome.failed is None
+    ]
     rng = SeededRandom(manifest.run.seed, "feedback", update.learner, cycle.number)
     sampled = sample_answers(feedbacks, most=manifest.feedback_questions, rng=rng)
-    step = work.run.step(update.learner)
-    improved = await improve_policy(
-        update,
-        feedback_of(sampled, cycle.arm.feedback, seed=manifest.run.seed),
-        improver=Improver(step.model("improvement"), with_writer(work.run.recipe, manifest.improver), manifest.most_characters),
-    )
-    return Improved(step=improved, usage=StepUsage(spending=step.spending))
+    with count_usage(alone=True) as used:
+        improved = await improve_policy(
+            update,
+            feedback_of(sampled, cycle.arm.feedback, manifest=manifest.run),
+            improver=Improver(
+                work.run.model("improvement", item_id=update.learner),
+                with_writer(work.run.recipe, manifest.improver),
+                manifest.most_characters,
+            ),
+        )
+    return Improved(step=improved, usage=usage_of(used))
 
 
 def _user_feedback(cycle: Cycle, episode: Episode, answers: Sequence[AnswerRow]) -> UserFeedback:

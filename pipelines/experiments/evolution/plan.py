@@ -9,8 +9,7 @@ from assets.amemgym.records.episode import Episode
 from assets.engine.seeded_random import SeededRandom
 from assets.recipe.recipe import Budget
 from dataset_card.release.digests import canonical_digest
-from pipelines.evaluation.assistant import Assistant, Evolvable
-from pipelines.evaluation.dataset import Dataset
+from pipelines.evaluation.amemgym.dataset import Dataset
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.forecast import EvaluationForecast
 from pipelines.evaluation.records import RunManifest
@@ -114,7 +113,7 @@ def size_of(manifest: EvolutionManifest, dataset: Dataset, *, evaluation: Evalua
 
 @dataclass(frozen=True)
 class EvolutionPlan:
-    """What may be chosen. `cycles`: how many episodes, where cycles are episodes. `improver` "": the assistant's model.
+    """What may be chosen. `cycles`: how many episodes, where cycles are episodes. `improver` "": the memory's model.
 
     Shares are of users and questions to hold out, between 0 and 1; see the manifest for the rest.
     """
@@ -128,15 +127,6 @@ class EvolutionPlan:
     feedback_questions: int = 40
     most_characters: int = 6000
     improver: str = ""
-
-
-def evolvable(assistant: Assistant, *, name: str) -> Evolvable:
-    """The assistant as one that can evolve. Raises EvaluationError."""
-    if not isinstance(assistant, Evolvable):
-        raise EvaluationError(
-            f"Assistant {name!r} has no section that could evolve: it needs `policy` and `with_policy`, as 'awi' has them."
-        )
-    return assistant
 
 
 def evolution_manifest(
@@ -166,5 +156,5 @@ def evolution_manifest(
     }
     unnamed = EvolutionManifest(**content)
     digest = canonical_digest(unnamed.model_dump(mode="json", exclude={"run": {"run_id"}}))
-    slug = re.sub(r"[^A-Za-z0-9.]+", "-", f"{dataset.name} {run.assistant.name} evolution").strip("-")
+    slug = re.sub(r"[^A-Za-z0-9.]+", "-", f"{dataset.name} {run.memory.name} evolution").strip("-")
     return unnamed.model_copy(update={"run": run.model_copy(update={"run_id": f"{slug}-{digest[:12]}"})})

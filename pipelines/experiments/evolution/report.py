@@ -7,7 +7,7 @@ from typing import Any
 
 from assets.amemgym.records.episode import Episode
 from assets.records.estimate import Estimate
-from pipelines.evaluation.dataset import Dataset
+from pipelines.evaluation.amemgym.dataset import Dataset
 from pipelines.evaluation.report.formatting import format_estimate, format_number, metric_label, table
 from pipelines.evaluation.report.page import Json, Texts, plain, render_page
 from pipelines.experiments.evolution.plan import SPLITS
@@ -26,7 +26,7 @@ ROOT = 5  # letters that forms of one word share
 
 def evolution_report(done: FinishedEvolution) -> str:
     manifest, results = done.manifest, done.results
-    parts = [f"# Self-evolution of {manifest.run.assistant.name} on {manifest.run.dataset}", facts(manifest)]
+    parts = [f"# Self-evolution of {manifest.run.memory.name} on {manifest.run.dataset}", facts(manifest)]
     for protocol in manifest.protocols:
         parts += [f"## {PROTOCOLS[protocol].partition(':')[0]}", PROTOCOLS[protocol], score_table(results, protocol)]
         parts.append(gain_table(results, protocol))
@@ -46,8 +46,8 @@ def facts(manifest: EvolutionManifest) -> str:
     """One paragraph on what was done."""
     return (
         f"Evolution `{manifest.run.run_id}`: {len(manifest.run.users)} users, {manifest.cycles} cycles of one {manifest.cycle} "
-        f"each; sections rewritten by {manifest.improver}, memories checked by {manifest.run.judge}. Brackets hold 95 % "
-        "intervals over users; all cycles count, the first with the policy that everybody begins with."
+        f"each; sections rewritten by {manifest.improver}, memories checked by {manifest.run.models['judge']}. Brackets hold "
+        "95 % intervals over users; all cycles count, the first with the policy that everybody begins with."
     )
 
 
@@ -101,8 +101,7 @@ def notes(results: EvolutionResults) -> list[str]:
     """A sentence for each kind of failure that occurred."""
     failures = {
         "facts could not be checked": results.unscored_facts,
-        "writes to the memory failed twice and were lost": results.failed_writes,
-        "calls had no room for the oldest messages": results.cut_calls,
+        "writes to the memory failed twice and were lost": results.lost_writes,
     }
     return [f"{count:,} {what}." for what, count in failures.items() if count]
 
@@ -122,7 +121,7 @@ def _data(done: FinishedEvolution, dataset: Dataset, *, learners: Sequence[tuple
     manifest, results = done.manifest, done.results
     names = {episode.user_id: episode.user_profile.name for episode in dataset.episodes} | {EVERYBODY: "all users"}
     return {
-        "title": f"Self-evolution of {manifest.run.assistant.name} on {manifest.run.dataset}",
+        "title": f"Self-evolution of {manifest.run.memory.name} on {manifest.run.dataset}",
         "subtitle": f"Evolution {manifest.run.run_id}: {manifest.cycles} cycles of one {manifest.cycle} each. "
         "Bands and brackets hold 95 % intervals over users.",
         "facts": _facts(manifest, names),
@@ -144,11 +143,11 @@ def _facts(manifest: EvolutionManifest, names: dict[str, str]) -> list[tuple[str
     questions = sum(map(len, manifest.held_out_questions.values()))
     return [
         ("dataset", f"{run.dataset}, {len(run.users)} users, digest {run.dataset_digest[:16]}"),
-        ("assistant", f"{run.assistant.name}: {run.assistant.kind}, {run.assistant.settings.get('model')}"),
+        ("memory", f"{run.memory.name}: {run.memory.kind}, {run.models['memory']}"),
         ("policies by", f"{manifest.improver}; at most {manifest.most_characters:,} characters"),
         ("feedback", f"{', '.join(manifest.feedbacks)}; at most {manifest.feedback_questions} questions a cycle"),
         *([("held out", f"{', '.join(names[user] for user in out)}; {questions} questions of the others")] if out else []),
-        ("user simulated by", f"{run.simulator}; memories checked by {run.judge}"),
+        ("user simulated by", f"{run.models['user']}; memories checked by {run.models['judge']}"),
         ("seed", f"{run.seed}, attempt {run.attempt}"),
         ("made by", run.generator),
     ]

@@ -28,8 +28,7 @@ class EvolutionResults(Record):
     outcomes: dict[str, dict[str, int]]
     unscored_facts: int
     spending: dict[str, PricedUsage]
-    cut_calls: int
-    failed_writes: int
+    lost_writes: int
 
 
 @dataclass(frozen=True)
@@ -58,8 +57,7 @@ def score_evolution(manifest: EvolutionManifest, run: EvolutionRun, *, episodes:
         outcomes={arm.arm.name: dict(sorted(Counter(step.outcome for step in arm.steps).items())) for arm in run.arms},
         unscored_facts=sum(fact.supported == "unscored" for fact in facts),
         spending=run.usage.spending,
-        cut_calls=run.usage.cut_calls,
-        failed_writes=run.usage.failed_writes,
+        lost_writes=run.usage.lost_writes,
     )
     answers = [(arm.arm.name, number, answer) for arm, number, cycle in cycles for answer in cycle.answers]
     turns = [(arm.arm.name, number, turn) for arm, number, cycle in cycles for turn in cycle.turns]

@@ -10,10 +10,10 @@ from assets.records.base import Record
 from assets.records.estimate import Estimate
 from assets.reporting.intervals import Array, Metric, Sample, Sums, Tallies, share
 from pipelines.evaluation.metrics.metrics import MEMORY_COUNTS, MEMORY_KINDS, METRICS, tally
-from pipelines.evaluation.metrics.paired import Paired, merged, paired, part
 from pipelines.evaluation.records import AnswerRow
 from pipelines.experiments.evolution.plan import SPLITS, taught_questions, taught_variables, users_of
 from pipelines.experiments.evolution.records import Condition, EvolutionManifest, Feedback, Protocol, RecalledFact, Split
+from pipelines.experiments.paired import Paired, merged, paired, part
 
 ALL_CYCLES = -1
 SHOWN = ("memory", "memory_of_means", "overall", "write_failure", "read_failure", "utilization_failure", "undiagnosed")

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import yaml
 
-from assets.amemgym.answers.gates import recover_variant
+from assets.amemgym.answers.gates import AnswerSubject, recover_variants
 from assets.amemgym.answers.variants import QuestionVariants, Variant
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.state import SchemaQuestion, StateSchema, StateVariable
 from assets.amemgym.session_queries.drafts import UserContext
 from assets.amemgym.session_queries.exposure_gate import read_exposure
-from assets.llm.gate import VoteContext
+from assets.llm.gate import ReadingTask, VoteContext
 from assets.llm.ports import CallLabels, LanguageModel
 from assets.llm.usage import Meter, MeteredModel
 from assets.records.base import ItemFailed, Record
@@ -22,6 +22,8 @@ from assets.records.base import ItemFailed, Record
 CASES = Path(__file__).with_name("cases.yaml")
 NOBODY = "nobody"
 UNUSABLE = "no usable reply"
+CANNOT_TELL = "cannot tell"
+FIRST = VoteContext(0, 0, 0)
 
 
 class ReadingCase(Record):
@@ -71,7 +73,7 @@ def load_cases() -> Cases:
 
 async def judge_cases(cases: Cases, *, recipe: AMemGymRecipe, model: LanguageModel) -> list[Verdict]:
     """Judge every case once, all at once. Raises EndpointError where the endpoint cannot serve."""
-    asked = MeteredModel(model, CallLabels(stage="trial", user_id=NOBODY), Meter())
+    asked = MeteredModel(model, CallLabels(stage="trial", item_id=NOBODY), Meter())
     return await asyncio.gather(
         *(_read(gate, case, recipe=recipe, model=asked) for gate in ("exposure", "leak") for case in getattr(cases, gate)),
         *(_recover(case, recipe=recipe, model=asked) for case in cases.recovery),
@@ -83,7 +85,7 @@ async def _read(gate: str, case: ReadingCase, *, recipe: AMemGymRecipe, model: L
     user = UserContext(_anybody(), schema, recipe, model)
     wanted = _reading_text({name: case.truth[name] for name in sorted(case.truth)})
     try:
-        reading = await read_exposure(user, case.query, schema.choices, item_id=case.query, vote=VoteContext(0, 0, 0))
+        (reading,) = await read_exposure(user, [ReadingTask(case.query, case.query, schema.choices, FIRST)])
         read = _reading_text({name: reading[name] for name in sorted(reading)})
     except ItemFailed:
         read = UNUSABLE
@@ -98,7 +100,8 @@ async def _recover(case: AnswerCase, *, recipe: AMemGymRecipe, model: LanguageMo
     )
     asked = QuestionVariants(schema.questions[0], schema, variants, recipe, model)
     try:
-        read = _reading_text(await recover_variant(asked, case.answer, item_id=case.answer, vote=VoteContext(0, 0, 0)))
+        (reading,) = await recover_variants([ReadingTask(case.answer, case.answer, AnswerSubject(asked, variants[0]), FIRST)])
+        read = _reading_text(reading)
     except ItemFailed:
         read = UNUSABLE
     wanted = case.choices[case.truth - 1] if case.truth else {}
@@ -106,7 +109,7 @@ async def _recover(case: AnswerCase, *, recipe: AMemGymRecipe, model: LanguageMo
 
 
 def _reading_text(reading: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in reading.items() if value) or "cannot tell"
+    return ", ".join(f"{name} = {value}" for name, value in reading.items() if value) or CANNOT_TELL
 
 
 def _schema(choices: Mapping[str, tuple[str, ...]], *, question: str) -> StateSchema:

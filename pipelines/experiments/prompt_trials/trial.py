@@ -4,22 +4,22 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from assets.amemgym.pipeline import STAGES
+from assets.amemgym.pipeline import AMEMGYM, STAGES
 from assets.amemgym.recipe import AMemGymRecipe
-from assets.engine.ports import SnapshotRef, rows_of
+from assets.engine.ports import rows_of
+from assets.engine.provenance import Provenance, ResolvedRecipe
 from assets.engine.stage import Stage
 from assets.llm.ports import CallLabels, LanguageModel, ModelReply, ModelRequest
 from assets.llm.usage import Meter, MeteredModel
-from assets.recipe.partitions import UNITS
-from assets.records.base import GateRecord, ItemFailed, UserRecord
+from assets.records.base import GateRecord, ItemFailed, ItemRecord
 from pipelines.home import Home
-from pipelines.resources.storage.io_manager import RecordIOManager
-from pipelines.resources.storage.open_stores import snapshot_files, value_files
+from pipelines.resources.storage.io_manager import open_asset_values
+from pipelines.resources.storage.open_stores import snapshot_files
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from prompts.catalogue import override_prompt
 from prompts.template import Prompt, Role
 
-Inputs = Sequence[UserRecord]
+Inputs = Sequence[ItemRecord]
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class CallRecorder:
 
     def _question(self, request: ModelRequest) -> list[Exchange]:
         """The tries so far of what is asked here."""
-        of = (request.model, request.labels.user_id, request.sample)
+        of = (request.model, request.labels.item_id, request.sample)
         if request.labels.attempt:
             for key, tries in self.tries.items():
                 if key[:-1] == of and _follows(request, tries[0].request):
@@ -105,7 +105,7 @@ class Trial:
 
 
 async def run_trial(
-    side: Side, stage: Stage[UserRecord], users: Sequence[Inputs], *, prompt: str, model: LanguageModel
+    side: Side, stage: Stage[ItemRecord], users: Sequence[Inputs], *, prompt: str, model: LanguageModel
 ) -> Trial:
     """Make the stage for these users at once; only the replies are stored, in the reply cache.
 
@@ -113,8 +113,8 @@ async def run_trial(
     """
     recorder, meter = CallRecorder(model, prompt), Meter()
 
-    async def make(inputs: Inputs) -> UserRecord | ItemFailed:
-        labels = CallLabels(stage=stage.name, user_id=inputs[0].user_id)
+    async def make(inputs: Inputs) -> ItemRecord | ItemFailed:
+        labels = CallLabels(stage=stage.name, item_id=inputs[0].item_id)
         try:
             return await stage.make(*inputs, recipe=side.recipe, model=MeteredModel(recorder, labels, meter))
         except ItemFailed as failed:
@@ -127,23 +127,24 @@ async def run_trial(
     return Trial(side, list(recorder.tries.values()), len(users), failures, records)
 
 
-def stage_of_prompt(prompt: str) -> Stage[UserRecord] | None:
+def stage_of_prompt(prompt: str) -> Stage[ItemRecord] | None:
     """The stage that asks with this prompt."""
     return next((stage for stage in STAGES if prompt in stage.prompts), None)
 
 
 def resolved_recipe(home: Home, variant: str) -> AMemGymRecipe | None:
     """The recipe that the variant was last made with."""
-    recipe = RecordIOManager(value_files(home)).find("recipe", variant)
-    return recipe if isinstance(recipe, AMemGymRecipe) else None
+    value = open_asset_values(home).find("recipe", variant)
+    return value.recipe if isinstance(value, ResolvedRecipe) and isinstance(value.recipe, AMemGymRecipe) else None
 
 
-def finished_inputs(home: Home, variant: str, *, stage: Stage[UserRecord], users: int) -> list[Sequence[UserRecord]]:
+def finished_inputs(home: Home, variant: str, *, stage: Stage[ItemRecord], users: int) -> list[Sequence[ItemRecord]]:
     """What the stage needs of the variant's first users, in order; fewer where fewer are finished."""
-    values, snapshots = RecordIOManager(value_files(home)), ParquetSnapshots(snapshot_files(home))
-    inputs: list[Sequence[UserRecord]] = []
-    for unit in UNITS.get(variant, ()):
-        refs = [ref for need in stage.needs if isinstance(ref := values.find(need.name, unit), SnapshotRef)]
+    values, snapshots = open_asset_values(home), ParquetSnapshots(snapshot_files(home))
+    inputs: list[Sequence[ItemRecord]] = []
+    for unit in AMEMGYM.partitions.units.get(variant, ()):
+        found = [value for need in stage.needs if isinstance(value := values.find(need.name, unit), Provenance)]
+        refs = [ref for value in found for ref in value.snapshots[unit].values()]
         records = [rows_of(need.name, record=need.record, refs=refs, snapshots=snapshots) for need in stage.needs]
         for position in sorted(position for position in records[0] if all(position in rows for rows in records)):
             inputs.append([rows[position] for rows in records])

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NotRequired
 
 from pydantic import Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
@@ -16,13 +16,14 @@ from typing_extensions import TypedDict
 from assets.llm.ports import ModelReply
 from pipelines.resources.cache.reply_cache import COLUMNS, NOT_STORED, REPLY, TABLE
 from pipelines.resources.storage.database import Connection, KeyValueTable
-from pipelines.resources.storage.key_value import KeyValueStore
+from pipelines.resources.storage.key_value import DIGEST, KeyValueStore, SqlValue
 from pipelines.resources.storage.sqlite import SqliteFile
 
 SECONDS_PER_DAY = 86_400
 UNKNOWN = "(not noted)"
 AT_ONCE = 1_000
-COPY = f"INSERT INTO {TABLE} (key, value, model, at) VALUES (?, ?, ?, ?)"
+NAMES = ("key", "value", *COLUMNS, *DIGEST)
+COPY = f"INSERT INTO {TABLE} ({', '.join(NAMES)}) VALUES ({', '.join('?' for _ in NAMES)})"
 
 
 class _Exported(TypedDict):
@@ -30,6 +31,8 @@ class _Exported(TypedDict):
     model: str | None
     at: float | None
     reply: ModelReply
+    place: NotRequired[str | None]
+    rejected: NotRequired[int | None]
 
 
 EXPORTED = TypeAdapter(_Exported)
@@ -37,10 +40,14 @@ EXPORTED = TypeAdapter(_Exported)
 
 @dataclass(frozen=True)
 class ModelShare:
-    """What the cache holds of one model. `oldest` and `newest` are seconds since 1970, None where nobody noted them."""
+    """What the cache holds of one model. `oldest` and `newest` are seconds since 1970, None where nobody noted them.
+
+    `rejected`: those of the replies that no reader accepts, so that the next run asks again.
+    """
 
     model: str
     replies: int
+    rejected: int
     size: int
     oldest: float | None
     newest: float | None
@@ -51,8 +58,8 @@ async def shares(replies: KeyValueStore) -> list[ModelShare]:
 
     def read(connection: Connection) -> list[ModelShare]:
         query = (
-            f"SELECT COALESCE(model, ?), COUNT(*), SUM(LENGTH(value)), MIN(at), MAX(at) FROM {TABLE} "
-            "GROUP BY 1 ORDER BY 3 DESC, 1"
+            "SELECT COALESCE(model, ?), COUNT(*), COUNT(CASE WHEN rejected = 1 THEN 1 END), SUM(LENGTH(value)), "
+            f"MIN(at), MAX(at) FROM {TABLE} GROUP BY 1 ORDER BY 4 DESC, 1"
         )
         return [ModelShare(*row) for row in connection.execute(query, (UNKNOWN,))]
 
@@ -73,8 +80,8 @@ async def export(replies: KeyValueStore, path: Path) -> int:
             with draft.open("w", encoding="utf-8") as file:
                 file.writelines(_lines(connection))
         else:
-            with closing(SqliteFile(draft).connect([KeyValueTable(TABLE, COLUMNS)])) as copy, copy.writing():
-                copy.executemany(COPY, connection.execute(f"SELECT key, value, model, at FROM {TABLE} ORDER BY rowid"))
+            with closing(SqliteFile(draft).connect([KeyValueTable(TABLE, {**COLUMNS, **DIGEST})])) as copy, copy.writing():
+                copy.executemany(COPY, connection.execute(f"SELECT {', '.join(NAMES)} FROM {TABLE} ORDER BY rowid"))
         draft.replace(path)
         return connection.execute(f"SELECT COUNT(*) FROM {TABLE}").fetchone()[0]
 
@@ -82,8 +89,10 @@ async def export(replies: KeyValueStore, path: Path) -> int:
 
 
 def _lines(connection: Connection) -> Iterator[str]:
-    for key, model, at, value in connection.execute(f"SELECT key, model, at, value FROM {TABLE} ORDER BY key"):
-        yield json.dumps({"key": key, "model": model, "at": at, "reply": json.loads(value)}, ensure_ascii=False) + "\n"
+    query = f"SELECT key, model, at, value, place, rejected FROM {TABLE} ORDER BY key"
+    for key, model, at, value, place, rejected in connection.execute(query):
+        about = {"model": model, "at": at, **({"place": place} if place else {}), **({"rejected": 1} if rejected else {})}
+        yield json.dumps({"key": key, **about, "reply": json.loads(value)}, ensure_ascii=False) + "\n"
 
 
 class NotReplies(ValueError):
@@ -98,15 +107,15 @@ async def take_in(replies: KeyValueStore, path: Path) -> int:
     with path.open(encoding="utf-8", errors="replace") as file:
         rows = [_row(line, place=f"{path}, line {number}") for number, line in enumerate(file, start=1)]
     for start in range(0, len(rows), AT_ONCE):
-        chunk = rows[start : start + AT_ONCE]
-        await asyncio.gather(*(replies.put(key, value, extra={"model": model, "at": at}) for key, value, model, at in chunk))
+        await asyncio.gather(*(replies.put(key, value, extra=about) for key, value, about in rows[start : start + AT_ONCE]))
     return len(rows)
 
 
-def _row(line: str, *, place: str) -> tuple[str, bytes, str | None, float | None]:
+def _row(line: str, *, place: str) -> tuple[str, bytes, dict[str, SqlValue]]:
     try:
         found = EXPORTED.validate_json(line)
-        return found["key"], REPLY.dump_json(found["reply"], exclude=NOT_STORED), found["model"], found["at"]
+        about: dict[str, SqlValue] = {name: found.get(name) for name in COLUMNS}
+        return found["key"], REPLY.dump_json(found["reply"], exclude=NOT_STORED), about
     except ValidationError as error:
         reason = error.errors()[0]
         raise NotReplies(

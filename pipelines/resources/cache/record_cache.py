@@ -2,23 +2,28 @@
 
 from pathlib import Path
 
+from pipelines.resources.cache.reply_cache import NOWHERE, Place, key_at
 from pipelines.resources.storage.key_value import KeyValueStore
 from pipelines.resources.storage.open_database import open_database
 
 
 class SqlRecordCache:
-    """The RecordCache port over the installation's database. Raises StoreError when it cannot be used."""
+    """The RecordCache port over the installation's database. Raises StoreError when it cannot be used.
 
-    def __init__(self, path: Path) -> None:
-        self._store = KeyValueStore(open_database(path), table="work")
+    What another address has made is not found: it is made again, from replies, which say exactly who gave them.
+    """
+
+    def __init__(self, path: Path, *, place: Place = NOWHERE) -> None:
+        self._store = KeyValueStore(open_database(path), table="work", checked=True)
+        self._address = place.address
 
     async def get(self, key: str) -> bytes | None:
         """The record stored under the key."""
-        return await self._store.get(key)
+        return await self._store.get(key_at(self._address, key))
 
     async def put(self, key: str, record: bytes) -> None:
         """Return when the record is on the disk; a record already there stays."""
-        await self._store.put(key, record)
+        await self._store.put(key_at(self._address, key), record)
 
     def close(self) -> None:
         """Let go of the database; it opens again when next used."""

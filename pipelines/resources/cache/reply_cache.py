@@ -3,51 +3,147 @@
 import asyncio
 import hashlib
 import json
+import logging
 import time
-from collections.abc import Mapping
-from contextlib import nullcontext
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol
 from weakref import WeakValueDictionary
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
-from assets.engine.async_calls import shielded
+from assets.llm.async_calls import shielded
 from assets.llm.ports import CallLabels, EndpointError, LanguageModel, ModelReply, ModelRequest
-from pipelines.resources.storage.key_value import KeyValueStore, SqlValue
+from assets.llm.structured_output import is_rubbish
+from pipelines.resources.storage.database import Connection
+from pipelines.resources.storage.key_value import KeyValueStore, digest_of
 from pipelines.resources.storage.open_database import open_database
 
 CacheMode = Literal["use", "replay", "off"]
 TABLE = "replies"
-COLUMNS = {"model": "TEXT", "at": "REAL"}  # `at`: when the reply came, in seconds since 1970; for pruning alone
+LOG = logging.getLogger(__name__)
+# `at`: when the reply came, in seconds since 1970; for pruning alone.
+COLUMNS = {"model": "TEXT", "at": "REAL", "place": "TEXT", "rejected": "INTEGER"}
+FIRST_LOOK, LONGEST_LOOK = 0.05, 1.0  # seconds between looks at what another process asks
 NOT_STORED = {"seconds", "price_share", "cost_usd"}
 REPLY: TypeAdapter[ModelReply] = TypeAdapter(ModelReply)
 
 
-class ReplyStore(Protocol):
-    """Bytes by key. What `put` has returned from is durable, and the first value of a key stays."""
+class Place(Protocol):
+    """Which place serves a model; empty for the embedded model, whose name says what it is."""
 
-    async def get(self, key: str) -> bytes | None: ...
+    @property
+    def address(self) -> str: ...
 
-    async def put(self, key: str, value: bytes, *, extra: Mapping[str, SqlValue] | None = None) -> None: ...
+    async def of(self, model: str) -> str:
+        """The address, and what is known of the model there."""
+        ...
+
+
+@dataclass(frozen=True)
+class NamedPlace:
+    """A place that needs not be asked. Without a name: the embedded model."""
+
+    address: str = ""
+
+    async def of(self, model: str) -> str:
+        return self.address
+
+
+NOWHERE = NamedPlace()
 
 
 def open_replies(path: Path) -> KeyValueStore:
     """The store of replies in this file, or in the workers' database; one from before the columns existed gets them."""
-    return KeyValueStore(open_database(path), table=TABLE, columns=COLUMNS)
+    return KeyValueStore(open_database(path), table=TABLE, columns=COLUMNS, checked=True, replaced_where="rejected = 1")
+
+
+class ReplyCache:
+    """The replies of one place. A reply that no reader accepts is stored as rejected: shown, and used in replays alone."""
+
+    def __init__(self, store: KeyValueStore, *, place: Place, replay: bool = False) -> None:
+        self._store, self._place, self._replay = store, place, replay
+        self._places: list[str] | None = None  # of all replies, for a replay
+
+    async def find(self, model: str, key: str) -> ModelReply | None:
+        """The stored reply to the request of this key, marked as repeated. A replay takes that of any place."""
+        plain = key
+        for key, value, digest, noted, rejected in await self._rows(await self._keys(model, plain)):
+            if not self._replay and (rejected or (key == plain and not self._is_served_here(noted))):
+                continue
+            if digest is None or digest == digest_of(key, value):
+                with suppress(ValidationError):
+                    return replace(REPLY.validate_json(value), repeated=True)
+            await self._store.drop(key)
+        return None
+
+    async def put(self, request: ModelRequest, reply: ModelReply) -> None:
+        """Return when the reply is on the disk. The first one stays, unless it was rejected."""
+        place = await self._place.of(request.model)
+        extra = {"model": request.model, "at": time.time(), "place": place, "rejected": int(is_rubbish(request, reply))}
+        content = REPLY.dump_json(replace(reply, repeated=False), exclude=NOT_STORED)
+        await self._store.put(key_at(place, request_key(request)), content, extra=extra)
+
+    async def _keys(self, model: str, key: str) -> list[str]:
+        place = await self._place.of(model)
+        # A reply that came when the place could not say what it serves has the address alone, one from before places none.
+        places = dict.fromkeys([place, self._place.address, ""])
+        if self._replay:
+            if self._places is None:
+                self._places = await self._store.run(_all_places)
+            places |= dict.fromkeys(self._places)
+        return [key_at(name, key) for name in places]
+
+    async def _rows(self, keys: Sequence[str]) -> list[tuple[str, bytes, str | None, str | None, int | None]]:
+        query = f"SELECT key, value, digest, place, rejected FROM {TABLE} WHERE key IN ({', '.join('?' for _ in keys)})"
+        rows = await self._store.run(lambda connection: connection.execute(query, tuple(keys)).fetchall())
+        return sorted(rows, key=lambda row: keys.index(row[0]))
+
+    def _is_served_here(self, noted: str | None) -> bool:
+        """Of a reply from before places: where the ledger knew of its call, `note_places` has put its address down."""
+        return not self._place.address or noted == self._place.address
+
+
+def note_places(replies: KeyValueStore, *, served: Mapping[str, str]) -> None:
+    """Put down the addresses of replies from before places; `served` has them by key. It tells of how many nobody knows."""
+
+    def note(connection: Connection) -> int:
+        unknown = [row[0] for row in connection.execute(f"SELECT key FROM {TABLE} WHERE place IS NULL")]
+        found = [(served[key], key) for key in unknown if key in served]
+        with connection.writing():
+            connection.executemany(f"UPDATE {TABLE} SET place = ? WHERE key = ?", found)
+        return len(unknown) - len(found)
+
+    left = replies.run_blocking(note)
+    if left:
+        LOG.warning(
+            "Nobody noted which place served %d replies of an earlier version in %s; only replays (--offline) use them.",
+            left,
+            replies.database,
+        )
 
 
 class CachedModel:
-    """A model whose replies are stored by request.
+    """A model whose replies are stored by request and place.
 
     use: ask the model for what is missing. replay: never ask. off: always ask, store nothing. Refusals and cut-off
     replies are stored too, because asking again changes the messages and so the key. `at_once` bounds the calls that
-    are asked and not yet stored, which is all that a killed run can lose.
+    are asked and not yet stored, which is all that a killed run can lose. A request that another process asks is waited for.
     """
 
-    def __init__(self, model: LanguageModel, *, store: ReplyStore, mode: CacheMode, at_once: int | None = None) -> None:
+    def __init__(
+        self,
+        model: LanguageModel,
+        *,
+        store: KeyValueStore,
+        mode: CacheMode,
+        at_once: int | None = None,
+        place: Place = NOWHERE,
+    ) -> None:
         self._model = model
+        self._replies = ReplyCache(store, place=place, replay=mode == "replay")
         self._store = store
         self._mode: CacheMode = mode
         self._limit = nullcontext() if at_once is None else asyncio.Semaphore(at_once)
@@ -57,31 +153,51 @@ class CachedModel:
         """The stored reply, marked as repeated, or a new one. Raises EndpointError when a replay lacks it."""
         if self._mode == "off":
             return await self._model.complete(request)
-        key = request_key(request)
         # One lock per request and loop: who asks for the same at the same time waits, and then finds the reply stored.
         # If the one who asks is cancelled, the next one asks.
+        key = request_key(request)
         lock = self._locks.setdefault((id(asyncio.get_running_loop()), key), asyncio.Lock())
         async with lock:
-            stored = await self._stored(key)
+            stored = await self._replies.find(request.model, key)
             if stored is not None:
                 return stored
             if self._mode == "replay":
                 raise EndpointError(_missing_reply(request.labels))
             async with self._limit:
-                return await shielded(self._ask(request, key=key))
+                return await self._claim_and_ask(request, key=key)
 
-    async def _stored(self, key: str) -> ModelReply | None:
-        value = await self._store.get(key)
-        return None if value is None else replace(REPLY.validate_json(value), repeated=True)
+    async def _claim_and_ask(self, request: ModelRequest, *, key: str) -> ModelReply:
+        pause = FIRST_LOOK
+        while not await self._store.claims.take(key):
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_LOOK)
+            stored = await self._replies.find(request.model, key)
+            if stored is not None:
+                return stored
+        return await shielded(self._ask(request, key=key))
 
     async def _ask(self, request: ModelRequest, *, key: str) -> ModelReply:
+        try:
+            # Between the look and the claim another process may have stored its reply.
+            stored = await self._replies.find(request.model, key)
+            return stored or await self._ask_and_store(request, key=key)
+        finally:
+            await self._store.claims.release(key)
+
+    async def _ask_and_store(self, request: ModelRequest, *, key: str) -> ModelReply:
         reply = await self._model.complete(request)
-        content = REPLY.dump_json(replace(reply, repeated=False), exclude=NOT_STORED)
-        await self._store.put(key, content, extra={"model": request.model, "at": time.time()})
+        # A recorder of paid calls has stored it already, while the call still held its slot.
+        stored = await self._replies.find(request.model, key)
+        if stored is None:
+            await self._replies.put(request, reply)
+            stored = await self._replies.find(request.model, key)
         # Another process may have stored its reply first; using that one keeps a later replay true to this run.
-        stored = await self._stored(key)
         about_the_call = {name: getattr(reply, name) for name in NOT_STORED}
         return replace(stored or reply, repeated=reply.repeated, **about_the_call)
+
+
+def _all_places(connection: Connection) -> list[str]:
+    return sorted(row[0] for row in connection.execute(f"SELECT DISTINCT place FROM {TABLE} WHERE place IS NOT NULL"))
 
 
 def request_key(request: ModelRequest) -> str:
@@ -94,8 +210,13 @@ def request_key(request: ModelRequest) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def key_at(place: str, key: str) -> str:
+    """The identity of a call: its request, and the place that serves the model."""
+    return hashlib.sha256(f"{key}\n{place}".encode()).hexdigest() if place else key
+
+
 def _missing_reply(labels: CallLabels) -> str:
     return (
-        f"The reply cache has no reply to prompt {labels.prompt!r} at stage {labels.stage!r} for user {labels.user_id!r}, "
+        f"The reply cache has no reply to prompt {labels.prompt!r} at stage {labels.stage!r} for user {labels.item_id!r}, "
         "and a replay asks no model; run once with the cache in use and a model endpoint to record it."
     )

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataset_card.hub.port import Hub, HubError
 from dataset_card.hub.read import ReleaseReader
 from dataset_card.hub.tag_registry import TagRegistry
+from dataset_card.hub.versions_file import BaselineScore
 from pipelines.home import home
 from pipelines.resources.hub.settings import ENDPOINT, PUBLIC_HUB, HubSettings, checked_endpoint
 
@@ -39,6 +40,14 @@ def release_reader(*, endpoint: str | None = None, notice: Callable[[str], None]
     """A reader with a cache on the disk. Opening raises nothing; reading raises HubError."""
     settings = HubSettings(endpoint=endpoint, notice=notice)
     return ReleaseReader(lambda: open_hub(settings), cache=home().root / FETCHED, registry=tag_registry(), notice=notice)
+
+
+def scores_made_here(digest: str) -> list[BaselineScore]:
+    """What assistants reached on a release in the finished evaluations of this installation."""
+    # Evaluation is heavy to load, and only publishing asks for its scores.
+    from pipelines.evaluation.folder import runs_folder, scores_on
+
+    return scores_on(digest, runs=runs_folder(home()))
 
 
 def tag_registry() -> TagRegistry:

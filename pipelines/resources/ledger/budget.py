@@ -1,17 +1,19 @@
 """A run stops spending where its recipe says, loses nothing it has paid for, and goes on when it may spend more."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from pydantic import ValidationError
+
 from assets.llm.ports import BudgetReached, EndpointError, LanguageModel, ModelReply, ModelRequest
-from assets.llm.usage import Usage
+from assets.recipe.loading import RecipeError
 from assets.recipe.recipe import Budget
 from pipelines.resources.ledger.ledger import Ledger, Spent
 from pipelines.resources.ledger.prices import Prices
 
-RAISE_AND_RUN_AGAIN = "and run again; whatever was paid for is kept"
+RAISE_AND_RUN_AGAIN = "(a re-executed run takes it as a tag) and run again; whatever was paid for is kept"
 MayBegin = Callable[[Spent, int], bool]  # by what was spent, and how many calls are under way
 
 
@@ -63,7 +65,7 @@ class LocalBudgetCounter:
 
 @dataclass(frozen=True)
 class VariantBudget:
-    """The limits in money and tokens that a variant's recipe sets."""
+    """The limits in money and tokens of a variant, over all its runs."""
 
     variant: str
     budget: Budget
@@ -75,7 +77,7 @@ class VariantBudget:
 
     def check_price(self, model: str) -> None:
         """Raise EndpointError where a limit in dollars is set on a model whose price nobody knows."""
-        if self.budget.max_cost_usd is not None and self.prices.of(model, Usage(input_tokens=1, output_tokens=1)).usd is None:
+        if self.budget.max_cost_usd is not None and not self.prices.known(model):
             raise EndpointError(
                 f"budget.max_cost_usd of {self.variant!r} cannot be kept because the price of the model {model!r} is unknown; "
                 "give its price in pipelines/resources/ledger/prices.yaml (or the file in AMEMGYM_PRICES), "
@@ -90,7 +92,7 @@ class VariantBudget:
         else:
             field, used = "max_tokens", f"{spent.tokens:,} of {token_limit:,} tokens are"
         return (
-            f"The budget of {self.variant!r} is reached: {used} spent in {spent.calls:,} calls. "
+            f"The budget of {self.variant!r} is reached: {used} spent in {spent.calls:,} calls over all its runs. "
             f"Raise budget.{field} {RAISE_AND_RUN_AGAIN}."
         )
 
@@ -101,12 +103,25 @@ def exhausted(budget: Budget, spent: Spent) -> bool:
     return too_expensive or (budget.max_tokens is not None and spent.tokens >= budget.max_tokens)
 
 
+def with_tags(budget: Budget, tags: Mapping[str, str]) -> Budget:
+    """The budget as a Dagster run's tags change it, such as `budget.max_tokens`. Raises RecipeError for what is no limit.
+
+    A run that is re-executed keeps its config and the recipe of what it goes on from; its tags alone can be changed.
+    """
+    given = {name: tags[f"budget.{name}"] for name in Budget.model_fields if f"budget.{name}" in tags}
+    try:
+        return Budget.model_validate({**budget.model_dump(), **given})
+    except ValidationError as error:
+        name = error.errors()[0]["loc"][0]
+        raise RecipeError(f"The run's tag budget.{name} is {given[str(name)]!r}; give a number above 0.") from error
+
+
 class BudgetedModel:
     """A model that is asked only while the variant's ledger is below the budget. It serves one event loop.
 
-    It stands between reply cache and client, so that repeated replies are free. The ledger alone is the count:
-    earlier runs and other processes are in it. Near the limit fewer calls are under way, by what a call has cost so far;
-    what a run can spend beyond its budget are the calls under way, at most `at_once`.
+    It stands between reply cache and client, so that repeated replies are free, and lets through what costs nothing. The
+    ledger alone is the count: earlier runs and other processes are in it. Near the limit fewer calls are under way, by what
+    a call has cost so far; what a run can spend beyond its budget are the calls under way, at most `at_once`.
     """
 
     def __init__(self, model: LanguageModel, *, budget: VariantBudget, counter: BudgetCounter, at_once: int) -> None:
@@ -117,6 +132,8 @@ class BudgetedModel:
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         """Ask while the budget lasts. Raises BudgetReached once all calls under way have brought their replies."""
+        if self._budget.prices.free(request.model):
+            return await self._model.complete(request)
         self._budget.check_price(request.model)
         async with self._limit:
             while True:

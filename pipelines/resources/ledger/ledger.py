@@ -5,19 +5,21 @@ import uuid
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
-from assets.llm.ports import EndpointError, LanguageModel, ModelReply, ModelRequest
+from assets.llm.async_calls import gather_all
+from assets.llm.ports import EndpointError, LanguageModel, ModelReply, ModelRequest, Then
+from assets.llm.structured_output import is_rubbish
 from assets.llm.usage import usage_of
 from assets.recipe.recipe import Recipe
 from pipelines.home import Home
-from pipelines.resources.cache.reply_cache import request_key
+from pipelines.resources.cache.reply_cache import ReplyCache, request_key
 from pipelines.resources.ledger.prices import Price, Prices
 from pipelines.resources.storage.database import Connection
 from pipelines.resources.storage.key_value import KeyValueStore
 from pipelines.resources.storage.open_database import open_database
 
-Outcome = Literal["stop", "length", "refusal", "error"]
+Outcome = Literal["stop", "length", "refusal", "rejected", "error"]
 TABLE, RECIPES = "calls", "recipes"
 SQL_TYPES: dict[object, str] = {str: "TEXT", int: "INTEGER", bool: "INTEGER", float: "REAL", float | None: "REAL"}
 
@@ -26,9 +28,10 @@ SQL_TYPES: dict[object, str] = {str: "TEXT", int: "INTEGER", bool: "INTEGER", fl
 class LedgerRow:
     """One call.
 
-    `at` is seconds since 1970, `recipe` the recipe's `user_fingerprint`, `request` the reply cache's key, `seconds` the
+    `at` is seconds since 1970, `recipe` the recipe's `item_fingerprint`, `request` the request's key, `seconds` the
     time of the answered try. `cost_usd` is what was paid: 0 for a cache hit, None where nobody knows the price;
-    `price` says who named it. An outcome of "error" is a call that ended a run.
+    `price` says who named it. An outcome of "rejected" is a paid reply that no reader accepts, one of "error" a call that was
+    given up or ended a run. `request` leaves out the place: that is `endpoint`.
     """
 
     at: float
@@ -59,7 +62,7 @@ COLUMNS = {field.name: SQL_TYPES.get(field.type, "TEXT") for field in fields(Led
 
 @dataclass(frozen=True)
 class Spent:
-    """What a variant has paid for over all its runs. `upto` is the last row that was counted."""
+    """What a variant has paid for over all its runs; calls that cost nothing are not in it. `upto`: the last row counted."""
 
     calls: int = 0
     tokens: int = 0
@@ -94,7 +97,6 @@ class Ledger:
 
         Calls whose price nobody knows count with their tokens alone.
         """
-
         return await self.calls.run(lambda connection: spent_so_far(connection, variant, before=before))
 
     def close(self) -> None:
@@ -108,7 +110,8 @@ def spent_so_far(connection: Connection, variant: str, *, before: Spent) -> Spen
     # Rows get their ids while the database's write lock is held, so no smaller id can appear later.
     calls, tokens, cost, upto = connection.execute(
         "SELECT COUNT(*), COALESCE(SUM(input_tokens + output_tokens), 0), COALESCE(SUM(cost_usd), 0.0), MAX(rowid) "
-        f"FROM {TABLE} WHERE rowid > ? AND variant = ? AND cache_hit = 0 AND outcome <> 'error'",
+        f"FROM {TABLE} WHERE rowid > ? AND variant = ? AND cache_hit = 0 AND outcome <> 'error' "
+        "AND (cost_usd IS NULL OR cost_usd > 0)",
         (before.upto, variant),
     ).fetchone()
     counted = (before.calls + calls, before.tokens + int(tokens), before.cost_usd + cost)
@@ -136,7 +139,7 @@ class UnitLedger:
     @cached_property
     def recipe_key(self) -> str:
         """The key of the recipe in the ledger."""
-        return self.recipe.user_fingerprint
+        return self.recipe.item_fingerprint
 
     async def begin(self) -> None:
         """Note the recipe. A ledger that cannot be written shows here, before anything is paid for. Raises StoreError."""
@@ -156,7 +159,7 @@ class UnitLedger:
             unit=self.unit,
             recipe=self.recipe_key,
             stage=labels.stage,
-            user_id=labels.user_id,
+            user_id=labels.item_id,
             prompt=labels.prompt,
             fingerprint=labels.fingerprint,
             attempt=labels.attempt,
@@ -192,21 +195,42 @@ class CacheHitRecorder:
         return reply
 
 
+class PaidModel(Protocol):
+    """A client, which lets a reply be stored while its call still holds its slot."""
+
+    async def complete(self, request: ModelRequest, *, then: Then = ...) -> ModelReply: ...
+
+
 @dataclass(frozen=True)
 class PaidCallRecorder:
-    """A client whose replies are recorded before anyone uses them: a run killed at any moment has counted what it paid."""
+    """A client whose replies are recorded, and stored, before anyone uses them and before another call takes their slot.
 
-    model: LanguageModel
+    A run killed at any moment has counted what it paid.
+    """
+
+    model: PaidModel
     ledger: UnitLedger
+    replies: ReplyCache | None = None
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         """Pass the call on and put its price on the reply."""
+
+        async def store(reply: ModelReply) -> ModelReply:
+            price = self.ledger.price(request, reply)
+            outcome: Outcome = "rejected" if is_rubbish(request, reply) else reply.finish
+            recording = self.ledger.record(request, reply, price=price, outcome=outcome)
+            await (gather_all(recording, self.replies.put(request, reply)) if self.replies else recording)
+            return replace(reply, cost_usd=price.usd)
+
         try:
-            reply = await self.model.complete(request)
+            return await self.model.complete(request, then=store)
         except EndpointError:
             nothing = ModelReply(text="", finish="stop", input_tokens=0, output_tokens=0)
             await self.ledger.record(request, nothing, price=FREE, outcome="error")
             raise
-        price = self.ledger.price(request, reply)
-        await self.ledger.record(request, reply, price=price, outcome=reply.finish)
-        return replace(reply, cost_usd=price.usd)
+
+
+def served_at(ledger: Ledger) -> dict[str, str]:
+    """The addresses of paid calls, by request."""
+    query = f"SELECT DISTINCT request, endpoint FROM {TABLE} WHERE cache_hit = 0 AND outcome <> 'error'"
+    return dict(ledger.calls.run_blocking(lambda connection: connection.execute(query).fetchall()))

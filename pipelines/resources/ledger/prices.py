@@ -16,6 +16,7 @@ from pipelines.embedded.bank import MODEL_FAMILY
 SHIPPED = Path(__file__).parent / "prices.yaml"
 VARIABLE = "AMEMGYM_PRICES"
 MILLION = 1_000_000
+ANY_TOKENS = Usage(input_tokens=MILLION, output_tokens=MILLION)
 
 # own: the price file. provider: the library, for the endpoint's provider. list: the library, for the model's maker,
 # where the endpoint is nobody it knows. embedded: free. unknown: no price, which is not a price of nothing.
@@ -73,6 +74,14 @@ class Prices:
                 return Price(usd, "provider")
         usd = _listed(model, usage, base_url=None)
         return Price(usd, "unknown" if usd is None else "list")
+
+    def free(self, model: str) -> bool:
+        """Whether calls of this model are known to cost nothing."""
+        return self.of(model, ANY_TOKENS).usd == 0
+
+    def known(self, model: str) -> bool:
+        """Whether anybody says what calls of this model cost."""
+        return self.of(model, ANY_TOKENS).usd is not None
 
 
 def read_prices(path: Path | None = None) -> dict[str, OwnPrice]:

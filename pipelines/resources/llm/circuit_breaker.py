@@ -1,13 +1,20 @@
-"""When an endpoint keeps failing: pause everyone and try with one call. When it is lost: stop everyone."""
+"""When an endpoint keeps failing: pause everyone and try with one call. When it is lost: stop everyone.
+
+What fails for one request alone is neither: its user is given up, and the run goes on.
+"""
 
 import asyncio
 import logging
 import time
 from collections import deque
+from collections.abc import Generator
+from contextlib import contextmanager
 
-from assets.llm.ports import EndpointError
+from assets.llm.ports import EndpointError, ModelRequest
+from pipelines.resources.llm.retry import RUN_AGAIN, CallFailure
 
 WINDOW = 20
+SEVERAL_USERS = 3  # who fail alike, and nobody passes between them: then it is not the request
 LOG = logging.getLogger(__name__)
 
 
@@ -39,6 +46,74 @@ class StopSignal:
         except TimeoutError:
             return
         self.check()
+
+
+class GivenUpRequests:
+    """Users whose requests were given up since the last reply of the same kind: by model, prompt and what was wrong."""
+
+    def __init__(self) -> None:
+        self._users: dict[tuple[str, str, str], set[str]] = {}
+
+    def count(self, request: ModelRequest, failure: CallFailure) -> int:
+        """Count a request that was given up; how many users have failed alike."""
+        # A message quotes numbers and names of its request, a status does not.
+        key = (request.model, request.labels.prompt, str(failure.status or failure.problem))
+        users = self._users.setdefault(key, set())
+        users.add(request.labels.item_id)
+        return len(users)
+
+    def answered(self, request: ModelRequest) -> None:
+        """A user has passed where others had failed."""
+        for key in [key for key in self._users if key[:2] == (request.model, request.labels.prompt)]:
+            if request.labels.item_id not in self._users[key]:
+                del self._users[key]
+
+
+class SilenceWatch:
+    """Says so while calls wait and no usable reply comes; after `longest` seconds it ends the run."""
+
+    def __init__(self, stop: StopSignal, *, endpoint: str, every: float, longest: float) -> None:
+        self._stop, self._endpoint, self._every, self._longest = stop, endpoint, every, longest
+        self._waiting = 0
+        self._since = 0.0
+        self._problem = "has not answered"
+        self._timer: asyncio.TimerHandle | None = None
+
+    @contextmanager
+    def waiting(self) -> Generator[None]:
+        """Around a call, with all its tries and pauses."""
+        if not self._waiting:
+            self._since = time.monotonic()
+            self._timer = asyncio.get_running_loop().call_later(self._every, self._look)
+        self._waiting += 1
+        try:
+            yield
+        finally:
+            self._waiting -= 1
+            if not self._waiting and self._timer is not None:
+                self._timer.cancel()
+
+    def answered(self) -> None:
+        """A usable reply has come."""
+        self._since, self._problem = time.monotonic(), "has not answered"
+
+    def failed(self, failure: CallFailure) -> None:
+        """What the next words say of the endpoint."""
+        self._problem = failure.problem
+
+    def _look(self) -> None:
+        silent = time.monotonic() - self._since
+        if silent >= self._longest:
+            self._stop.set(
+                f"The model endpoint {self._endpoint} has given no usable reply for {silent:.0f} seconds and {self._problem}; "
+                f"wait until it has recovered and {RUN_AGAIN}."
+            )
+            return
+        if silent >= self._every:
+            calls = "1 call waits" if self._waiting == 1 else f"{self._waiting} calls wait"
+            words = "No usable reply from %s for %.0f seconds (it %s); %s, and the run ends after %.0f seconds."
+            LOG.warning(words, self._endpoint, silent, self._problem, calls, self._longest)
+        self._timer = asyncio.get_running_loop().call_later(self._every, self._look)
 
 
 class CircuitBreaker:

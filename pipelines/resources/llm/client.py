@@ -2,20 +2,24 @@
 
 import asyncio
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Annotated, NoReturn
 
 import httpx2
 import openai
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
-from assets.llm.ports import FinishReason, ModelReply, ModelRequest
+from assets.llm.ports import EndpointError, FinishReason, ModelReply, ModelRequest, RequestFailed, Then, as_it_is
+from assets.llm.structured_output import is_rubbish
+from pipelines.resources.llm.circuit_breaker import SEVERAL_USERS
 from pipelines.resources.llm.compatibility import ApiCompatibility, LearnedCompatibility
 from pipelines.resources.llm.concurrency import ConcurrencyLimit
 from pipelines.resources.llm.connection import Connections, EndpointConnection
 from pipelines.resources.llm.errors import FailureClassifier
-from pipelines.resources.llm.rate_limit import LocalRateLimiter, RateLimiter
-from pipelines.resources.llm.retry import CallFailure, RetryBudget
+from pipelines.resources.llm.rate_limit import LearnedLimit, LocalRateLimiter, RateLimiter
+from pipelines.resources.llm.retry import MAX_SECONDS, CallFailure, RetryBudget
 from pipelines.resources.llm.settings import EndpointSettings
 
 
@@ -39,37 +43,54 @@ class ModelClient:
             requests_per_minute=settings.requests_per_minute, tokens_per_minute=settings.tokens_per_minute
         )
         self._failures = FailureClassifier(settings)
+        self._learned_limits: defaultdict[str, LearnedLimit] = defaultdict(LearnedLimit)
         self.compatibility = LearnedCompatibility()
 
-    async def complete(self, request: ModelRequest) -> ModelReply:
-        """Ask until a reply comes. Raises EndpointError when no further call makes sense."""
+    async def complete(self, request: ModelRequest, *, then: Then = as_it_is) -> ModelReply:
+        """Ask until a reply comes. Raises RequestFailed for a request that is not served, EndpointError to end the run.
+
+        `then` stores the reply while the call still holds its slot: a reply is durable before the next call begins.
+        """
         connection = await self._connections.current()
+        with connection.watch.waiting():
+            return await self._complete(request, connection=connection, then=then)
+
+    async def _complete(self, request: ModelRequest, *, connection: EndpointConnection, then: Then) -> ModelReply:
         retries = RetryBudget(request, backoff_seconds=self._settings.backoff_seconds)
         while True:
             compatibility = self.compatibility.of(request.model)
-            outcome = await self._try(retries, connection=connection, compatibility=compatibility)
+            outcome = await self._try(retries, connection=connection, compatibility=compatibility, then=then)
             if isinstance(outcome, ModelReply):
                 return outcome
             if outcome.kind == "refused":
-                return ModelReply(text="", finish="refusal", input_tokens=0, output_tokens=0)
+                return await then(ModelReply(text="", finish="refusal", input_tokens=0, output_tokens=0))
             if outcome.kind == "rejected" and self.compatibility.learn(outcome.rejection, request=request, sent=compatibility):
                 continue
             delay = retries.next_delay(outcome, served=connection.served)
             if delay is None:
-                connection.stop.set(retries.error_message(outcome, endpoint=self._settings.address))
-                connection.stop.check()
-            else:
-                retries.seconds += delay
-                await connection.stop.sleep(delay)
+                message = retries.error_message(outcome, endpoint=self._settings.address)
+                give_up(connection, request, outcome, message=message)
+            retries.seconds += delay
+            await connection.stop.sleep(delay)
 
     async def close(self) -> None:
         """Close the running loop's connections now; without this, a loop closes them when it shuts down."""
         await self._connections.close_current()
 
+    async def _wait_for_turn(self, model: str, *, connection: EndpointConnection) -> None:
+        limit = self._learned_limits[model]
+        if limit.holds:
+            async with connection.turns[model]:
+                while limit.wait:
+                    await connection.stop.sleep(limit.wait)
+                limit.take_turn()
+
     async def _try(
-        self, retries: RetryBudget, *, connection: EndpointConnection, compatibility: ApiCompatibility
+        self, retries: RetryBudget, *, connection: EndpointConnection, compatibility: ApiCompatibility, then: Then
     ) -> ModelReply | CallFailure:
         connection.stop.check()
+        model = retries.request.model
+        await self._wait_for_turn(model, connection=connection)
         acquired = await connection.limit.acquire()
         probe, failed = False, None
         try:
@@ -79,12 +100,21 @@ class ModelClient:
             outcome = await self._send(retries.request, client=connection.client, compatibility=compatibility)
             took = time.monotonic() - began
             retries.seconds += took
-            failed = isinstance(outcome, CallFailure) and outcome.kind == "transient"
             if isinstance(outcome, ModelReply):
+                # Words that no reader accepts are no sign of health, but they were paid for and go to the caller.
+                failed = is_rubbish(retries.request, outcome)
                 connection.served = True
+                if not failed:
+                    connection.watch.answered()
+                connection.given_up.answered(retries.request)
                 connection.limit.succeeded()
                 await self._rate_limiter.settle(retries.request, reply=outcome)
-                return replace(outcome, seconds=took)
+                return await then(replace(outcome, seconds=took))
+            connection.watch.failed(outcome)
+            if outcome.limited:
+                self._learned_limits[model].limited(sent_at=began, retry_after=min(outcome.retry_after, MAX_SECONDS))
+                return outcome
+            failed = outcome.kind == "transient"
             if outcome.overloaded:
                 connection.limit.overloaded(acquired)
             return outcome
@@ -119,7 +149,21 @@ class ModelClient:
             return self._failures.of_connection(error)
         except openai.APIStatusError as error:
             return self._failures.of_status(error, request=request)
-        return read(response.content) or self._failures.of_unreadable_answer()
+        reply = read(response.content)
+        if reply is not None:
+            self._learned_limits[request.model].answered(request, headers=response.headers)
+            return reply
+        if looks_like_completion(response.content):
+            return self._failures.of_unusable_completion()
+        return self._failures.of_unreadable_answer()
+
+
+def give_up(connection: EndpointConnection, request: ModelRequest, failure: CallFailure, *, message: str) -> NoReturn:
+    """Raise RequestFailed for a request whose fault may be its own; else end the run, also when several users fail alike."""
+    if failure.own and connection.given_up.count(request, failure) < SEVERAL_USERS:
+        raise RequestFailed(message)
+    connection.stop.set(message)
+    raise EndpointError(message)
 
 
 # The parts of a chat completion that are needed; the rest is not looked at.
@@ -143,15 +187,31 @@ class _InputDetails(BaseModel):
     cached_tokens: int | None = None
 
 
+MOST_TOKENS = 10**9  # in one call; a usage beyond it is no count, and no database could hold sums of it
+Tokens = Annotated[int, Field(ge=0, le=MOST_TOKENS)]
+
+
 class _CompletionUsage(BaseModel):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
+    prompt_tokens: Tokens | None = None
+    completion_tokens: Tokens | None = None
     prompt_tokens_details: _InputDetails | None = None
 
 
 class _Completion(BaseModel):
     choices: list[_CompletionChoice]
     usage: _CompletionUsage | None = None
+
+
+class _Choices(BaseModel):
+    choices: list[object]
+
+
+def looks_like_completion(body: bytes) -> bool:
+    """Whether the body has choices, so that whoever sent it speaks the chat API."""
+    try:
+        return bool(_Choices.model_validate_json(body).choices)
+    except ValidationError:
+        return False
 
 
 def read_reply(body: bytes) -> ModelReply | None:

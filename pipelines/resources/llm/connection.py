@@ -2,30 +2,38 @@
 
 import asyncio
 import ssl
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import httpx2
 import openai
 
-from pipelines.resources.llm.circuit_breaker import CircuitBreaker, StopSignal
+from pipelines.resources.llm.circuit_breaker import CircuitBreaker, GivenUpRequests, SilenceWatch, StopSignal
 from pipelines.resources.llm.concurrency import FIRST_LIMIT, AdaptiveLimit, ConcurrencyLimit
 from pipelines.resources.llm.settings import EndpointSettings
 
 LONGEST_CONNECT_SECONDS = 10.0
 FIRST_PAUSE, LONGEST_PAUSE = 2, 60  # in multiples of the settings' backoff_seconds
+TELL_EVERY, LONGEST_SILENCE = 30, 1200  # likewise; the latter at least three times the settings' timeout
 NO_KEY = "none"  # local servers want no key, but the client insists on one
 
 
 @dataclass
 class EndpointConnection:
-    """One event loop's connection to the endpoint. `served` is true once a reply has come back on it."""
+    """One event loop's connection to the endpoint. `served` is true once a reply has come back on it.
+
+    `turns`: by model, who may send the next call while a rate limit holds calls back.
+    """
 
     client: openai.AsyncOpenAI
     lifetime: AsyncGenerator[openai.AsyncOpenAI, None]
     limit: ConcurrencyLimit
     stop: StopSignal
     breaker: CircuitBreaker
+    watch: SilenceWatch
+    given_up: GivenUpRequests = field(default_factory=GivenUpRequests)
+    turns: defaultdict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
     served: bool = False
 
 
@@ -57,6 +65,12 @@ class Connections:
             limit=limit,
             stop=stop,
             breaker=CircuitBreaker(stop, first_pause=FIRST_PAUSE * unit, longest_pause=LONGEST_PAUSE * unit),
+            watch=SilenceWatch(
+                stop,
+                endpoint=self._settings.address,
+                every=TELL_EVERY * unit,
+                longest=max(LONGEST_SILENCE * unit, 3 * self._settings.timeout_seconds),
+            ),
         )
         for other in others:
             if other.is_closed():

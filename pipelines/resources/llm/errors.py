@@ -15,6 +15,11 @@ from pipelines.resources.llm.redaction import Redactor
 from pipelines.resources.llm.retry import RUN_AGAIN, CallFailure, FailureKind, retry_after_seconds
 from pipelines.resources.llm.settings import EndpointSettings
 
+SLOW_DOWN = (
+    "set AMEMGYM_REQUESTS_PER_MINUTE or AMEMGYM_TOKENS_PER_MINUTE to what the provider allows for this model and key, "
+    f"and {RUN_AGAIN}"
+)
+FILTERED_CODES = {"content_filter", "content_policy_violation", "invalid_prompt"}
 TOO_LONG = re.compile(
     r"context.?(length|window|size)|maximum context|too many tokens|too long|too large|exceeds? the .{0,20}tokens",
     re.IGNORECASE,
@@ -63,17 +68,24 @@ class FailureClassifier:
             return CallFailure("transient", "could not be reached", remedy, misdirected=True)
         if isinstance(error, openai.APITimeoutError):
             return self.of_timeout()
-        return CallFailure("transient", "dropped the connection")
+        return CallFailure("transient", "dropped the connection", own=True)
 
     def of_timeout(self) -> CallFailure:
         seconds = f"{self._settings.timeout_seconds:g}"
         remedy = f"wait until it has recovered, or allow more than {seconds} seconds in AMEMGYM_TIMEOUT, and {RUN_AGAIN}"
-        return CallFailure("transient", f"did not answer within {seconds} seconds", remedy, overloaded=True)
+        return CallFailure("transient", f"did not answer within {seconds} seconds", remedy, overloaded=True, own=True)
 
     def of_unreadable_answer(self) -> CallFailure:
         """A success without a chat completion in it: a proxy's page, or an error in disguise."""
         remedy = f"check that {self._settings.url_variable} is the address of an OpenAI-compatible API (it often ends in /v1)"
-        return CallFailure("transient", "answered with something that is not a chat completion", remedy, misdirected=True)
+        return CallFailure(
+            "transient", "answered with something that is not a chat completion", remedy, misdirected=True, own=True
+        )
+
+    def of_unusable_completion(self) -> CallFailure:
+        """A chat completion that cannot be one, such as one with a usage of 10^30 tokens: the address is right."""
+        remedy = "look at what the server or the proxy before it answers"
+        return CallFailure("transient", "answered with a chat completion whose parts cannot be read", remedy, own=True)
 
     def of_status(self, error: openai.APIStatusError, *, request: ModelRequest) -> CallFailure:
         """An answer with an error status."""
@@ -81,12 +93,21 @@ class FailureClassifier:
         if answer.status == 402 or "insufficient_quota" in answer.codes:
             remedy = f"add credit or raise the limit at the provider, then {RUN_AGAIN}"
             return CallFailure("fatal", f"has no quota left for this key{self._quoted(answer)}", remedy)
-        if answer.status in (408, 409, 425, 429) or answer.status >= 500:
-            overloaded = answer.status in (408, 429, 503, 529)
+        if answer.status == 429:
+            problem = f"has a rate limit that is used up{self._quoted(answer)}"
             return CallFailure(
-                "transient", f"failed{self._quoted(answer)}", overloaded=overloaded, retry_after=answer.retry_after
+                "transient", problem, SLOW_DOWN, retry_after=answer.retry_after, limited=True, own=True, status=429
             )
-        if answer.codes & {"content_filter", "content_policy_violation"}:
+        if answer.status in (408, 409, 425) or answer.status >= 500:
+            return CallFailure(
+                "transient",
+                f"failed{self._quoted(answer)}",
+                overloaded=answer.status in (408, 503, 529),
+                retry_after=answer.retry_after,
+                own=True,
+                status=answer.status,
+            )
+        if answer.codes & FILTERED_CODES:
             return CallFailure("refused", f"refused the content{self._quoted(answer)}")
         return self._of_request(answer, request=request)
 
@@ -105,11 +126,13 @@ class FailureClassifier:
             return CallFailure("fatal", f"does not know the model {request.model!r}{quoted}", remedy)
         if answer.says_too_long():
             remedy = "choose a model with a larger context, or change max_output_tokens in the recipe"
-            return CallFailure("fatal", f"finds {named} too long for the model {request.model!r}{quoted}", remedy)
+            problem = f"finds {named} too long for the model {request.model!r}{quoted}"
+            return CallFailure("fatal", problem, remedy, own=True, status=answer.status)
         problem = f"rejected {named} for the model {request.model!r}{quoted}"
         remedy = "correct the model's settings in the recipe, or choose another model"
         kind: FailureKind = "rejected" if answer.status in (400, 422) else "fatal"
-        return CallFailure(kind, problem, remedy, rejection=Rejection(answer.text, answer.param))
+        rejection = Rejection(answer.text, answer.param)
+        return CallFailure(kind, problem, remedy, rejection=rejection, own=True, status=answer.status)
 
     def _quoted(self, answer: ErrorResponse) -> str:
         text = self._redactor.clean(answer.text)

@@ -18,6 +18,7 @@ from pipelines.resources.llm.compatibility import Rejection
 FailureKind = Literal["transient", "rejected", "refused", "fatal"]
 MAX_TRIES = 8
 MAX_TRIES_BEFORE_ANY_REPLY = 3
+MAX_LIMITED_TRIES = 40  # of one request, while others under the same limit get through
 MAX_SECONDS = 300.0
 MAX_BACKOFF = 60  # in multiples of the settings' backoff_seconds
 NO_REJECTION = Rejection()
@@ -32,7 +33,8 @@ class CallFailure:
     """A try that brought no reply. `problem` and `remedy` go into a sentence, the `rejection` never does.
 
     transient: try again. rejected: perhaps without what the endpoint rejects. refused: the answer is no. fatal: the run ends.
-    `misdirected`: the address may be wrong, so before any reply it is not worth many tries.
+    `misdirected`: the address may be wrong, so before any reply it is not worth many tries. `own`: it may lie in the request,
+    and others may pass. `limited`: a rate limit is used up, which is no fault and no try. `status`: of HTTP, if there was one.
     """
 
     kind: FailureKind
@@ -40,6 +42,9 @@ class CallFailure:
     remedy: str = f"wait until it has recovered and {RUN_AGAIN}"
     overloaded: bool = False
     misdirected: bool = False
+    own: bool = False
+    limited: bool = False
+    status: int = 0
     retry_after: float = 0.0
     rejection: Rejection = NO_REJECTION
 
@@ -50,11 +55,18 @@ class RetryBudget:
     def __init__(self, request: ModelRequest, *, backoff_seconds: float) -> None:
         self.request = request
         self.tries = 0
+        self.limited_tries = 0
         self.seconds = 0.0
         self._backoff = backoff_seconds
 
     def next_delay(self, failure: CallFailure, *, served: bool) -> float | None:
-        """Seconds until the next try; None when there is to be none. `served`: the endpoint has answered others."""
+        """Seconds until the next try; None when there is to be none. `served`: the endpoint has answered others.
+
+        A limited try waits with all others under the limit (`LearnedLimit`), and for as long as that takes.
+        """
+        if failure.limited:
+            self.limited_tries += 1
+            return 0.0 if failure.retry_after <= MAX_SECONDS and self.limited_tries < MAX_LIMITED_TRIES else None
         self.tries += 1
         most = MAX_TRIES_BEFORE_ANY_REPLY if failure.misdirected and not served else MAX_TRIES
         if failure.kind != "transient" or self.tries >= most:
@@ -65,7 +77,8 @@ class RetryBudget:
 
     def error_message(self, failure: CallFailure, *, endpoint: str) -> str:
         """The sentence for the user: where, what, and what to do."""
-        tries = f" at the last of {self.tries} tries" if failure.kind == "transient" and self.tries > 1 else ""
+        tried = self.limited_tries if failure.limited else self.tries
+        tries = f" at the last of {tried} tries" if failure.kind == "transient" and tried > 1 else ""
         asked = f" and asks to be left alone for {failure.retry_after:.0f} seconds" if failure.retry_after > MAX_SECONDS else ""
         return f"The model endpoint {endpoint} {failure.problem}{tries}{asked}; {failure.remedy}."
 

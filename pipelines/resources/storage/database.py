@@ -1,6 +1,6 @@
 """The port of a database: tables of values by key, in a SQLite file or in the Postgres that all workers share."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -48,6 +48,25 @@ class Connection(Protocol):
     def close(self) -> None: ...
 
 
+class Claims(Protocol):
+    """Claims of keys (hex digits) across processes. A claim ends with its process, however that ends."""
+
+    async def take(self, key: str) -> bool:
+        """Claim the key, unless somebody has; whether it is ours now."""
+        ...
+
+    async def release(self, key: str) -> None: ...
+
+
+def place_of(key: str) -> int:
+    """The number that stands for a key where only numbers can be locked."""
+    return int(key[:15], 16)
+
+
+# Calls a job with a connection that stays the same, as long as it is not lost.
+RunJob = Callable[[Callable[[Connection], Any]], Awaitable[Any]]
+
+
 class Database(Protocol):
     """Opens connections for one thread each, and knows what its errors mean."""
 
@@ -71,6 +90,10 @@ class Database(Protocol):
 
     def locked(self) -> AbstractAsyncContextManager[object]:
         """Only one process at a time may be inside; one that dies lets the next one in."""
+        ...
+
+    def claims(self, run: RunJob) -> Claims:
+        """Claims by all who use this database; `run` is the way to a connection of one's own."""
         ...
 
     def size(self) -> int: ...

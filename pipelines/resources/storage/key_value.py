@@ -5,16 +5,18 @@ finished users cost one write to the disk. Nothing is bound to an event loop, so
 """
 
 import asyncio
+import hashlib
+import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeVar
 
-from pipelines.resources.storage.database import Connection, Database, KeyValueTable
+from pipelines.resources.storage.database import Claims, Connection, Database, KeyValueTable
 from pipelines.resources.storage.errors import StoreError
 from pipelines.resources.storage.sqlite import SqliteFile
 
@@ -22,6 +24,8 @@ T = TypeVar("T")
 SqlValue = str | int | float | None
 RECONNECT_SECONDS = 60.0  # how long a database may be unreachable that was there before
 RETRY_SECONDS = 0.5
+DIGEST = {"digest": "TEXT"}
+LOG = logging.getLogger(__name__)
 
 
 @dataclass
@@ -45,7 +49,8 @@ class KeyValueStore:
     """A table of values by key; the first value of a key stays.
 
     `database`: a path stands for a SQLite file. `columns` adds columns: name to SQL type. `extra_tables`: further tables of
-    values by key that jobs use in the same transactions.
+    values by key that jobs use in the same transactions. `checked`: each row holds a digest of its value; one that does not
+    fit is told, dropped and counts as missing. `replaced_where`: rows whose value a later one may replace, as SQL.
     """
 
     def __init__(
@@ -55,29 +60,54 @@ class KeyValueStore:
         table: str,
         columns: Mapping[str, str] | None = None,
         extra_tables: Sequence[str] = (),
+        checked: bool = False,
+        replaced_where: str = "",
     ) -> None:
         self.database: Database = SqliteFile(database) if isinstance(database, Path) else database
-        self._table = KeyValueTable(table, dict(columns or {}))
+        self._checked = checked
+        self._table = KeyValueTable(table, {**(columns or {}), **(DIGEST if checked else {})})
         self._tables = (self._table, *map(KeyValueTable, extra_tables))
         names = ("key", "value", *self._table.columns)
         marks = ", ".join("?" for _ in names)
-        self._insert = f'INSERT INTO "{table}" ({", ".join(names)}) VALUES ({marks}) ON CONFLICT (key) DO NOTHING'
-        self._select = f'SELECT value FROM "{table}" WHERE key = ?'
+        new_values = ", ".join(f"{name} = excluded.{name}" for name in names[1:])
+        update = f'UPDATE SET {new_values} WHERE "{table}".{replaced_where}' if replaced_where else "NOTHING"
+        self._insert = f'INSERT INTO "{table}" ({", ".join(names)}) VALUES ({marks}) ON CONFLICT (key) DO {update}'
+        self._select = f'SELECT value, {"digest" if checked else "NULL"} FROM "{table}" WHERE key = ?'
+        self._delete = f'DELETE FROM "{table}" WHERE key = ?'
         self._lock = threading.Lock()
         self._executor: ThreadPoolExecutor | None = None
         self._batch: _Batch | None = None
         self._thread_local = threading.local()
 
+    @cached_property
+    def claims(self) -> Claims:
+        """Claims of keys by all who use the same database. Raises StoreError."""
+        return self.database.claims(self.run)
+
     async def get(self, key: str) -> bytes | None:
         """The value of the key, if any process has put one."""
         row = await self.run(lambda connection: connection.execute(self._select, (key,)).fetchone())
-        return None if row is None else row[0]
+        if row is None:
+            return None
+        if row[1] is not None and row[1] != digest_of(key, row[0]):
+            await self.drop(key)
+            return None
+        return row[0]
+
+    async def drop(self, key: str) -> None:
+        """Tell that the key's row is damaged, and delete it: what it held is asked for or made again."""
+        LOG.warning(
+            "A row of %s in %s is damaged and was dropped; what it held is made again.", self._table.name, self.database
+        )
+        await self.run(lambda connection: connection.execute(self._delete, (key,)))
 
     async def put(self, key: str, value: bytes, *, extra: Mapping[str, SqlValue] | None = None) -> None:
         """Return when the row is on the disk. A cancelled put may still be stored."""
         given, columns = extra or {}, self._table.columns
         if given.keys() - columns.keys():
             raise ValueError(f"KeyValueTable {self._table.name} has no columns {sorted(given.keys() - columns.keys())}.")
+        if self._checked:
+            given = {**given, "digest": digest_of(key, value)}
         waiter: Future[None] = Future()
         with self._lock:
             if self._batch is None:
@@ -96,6 +126,12 @@ class KeyValueStore:
         with self._lock:
             future = self._submit(lambda: self._with_connection(job))
         return await asyncio.wrap_future(future)
+
+    def run_blocking(self, job: Callable[[Connection], T]) -> T:
+        """The same, for what is done before an event loop has anything else to do."""
+        with self._lock:
+            future = self._submit(lambda: self._with_connection(job))
+        return future.result()
 
     def close(self) -> None:
         """Finish what waits and disconnect. The store opens again when it is next used."""
@@ -157,3 +193,8 @@ class KeyValueStore:
         if connection is not None:
             connection.close()
             self._thread_local.connection = None
+
+
+def digest_of(key: str, value: object) -> str:
+    """What a checked row holds beside its value; empty for what a row of ours never holds."""
+    return hashlib.sha256(key.encode() + b"\n" + value).hexdigest()[:32] if isinstance(value, bytes) else ""

@@ -23,13 +23,13 @@ from pydantic import ValidationError
 
 from assets.engine.ports import FailureFile, SnapshotPart, SnapshotRef
 from assets.engine.serialized_record import SerializedRecord
-from assets.records.base import Failure, UserRecord
+from assets.records.base import Failure, ItemRecord
 from assets.records.columnar import to_table
 from dataset_card.release.writers import sync
 from pipelines.resources.storage.errors import StoreError
 from pipelines.resources.storage.file_store import FileStore, as_file_store
 
-R = TypeVar("R", bound=UserRecord)
+R = TypeVar("R", bound=ItemRecord)
 
 MARKER = "snapshot.json"
 FAILURES = "failures.parquet"
@@ -49,7 +49,7 @@ class ParquetWriter:
         self._digests = {stage: hashlib.sha256()}
         weakref.finalize(self, shutil.rmtree, self._draft, ignore_errors=True)
 
-    def add(self, stage: str, rows: Sequence[tuple[int, SerializedRecord[UserRecord]]]) -> None:
+    def add(self, stage: str, rows: Sequence[tuple[int, SerializedRecord[ItemRecord]]]) -> None:
         """Write the next part of a stage. Raises ValueError when positions do not ascend from part to part."""
         if not rows:
             return
@@ -57,7 +57,7 @@ class ParquetWriter:
         if any(later <= earlier for earlier, later in pairwise([*(part.last for part in parts[-1:]), *positions])):
             raise ValueError(f"Rows of {stage!r} must come in ascending order of position, not as {positions}.")
         records, texts = [one.record for _, one in rows], [one.text for _, one in rows]
-        content = "".join(f"{position}\t{text}\n" for position, text in zip(positions, texts, strict=True)).encode()
+        content = _content(positions, texts)
         self._digests.setdefault(stage, hashlib.sha256()).update(content)
         digest, span = hashlib.sha256(content).hexdigest(), {"first": positions[0], "last": positions[-1]}
         name = f"{'part' if stage == self._stage else f'carried-{stage}'}-{len(parts):05d}-{digest[:8]}.parquet"
@@ -88,9 +88,9 @@ class ParquetWriter:
             stage=self._stage,
             unit=self._unit,
             digest=digest,
-            users=sum(part.rows for part in self._parts.get(self._stage, [])),
+            items=sum(part.rows for part in self._parts.get(self._stage, [])),
             parts=tuple(part.model_copy(update={"path": f"{folder}/{part.path}"}) for part in parts),
-            failures=FailureFile(path=f"{folder}/{FAILURES}", users=len(failures)),
+            failures=FailureFile(path=f"{folder}/{FAILURES}", items=len(failures)),
         )
 
     def _commit(self, ref: SnapshotRef) -> SnapshotRef:
@@ -99,7 +99,7 @@ class ParquetWriter:
         if self._files.commit(self._draft, folder, last=MARKER):
             return ref
         existing = load_ref(self._files, folder)
-        if existing is not None and {part.path for part in existing.parts} <= set(self._files.names(folder)):
+        if existing is not None and existing.digest == ref.digest and not problems_of(self._files, existing):
             shutil.rmtree(self._draft)
             return existing
         self._files.commit(self._draft, folder, last=MARKER, overwrite=True)
@@ -115,6 +115,7 @@ class ParquetSnapshots:
 
     def __init__(self, files: Path | FileStore) -> None:
         self.files = as_file_store(files)
+        self._checked: set[tuple[str, str]] = set()  # parts never change, so that one look in a process is enough
 
     @property
     def address(self) -> str:
@@ -142,6 +143,20 @@ class ParquetSnapshots:
                 rows.update(self._rows(ref, part, record=record, wanted=wanted))
         return rows
 
+    def table(self, ref: SnapshotRef, stage: str) -> pa.Table | None:
+        """The rows of a stage, the snapshot's own or carried ones: `unit`, `position` and the fields of its record.
+
+        None where the snapshot has none of that stage. Raises SnapshotError.
+        """
+        parts: list[pa.Table] = []
+        for part in ref.parts:
+            if part.stage == stage:
+                self.check(ref, part)
+                with self._open(ref, part.path, kind="rows") as file:
+                    rows = _read(file).drop_columns([RECORD])
+                parts.append(rows.add_column(0, "unit", pa.array([ref.unit] * rows.num_rows, pa.string())))
+        return pa.concat_tables(parts) if parts else None
+
     def positions(self, ref: SnapshotRef) -> Iterator[list[int]]:
         """The positions of the stage's own rows, part by part. Raises SnapshotError."""
         for part in ref.parts:
@@ -150,7 +165,7 @@ class ParquetSnapshots:
                     yield cast(list[int], _read(file, columns=["position"])["position"].to_pylist())
 
     def failures(self, ref: SnapshotRef) -> list[Failure]:
-        """The users who were replaced up to this stage, by position. Raises SnapshotError."""
+        """The items that were replaced up to this stage, by position. Raises SnapshotError."""
         with self._open(ref, ref.failures.path, kind=Failure.__name__) as file:
             texts = cast(list[str], _read(file, columns=[RECORD])[RECORD].to_pylist())
             return [Failure.model_validate_json(text) for text in texts]
@@ -163,9 +178,31 @@ class ParquetSnapshots:
                 return record.model_validate_json(text)
 
         with self._open(ref, part.path, kind=record.__name__) as file:
-            table = _read(file, wanted, columns=["position", RECORD])
-            positions, texts = (cast(list[Any], table[name].to_pylist()) for name in ("position", RECORD))
+            if (part.path, part.digest) in self._checked:
+                positions, texts = _rows_of(_read(file, wanted, columns=["position", RECORD]))
+            else:
+                positions, texts = self._checked_rows(ref, part, file)
+        if wanted is not None and len(positions) > len(wanted):
+            chosen = set(wanted)
+            kept = [(position, text) for position, text in zip(positions, texts, strict=True) if position in chosen]
+            positions, texts = [position for position, _ in kept], [text for _, text in kept]
         return ((position, SerializedRecord(text, decode=decode)) for position, text in zip(positions, texts, strict=True))
+
+    def check(self, ref: SnapshotRef, part: SnapshotPart) -> None:
+        """Raise SnapshotError when a part does not hold what was written."""
+        with self._open(ref, part.path, kind="rows") as file:
+            self._checked_rows(ref, part, file)
+
+    def _checked_rows(self, ref: SnapshotRef, part: SnapshotPart, file: pa.NativeFile) -> tuple[list[int], list[str]]:
+        """All rows of a part. Raises SnapshotError when they are not those that were written, as in a file that was edited."""
+        positions, texts = _rows_of(_read(file, columns=["position", RECORD]))
+        if hashlib.sha256(_content(positions, texts)).hexdigest() != part.digest:
+            raise SnapshotError(
+                f"Snapshot file {self.files.address}/{part.path} does not hold the rows that were written (was it edited or "
+                f"shortened?); materialize {ref.stage!r} of {ref.unit!r} again, which replaces it."
+            )
+        self._checked.add((part.path, part.digest))
+        return positions, texts
 
     @contextmanager
     def _open(self, ref: SnapshotRef, name: str, *, kind: str) -> Generator[pa.NativeFile, None, None]:
@@ -180,7 +217,7 @@ class ParquetSnapshots:
             yield
         except FileNotFoundError as error:
             raise SnapshotError(f"Snapshot file {path} is missing; {remedy}.") from error
-        except StoreError:
+        except (StoreError, SnapshotError):
             raise
         except ValidationError as error:
             reason = " ".join(str(error).split())
@@ -198,6 +235,33 @@ def load_ref(files: FileStore, folder: str) -> SnapshotRef | None:
         return None
 
 
+def problems_of(files: FileStore, ref: SnapshotRef) -> list[str]:
+    """What is wrong with the files of a snapshot, all of which are read; one sentence each."""
+    store, problems = ParquetSnapshots(files), list[str]()
+    for part in ref.parts:
+        try:
+            store.check(ref, part)
+        except OSError as error:
+            problems.append(str(error))
+    try:
+        found = len(store.failures(ref))
+        if found != ref.failures.items:
+            problems.append(f"Snapshot file {files.address}/{ref.failures.path} has {found} rows, not {ref.failures.items}.")
+    except OSError as error:
+        problems.append(str(error))
+    return problems
+
+
+def _content(positions: Sequence[int], texts: Sequence[str]) -> bytes:
+    """What a part's digest is over."""
+    return "".join(f"{position}\t{text}\n" for position, text in zip(positions, texts, strict=True)).encode()
+
+
+def _rows_of(table: pa.Table) -> tuple[list[int], list[str]]:
+    positions, texts = (cast(list[Any], table[name].to_pylist()) for name in ("position", RECORD))
+    return positions, texts
+
+
 def _with_json(table: pa.Table, texts: Sequence[str]) -> pa.Table:
     return table.append_column(RECORD, pa.array(texts, pa.string()))
 
@@ -210,7 +274,7 @@ def _write(path: Path, table: pa.Table) -> None:
     sync(path)
 
 
-def _read(file: pa.NativeFile, positions: list[int] | None = None, *, columns: list[str]) -> pa.Table:
+def _read(file: pa.NativeFile, positions: list[int] | None = None, *, columns: list[str] | None = None) -> pa.Table:
     wanted = None if positions is None else pc.field("position").isin(positions)  # pyright: ignore[reportUnknownMemberType]
     return pq.read_table(  # pyright: ignore[reportUnknownMemberType]
         file, columns=columns, filters=wanted, partitioning=None, page_checksum_verification=True

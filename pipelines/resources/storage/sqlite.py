@@ -1,6 +1,8 @@
 """Tables in one SQLite file: safe under several processes of one machine, and under kills."""
 
+import fcntl
 import sqlite3
+import threading
 import time
 from collections.abc import Generator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
@@ -9,7 +11,7 @@ from pathlib import Path
 
 from filelock import AsyncFileLock
 
-from pipelines.resources.storage.database import KeyValueTable
+from pipelines.resources.storage.database import KeyValueTable, RunJob, place_of
 from pipelines.resources.storage.errors import StoreError
 
 BUSY_SECONDS = 60.0
@@ -36,6 +38,38 @@ class SqliteConnection(sqlite3.Connection):
         with self:
             self.execute("BEGIN IMMEDIATE")
             yield
+
+
+class FileClaims:
+    """The Claims port for the processes of a machine: locks on single bytes of a file, which die with their process.
+
+    A process's own claims are a set, because such locks do not hold within one process. There is one object per file, which
+    is never closed: to close a file of this path would give up all locks of the process.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("ab")
+        self._own: set[str] = set()
+        self._lock = threading.Lock()
+
+    async def take(self, key: str) -> bool:
+        with self._lock:
+            if key in self._own:
+                return False
+            try:
+                fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place_of(key))
+            except (BlockingIOError, PermissionError):
+                return False
+            self._own.add(key)
+            return True
+
+    async def release(self, key: str) -> None:
+        with self._lock:
+            self._own.discard(key)
+            fcntl.lockf(self._file, fcntl.LOCK_UN, 1, place_of(key))
+
+
+_CLAIMS: dict[Path, FileClaims] = {}
 
 
 @dataclass(frozen=True)
@@ -85,6 +119,14 @@ class SqliteFile:
         """A lock file beside the file."""
         # Never a lock that is only a file: a killed process would leave it behind, and everyone would wait for ever.
         return AsyncFileLock(f"{self.path}.lock", fallback_to_soft=False)
+
+    def claims(self, run: RunJob) -> FileClaims:
+        """Claims in a file beside the file. Raises StoreError."""
+        path = self.path.with_name(f"{self.path.name}.claims").absolute()
+        try:
+            return _CLAIMS.get(path) or _CLAIMS.setdefault(path, FileClaims(path))
+        except OSError as error:
+            raise StoreError(f"{path} {REMEDIES[sqlite3.SQLITE_CANTOPEN]} ({error.strerror}).") from error
 
     def size(self) -> int:
         """The file with its neighbours, in bytes."""

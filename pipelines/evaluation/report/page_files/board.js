@@ -4,16 +4,16 @@ const points = (list) => list.map((estimate, place) => [place, estimate]);
 const grouped = (groups) => Object.entries(groups).map(([value, estimate]) => [Number(value), estimate]);
 
 function boardTable(data) {
-  const head = ["assistant", "mode", "memory", "", "overall", ...data.columns.map(words), "upper bound", "tokens/answer", "$/1000 answers", "seconds/answer", "unscored", "lost writes"];
+  const head = ["memory system", "rank", "mode", "memory", "", "overall", ...data.columns.map(words), "gain over none", "unscored", "tokens/answer", "$/1000 answers", "seconds/answer", "lost writes"];
   const rows = data.runs.map((run) => [
-    run.page ? el("a", { href: run.page }, run.label) : run.label, run.mode,
+    run.page ? el("a", { href: run.page }, run.label) : run.label, run.rank, run.mode,
     shown(run.metrics.memory), whisker(run.metrics.memory), shown(run.metrics.overall),
-    ...data.columns.map((name) => shown(run.metrics[name])), shown(run.baselines.upper_bound),
-    figure(run.tokens, 0), shown(run.costs.usd_per_1000_answers, 4, "unknown"), shown(run.seconds, 2, "unknown"), count(run.unscored), count(run.failed_writes),
+    ...data.columns.map((name) => shown(run.metrics[name])), shown(run.isolated?.gain), el("span", { class: run.unscored > data.red ? "wrong" : null }, `${figure(100 * run.unscored, 1)} %`),
+    figure(run.tokens, 0), shown(run.costs.usd_per_1000_answers, 4, "unknown"), shown(run.seconds, 2, "unknown"), count(run.lost_writes),
   ]);
-  const baselines = data.baselines.map((one) => [one.label, "baseline", "", "", shown(one.estimate)]);
+  const baselines = data.baselines.map((one) => [one.label, "", "baseline", "", "", shown(one.estimate)]);
   return table(head, [...rows, ...baselines.map((row) => [...row, ...Array(head.length - row.length).fill("")])],
-    "The best memory first. Brackets hold 95 % intervals over users.");
+    "The best memory first. Brackets hold 95 % intervals over users. Unscored answers count as wrong; with more than a tenth there is no rank.");
 }
 
 function periodSection(data) {
@@ -30,14 +30,14 @@ function periodSection(data) {
 }
 
 function boardPage(data) {
-  section("leaderboard", "Leaderboard", boardTable(data));
+  section("leaderboard", "Leaderboard", data.notes.map((note) => el("p", { class: "soft" }, note)), boardTable(data));
   section("periods", "By period", ...periodSection(data));
   section("failures", "Failures over the periods", FAILURES.map((name) => el("div", {}, el("h3", {}, words(name)),
     lineChart(data.runs.map((run) => ({ label: run.label, points: points(run.periods[name]) })), { x: "period", y: words(name) }))));
   section("age", "By age of the needed value", el("p", { class: "soft" }, "Share of right answers by periods since the oldest value that the question needs was told."),
     lineChart(data.runs.map((run) => ({ label: run.label, points: grouped(run.by_age) })), { x: "periods since told", y: "overall", top: 1 }));
   section("required", "By number of needed values",
-    table(["assistant", ...Object.keys(data.runs[0].by_required)], data.runs.map((run) => [run.label, ...Object.values(run.by_required).map((one) => shown(one))])));
+    table(["memory system", ...Object.keys(data.runs[0].by_required)], data.runs.map((run) => [run.label, ...Object.values(run.by_required).map((one) => shown(one))])));
   if (data.policies.length) {
     section("policies", "On- and off-policy", table(["assistant", "on-policy memory", "off-policy memory", "off minus on", "ranks gained off-policy"],
       data.policies.map((row) => [row.name, shown(row.on), shown(row.off), shown(row.difference), shown(row.ranks_gained, 0)])));

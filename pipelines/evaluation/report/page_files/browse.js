@@ -1,7 +1,7 @@
 // Every answer, with its options, memories and dialogue. A user's texts are parsed when they are first asked for.
 const MOST_ROWS = 200;
 const opened = new Map();
-const FIELDS = ["period", "kind", "item", "expected", "given", "status", "reason", "reply", "tries", "age", "failure", "memories"];
+const FIELDS = ["period", "kind", "item", "expected", "given", "status", "reason", "reply", "tries", "age", "failure", "sent", "memories"];
 let PAGE = null;
 
 function life(id) {
@@ -11,7 +11,7 @@ function life(id) {
     const text = (number) => told.texts[number];
     told.answers = told.rows.map((row) => {
       const answer = Object.fromEntries(FIELDS.map((name, column) => [name, row[column]]));
-      return { ...answer, user: id, expected: text(answer.expected), given: text(answer.given), reply: text(answer.reply), reason: text(answer.reason), memories: answer.memories.map(text) };
+      return { ...answer, user: id, expected: text(answer.expected), given: text(answer.given), reply: text(answer.reply), sent: text(answer.sent), reason: text(answer.reason), memories: answer.memories.map(text) };
     });
     opened.set(id, told);
   }
@@ -83,6 +83,7 @@ function showDetail(answer, row) {
     question ? optionList(question, answer) : "",
     el("details", {}, el("summary", {}, "Reply, word for word"), el("div", { class: "text" }, answer.reply)),
     answer.memories.length ? el("details", { open: true }, el("summary", {}, `${answer.memories.length} memories laid beside it`), el("ul", {}, answer.memories.map((line) => el("li", { class: "text" }, line)))) : "",
+    answer.sent ? el("details", {}, el("summary", {}, "What was asked, word for word"), el("div", { class: "text" }, answer.sent)) : "",
     conversation(told, answer.period));
 }
 

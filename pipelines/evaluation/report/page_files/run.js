@@ -1,6 +1,20 @@
 // One run: its scores, then every answer, memory and message.
-function scoreTable(estimates, meanings) {
-  return table(["", "", "", "meaning"], Object.entries(estimates).map(([name, one]) => [words(name), shown(one), whisker(one), meanings[name] ?? ""]));
+function scoreTable(names, estimates, data) {
+  return table(["", "", "", "meaning", "formula"], names.map((name) => [words(name), shown(estimates[name]), whisker(estimates[name]), ...data.meanings[name]]));
+}
+
+function isolatedTable(found) {
+  const rows = [["S: with the memory", found.memory], ["N: with none", found.none], ["O: with the needed facts", found.facts], ["F: with everything", found.everything],
+    ["S - N", found.gain], ["(S - N) / (O - N)", found.gain_share]];
+  return table(["same reasoner, budget and seed", "", ""], rows.map(([name, one]) => [name, shown(one), whisker(one)]), `Over ${count(found.items)} questions that were asked in every condition.`);
+}
+
+function curveChart(curve) {
+  return lineChart([{ label: "overall", points: curve.map((point) => [point.tokens, point.overall]) }], { x: "tokens of recalled text", y: "overall", top: 1 });
+}
+
+function probeTable(found) {
+  return table(["all needed values by the probes", "answered rightly", "not"], ["known", "not known"].map((known) => [known, count(found[`${known}, right`]), count(found[`${known}, not right`])]));
 }
 
 function periodTable(data) {
@@ -21,9 +35,8 @@ function spendingTable(data) {
   const rows = Object.entries(data.results.spending).map(([name, used]) => [name, count(used.calls), count(used.input_tokens), count(used.output_tokens),
     used.nano_usd === null ? "unknown" : `$${(used.nano_usd / 1e9).toFixed(4)}`]);
   const costs = Object.entries(data.results.costs).map(([name, one]) => [words(name), shown(one, 4, "unknown")]);
-  const cut = data.results.cut_calls ? el("p", {}, `In ${count(data.results.cut_calls)} calls the oldest messages had no room in the context.`) : null;
-  const lost = data.results.failed_writes ? el("p", {}, `${count(data.results.failed_writes)} writes to the memory failed twice and were lost.`) : null;
-  return [table(["purpose", "calls", "input tokens", "output tokens", "cost"], rows), table(["for each answer", ""], costs), cut, lost];
+  const lost = data.results.lost_writes ? el("p", {}, `${count(data.results.lost_writes)} writes to the memory failed twice and were lost.`) : null;
+  return [table(["purpose", "calls", "input tokens", "output tokens", "cost"], rows), table(["for each answer", ""], costs), lost];
 }
 
 function fidelityText(found) {
@@ -34,8 +47,11 @@ function fidelityText(found) {
 
 function runPage(data) {
   const results = data.results;
-  section("scores", "Scores", el("p", { class: "soft" }, "Brackets hold 95 % intervals over users (bootstrap, expanded percentile)."), scoreTable(results.metrics, data.meanings));
-  section("baselines", "Baselines", scoreTable(results.baselines, data.meanings));
+  section("scores", "Scores", data.notes.map((note) => el("p", { class: "soft" }, note)), scoreTable(data.front, results.metrics, data));
+  if (results.isolated) section("isolated", "Isolated scores", isolatedTable(results.isolated));
+  if (results.curve.length) section("budget", "Score against budget", curveChart(results.curve));
+  section("probes", "State probes and answers", probeTable(results.probes_and_answers));
+  section("baselines", "Baselines", scoreTable(Object.keys(results.baselines), results.baselines, data));
   section("periods", "By period", periodTable(data), userTable(data),
     lineChart(["overall", "memory", "upper_bound", "random"].map((name) => ({ label: words(name), points: points(results.periods[name]) })), { x: "period", y: "share", top: 1 }));
   section("failures", "Failures over the periods",
@@ -43,6 +59,7 @@ function runPage(data) {
   section("age", "By age and need", el("h3", {}, "By periods since the oldest needed value was told"),
     lineChart([{ label: "overall", points: grouped(results.by_age) }], { x: "periods since told", y: "overall", top: 1 }),
     table(["needed values", "overall"], Object.entries(results.by_required).map(([value, one]) => [value, shown(one)])));
+  section("more", "More about the probes", scoreTable(Object.keys(results.metrics).filter((name) => !data.front.includes(name)), results.metrics, data));
   section("took", "What it took", ...spendingTable(data), el("p", {}, fidelityText(results.fidelity)));
   startBrowsing(data);
 }

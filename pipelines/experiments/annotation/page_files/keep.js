@@ -36,7 +36,10 @@ function answer(item, change) {
   ANSWERS[item] = { value: "", note: "", ...ANSWERS[item], ...change, sent: false };
   const stored = store();
   if (!SERVED) tell(stored ? "Saved in this browser" : "This browser keeps nothing: export before you leave", !stored);
-  else send(stored);
+  else {
+    if (unsent().length) tell("Saving ...");
+    send(stored);
+  }
 }
 
 const unsent = () => Object.keys(ANSWERS).filter((item) => ANSWERS[item].value && !ANSWERS[item].sent);
@@ -45,6 +48,7 @@ async function send(stored = true) {
   const items = unsent();
   if (sending || !items.length) return;
   sending = true;
+  let taken = false;
   const batch = Object.fromEntries(items.map((item) => [item, { value: ANSWERS[item].value, note: ANSWERS[item].note }]));
   try {
     const reply = await fetch("answers", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(batch) });
@@ -54,14 +58,18 @@ async function send(stored = true) {
       if (now.value === sent.value && now.note === sent.note) now.sent = true;
     }
     store();
-    tell("Saved");
+    taken = true;
+    // What was answered while this batch was on its way is not there yet.
+    if (!unsent().length) tell("Saved");
   } catch (error) {
     tell(stored ? `Kept in this browser; the server did not take it yet (${error.message})` : "Not saved anywhere: is the server still running?", !stored);
     setTimeout(send, RETRY);
   }
   sending = false;
-  if (state.text === "Saved" && unsent().length) send();
+  if (taken) send();
 }
+
+addEventListener("online", () => send());
 
 async function recall() {
   if (!SERVED) return;

@@ -7,18 +7,19 @@ from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from assets.llm.ports import EndpointError, ModelReply, ModelRequest
-from pipelines.resources.cache.reply_cache import ReplyStore, request_key
+from assets.llm.ports import EndpointError, ModelReply, ModelRequest, Then, as_it_is
+from pipelines.resources.cache.reply_cache import NOWHERE, Place, key_at, request_key
 from pipelines.resources.llm.batch.client import LOST, BatchClient, input_line, split_lines
 from pipelines.resources.llm.batch.job import BatchJob, JobOutcome, OnBatchProgress
 from pipelines.resources.llm.batch.settings import MAX_JOBS_PER_LINE, MAX_PAUSES, BatchSettings
 from pipelines.resources.llm.batch.store import BatchStore, StoredLines
-from pipelines.resources.llm.client import ModelClient
+from pipelines.resources.llm.client import ModelClient, give_up
 from pipelines.resources.llm.compatibility import ApiCompatibility
 from pipelines.resources.llm.connection import Connections, EndpointConnection
 from pipelines.resources.llm.errors import FailureClassifier
 from pipelines.resources.llm.retry import CallFailure
 from pipelines.resources.llm.settings import EndpointSettings
+from pipelines.resources.storage.key_value import KeyValueStore
 
 REFUSED = ModelReply(text="", finish="refusal", input_tokens=0, output_tokens=0)
 
@@ -32,6 +33,7 @@ class BatchResources:
     store: BatchStore
     timing: BatchSettings = field(default_factory=BatchSettings)
     on_progress: OnBatchProgress | None = None
+    place: Place = NOWHERE
 
 
 class BatchedModel:
@@ -40,20 +42,20 @@ class BatchedModel:
     Raises EndpointError as the client does, and when a line has come back without a reply too often.
     """
 
-    def __init__(self, resources: BatchResources, *, cache: ReplyStore) -> None:
+    def __init__(self, resources: BatchResources, *, cache: KeyValueStore) -> None:
         self._resources, self._cache = resources, cache
         self._connections = Connections(resources.settings)
         self._queues: WeakKeyDictionary[asyncio.AbstractEventLoop, BatchQueue] = WeakKeyDictionary()
 
-    async def complete(self, request: ModelRequest) -> ModelReply:
-        """The reply: from a job that was sent earlier, or from the next one."""
+    async def complete(self, request: ModelRequest, *, then: Then = as_it_is) -> ModelReply:
+        """The reply: from a job that was sent earlier, or from the next one. `then` as the client has it."""
         if request.labels.transport != "batch":
-            return await self._resources.client.complete(request)
+            return await self._resources.client.complete(request, then=then)
         loop = asyncio.get_running_loop()
         if loop not in self._queues:
             self._queues[loop] = BatchQueue(self._resources, connection=await self._connections.current())
             await self._resources.store.tidy(self._cache)
-        return await self._queues[loop].complete(request)
+        return await then(await self._queues[loop].complete(request))
 
 
 @dataclass(eq=False)
@@ -75,7 +77,7 @@ class QueuedCall:
     def fail(self, error: BaseException) -> None:
         """Raise what ends the run, unless the caller has left. Calls that wait together get errors of their own."""
         if not self.reply.done():
-            self.reply.set_exception(EndpointError(str(error)) if isinstance(error, EndpointError) else error)
+            self.reply.set_exception(type(error)(str(error)) if isinstance(error, EndpointError) else error)
 
 
 class PendingBatch:
@@ -126,7 +128,9 @@ class BatchQueue:
     async def complete(self, request: ModelRequest) -> ModelReply:
         """Wait with the others for a job's end."""
         self._connection.stop.check()
-        call = QueuedCall(request, request_key(request), asyncio.get_running_loop().create_future())
+        # The reply cache's key: a line is known by it until the cache has its reply.
+        custom_id = key_at(await self._resources.place.of(request.model), request_key(request))
+        call = QueuedCall(request, custom_id, asyncio.get_running_loop().create_future())
         self._calls.setdefault(call.custom_id, set()).add(call)
         try:
             self._enqueue(call)
@@ -262,8 +266,10 @@ class BatchQueue:
         elif self._worth_another_job(call, failure):
             self._enqueue(call)
         else:
-            self._connection.stop.set(self._error_message(failure))
-            call.fail(EndpointError(self._error_message(failure)))
+            try:
+                give_up(self._connection, call.request, failure, message=self._error_message(failure))
+            except EndpointError as error:
+                call.fail(error)
 
     def _worth_another_job(self, call: QueuedCall, failure: CallFailure) -> bool:
         if failure.kind == "rejected":

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from assets.llm.ports import ModelReply
 from pipelines.home import Home
-from pipelines.resources.cache.reply_cache import REPLY, ReplyStore
+from pipelines.resources.cache.reply_cache import REPLY
 from pipelines.resources.storage.database import Connection
 from pipelines.resources.storage.key_value import KeyValueStore
 from pipelines.resources.storage.open_database import open_database
@@ -94,7 +94,7 @@ class BatchStore:
         """Only one process at a time may be inside; one that dies lets the next one in."""
         return self._store.database.locked()
 
-    async def tidy(self, cache: ReplyStore) -> None:
+    async def tidy(self, cache: KeyValueStore) -> None:
         """Forget the replies that the reply cache has."""
         ids = await self._store.run(_reply_ids)
         done = [custom_id for custom_id in ids if await cache.get(custom_id) is not None]

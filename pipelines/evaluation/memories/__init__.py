@@ -1,0 +1,1 @@
+"""The memories that come with the project, each after its paper, and how others are brought in."""

@@ -1,0 +1,87 @@
+"""Nemori after its paper (Nan et al., 2025, arXiv 2508.03341): episodes cut by topic, and what predictions of them missed."""
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, Field
+
+from assets.llm.text import count_tokens
+from assets.records.base import Text
+from pipelines.evaluation.contract import MemoryEvent, MemoryTools, newest_within
+from pipelines.evaluation.memories.base import CopiedMemory, Positive, TextIndex
+from pipelines.evaluation.memories.retrieval import FactsReply
+from prompts.catalogue import load_prompt
+
+SURE = 0.7  # of a boundary, at least
+RELATED = 10  # known facts from which an episode is predicted
+
+
+class BoundaryReply(BaseModel):
+    """Whether a new episode begins."""
+
+    boundary: bool
+    confidence: float = Field(ge=0, le=1)
+
+
+class EpisodeReply(BaseModel):
+    """An episode as a story."""
+
+    title: Text
+    story: Text
+
+
+class PredictionReply(BaseModel):
+    """What an episode will have told."""
+
+    prediction: Text
+
+
+class NemoriMemory(CopiedMemory):
+    """Recalls `episodes` stories, `facts` that were distilled, and the open episode word for word.
+
+    `longest`: events after which an episode ends in any case.
+    """
+
+    def __init__(self, tools: MemoryTools, *, episodes: Positive = 10, facts: Positive = 20, longest: Positive = 25) -> None:
+        super().__init__(tools)
+        self.episodes, self.facts, self.longest = episodes, facts, longest
+        self.open: list[MemoryEvent] = []
+        self.stories, self.knowledge = TextIndex(), TextIndex()
+
+    async def write(self, events: Sequence[MemoryEvent]) -> None:
+        if self.open and (len(self.open) + len(events) > self.longest or await self._begins_anew(events)):
+            closed, self.open = self.open, []
+            await self._remember(closed)
+        self.open += events
+
+    async def _begins_anew(self, events: Sequence[MemoryEvent]) -> bool:
+        prompt = load_prompt("memories/find_boundary").render(episode=_told(self.open), new=_told(events))
+        return await self.tools.ask(prompt, BoundaryReply, lambda reply: reply.boundary and reply.confidence >= SURE)
+
+    async def _remember(self, events: Sequence[MemoryEvent]) -> None:
+        """Tell the episode as a story, predict it from what is known, and keep what the prediction missed."""
+        prompt = load_prompt("memories/narrate_episode").render(episode=_told(events))
+        title, story = await self.tools.ask(prompt, EpisodeReply, lambda reply: (reply.title, reply.story))
+        at = f"[{events[-1].at.isoformat(sep=' ')}] " if events[-1].at else ""
+        [vector] = await self.tools.embed([f"{title} {story}"])
+        self.stories.add(f"{at}{title}: {' '.join(story.split())}", vector)
+        known = [self.knowledge.texts[number] for number in self.knowledge.nearest(vector, limit=RELATED)]
+        prompt = load_prompt("memories/predict_episode").render(title=title, knowledge=known)
+        prediction = await self.tools.ask(prompt, PredictionReply, lambda reply: reply.prediction)
+        prompt = load_prompt("memories/distill_knowledge").render(prediction=prediction, episode=_told(events))
+        missed = await self.tools.ask(prompt, FactsReply, lambda reply: list(dict.fromkeys(reply.facts)))
+        for fact, embedded in zip(missed, await self.tools.embed(missed) if missed else [], strict=True):
+            self.knowledge.add(f"{at}{' '.join(fact.split())}", embedded)
+
+    async def recall(self, query: str, *, tokens: int) -> list[str]:
+        recent = newest_within([event.line for event in self.open], tokens)
+        left = tokens - sum(map(count_tokens, recent))
+        if not self.stories.texts:
+            return recent
+        [vector] = await self.tools.embed([query])
+        facts = self.knowledge.lines_within(self.knowledge.nearest(vector, limit=self.facts), left)
+        left -= sum(map(count_tokens, facts))
+        return [*self.stories.lines_within(self.stories.nearest(vector, limit=self.episodes), left), *facts, *recent]
+
+
+def _told(events: Sequence[MemoryEvent]) -> str:
+    return "\n".join(event.line for event in events)

@@ -1,0 +1,86 @@
+"""Anybody's data set, read and reported on: a file, a release's folder, or one on the Hub."""
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from assets.amemgym.episode_parts import fitting_counts
+from assets.amemgym.recipe import AMemGymRecipe
+from assets.amemgym.records.report import QualityReport
+from assets.engine.ports import RunContext
+from assets.recipe.loading import build_recipe, expect_recipe, overridden
+from dataset_card.reference.settings import DataSettings
+from pipelines.evaluation.amemgym.dataset import Dataset, load_dataset
+from pipelines.home import Home
+from pipelines.resources.open import open_run_context
+from pipelines.resources.storage.open_stores import open_release_store
+from validation.amemgym.benchmark import AMEMGYM_VALIDATION
+from validation.amemgym.report.given import GivenData, report_on_given
+from validation.amemgym.report.page import render_page
+from validation.expectations.project import project_folder
+from validation.report.page import write_page
+
+
+@dataclass(frozen=True)
+class QualityRequest:
+    """What is reported on, and what is asked of judges. `overrides`: settings of a bare file, and fields of the recipe."""
+
+    source: str
+    overrides: Mapping[str, object] = field(default_factory=dict[str, object])
+    users: int | None = None
+    gates: bool = False
+    audit: bool = False
+    model: str = ""
+    offline: bool = False
+
+
+def report_on_source(request: QualityRequest, *, home: Home, notice: Callable[[str], None]) -> tuple[QualityReport, Path]:
+    """The report on a data set, and its page; beside it the record as JSON. `notice` gets sentences on the data set.
+
+    Raises EvaluationError, RecipeError, SuiteError, EndpointError, BudgetReached, OSError.
+    """
+    bare = request.source.endswith(".json")
+    settings = {name: value for name, value in request.overrides.items() if bare and name in DataSettings.model_fields}
+    others = {name: value for name, value in request.overrides.items() if name not in settings}
+    dataset = load_dataset(request.source, release_store=open_release_store(home), settings=settings).first(request.users)
+    for sentence in dataset.notices:
+        notice(sentence)
+    with open_run_context(home, mode="replay" if request.offline else "use") as opened:
+        # Meanings are compared by words, so that no model is asked unasked.
+        run_context = replace(opened, open_embedder=None)
+        recipe = _recipe(dataset, others, model=request.model or run_context.embedded_model)
+        data = GivenData(dataset.episodes, recipe, dataset.left_out, gates=request.gates, audit=request.audit)
+        if data.judged:
+            notice(_reading(data, run_context))
+        project = project_folder(home.reports, recipe.variant)
+        report, sentences = asyncio.run(report_on_given(data, AMEMGYM_VALIDATION, run_context=run_context, project=project))
+    for sentence in sentences:
+        notice(sentence)
+    write_page(report.model_dump_json(indent=2) + "\n", home.reports / f"{recipe.variant}.json")
+    return report, write_page(render_page(report), home.reports / f"{recipe.variant}.html")
+
+
+def _recipe(dataset: Dataset, overrides: Mapping[str, object], *, model: str | None) -> AMemGymRecipe:
+    """The release's recipe, or one that fits most users of a bare file, with what is given here."""
+    name = re.sub(r"[^A-Za-z0-9.]+", "-", dataset.name.removesuffix(".json")).strip("-")
+    if dataset.recipe is None:
+        name = f"{name}-{dataset.digest[:8]}"  # many files have the same name
+        told = dataset.settings.model_dump(exclude_none=True)
+        recipe = expect_recipe(build_recipe({"variant": name, **fitting_counts(dataset.episodes), **told}), AMemGymRecipe)
+    else:
+        recipe = dataset.recipe.model_copy(update={"variant": name, "num_users": len(dataset.episodes)})
+    if model:
+        recipe = recipe.with_models(lambda _: model)
+    # A user is never replaced here, so the audit has no limit; it says what the ceiling is.
+    return expect_recipe(overridden(recipe, {"audit.min_ceiling": 0, **overrides}), AMemGymRecipe)
+
+
+def _reading(data: GivenData, run_context: RunContext) -> str:
+    """How much is read, as a sentence before the first call."""
+    queries = sum(len(period.sessions) for one in data.episodes for period in one.periods)
+    answers = sum(len(question.answer_choices) for one in data.episodes for question in one.questions)
+    names = ", ".join(data.recipe.models.judge.panel)
+    plumbing = " It is the embedded model, which tests the plumbing only." if run_context.embedded_model else ""
+    return f"{names} reads {queries:,} queries and {answers:,} answers of {len(data.episodes)} users.{plumbing}"
