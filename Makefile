@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint ui bench clean clean-data test-browser test-extras test-cluster cluster lock
+.PHONY: help setup demo test lint ui bench clean clean-data test-browser test-extras test-cluster test-faults cluster lock
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,7 +26,7 @@ demo: $(READY)  ## make a small complete release on the embedded model: no key, 
 	@$(BIN)/amemgym demo
 
 test: $(READY)  ## run the tests
-	@$(BIN)/python -m pytest -n auto
+	@$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(READY)  ## style, types, import contracts
 	@$(BIN)/ruff format --check .
@@ -60,6 +60,9 @@ test-cluster: $(CLUSTER)/.ready  ## the same bytes from two workers on Redis and
 	@$(CLUSTER)/bin/pyright --pythonpath $(CLUSTER)/bin/python --project tests/cluster
 	@$(CLUSTER)/bin/python -m pytest tests/cluster
 
+test-faults: $(READY)  ## faults, kills and damage, cell by cell, as a table (hours; CELLS="SIGKILL or drops" for some)
+	@$(BIN)/python -m pytest -s -o faulthandler_timeout=0 tests/faults -k "$(or $(CELLS),test)"
+
 lock:  ## compile the lock files anew (needs uv)
 	@uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
 	  --python-version 3.11 --group dev --group build pyproject.toml --output-file requirements.lock
@@ -68,7 +71,7 @@ lock:  ## compile the lock files anew (needs uv)
 	  --output-file tests/browser/requirements.lock
 # The extras keep to the lock, but for fsspec, of which Inspect wants an older one.
 	@sed '/^fsspec==/,/[^\\]$$/d' requirements.lock | uv pip compile --quiet --universal --generate-hashes --no-emit-index-url \
-	  --no-emit-find-links --no-annotate --no-header --python-version 3.11 --extra mem0 --extra inspect --group dev --group build \
+	  --no-emit-find-links --no-annotate --no-header --python-version 3.11 --extra mem0 --extra inspect --extra pii --group dev --group build \
 	  --constraint - pyproject.toml tests/extras/requirements.in --output-file tests/extras/requirements.lock
 	@uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
 	  --python-version 3.11 --extra cluster --group dev --group build --constraint requirements.lock pyproject.toml \

@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from assets.llm.ports import ModelRequest
+from assets.recipe.policies import ANSWER_GATES, GatePolicy
 from pipelines.embedded.bank import model_name
 from pipelines.home import home
 from pipelines.resources.cache.reply_cache import CachedModel, open_replies
@@ -29,8 +30,17 @@ from tests.bench.runs import IN_FLIGHT, LATENCY, Row, generate, least_seconds, p
 from tests.support.commands import clean_environment
 
 UNBOUNDED = 4096
-PLAIN_FIELDS = ("gates.votes=1", "gates.votes_needed=1", "gates.unexposed=0", "gates.reverse=false", "audit.enabled=false")
+PLAIN_FIELDS = (
+    *("gates.votes=1", "gates.votes_needed=1", "gates.unexposed=0", "gates.reverse=false", "gates.consistency=false"),
+    "audit.enabled=false",
+)
 PLAIN = tuple(word for field in PLAIN_FIELDS for word in ("--set", field))
+POLICIES = (
+    ("plain gates", PLAIN, GatePolicy(votes=1, votes_needed=1, unexposed=False, reverse=False)),
+    ("the paper's gates and the audit", ("--set", "gates.policy=paper"), GatePolicy(policy="paper")),
+    ("all gates and audit", (), GatePolicy()),
+    ("calibrated gates and audit", ("--set", "gates.policy=calibrated"), GatePolicy(policy="calibrated")),
+)
 SPEED_CALLS = 3000
 
 
@@ -48,7 +58,7 @@ def start_up() -> list[Row]:
     bare = best("-c", "pass")
     return [
         ("import pipelines.definitions", best("-c", "import pipelines.definitions") - bare, "s"),
-        ("amemgym --help", best("-m", "pipelines.cli.main", "--help"), "s"),
+        ("amemgym --help", best("-m", "pipelines", "--help"), "s"),
     ]
 
 
@@ -95,13 +105,13 @@ def calls_per_second(folder: Path) -> list[Row]:
 
 def small_request(number: int) -> ModelRequest:
     """A judge's call of common size."""
-    schema = {"type": "object", "properties": {"choice": {"type": "integer"}}, "required": ["choice"]}
-    prompt = load_prompt("answers/check").render(
-        question=f"How should I plan my week, number {number}?",
-        answer="Keep it simple, and write down what worked. " * 4,
-        choices={str(index): {"daily_free_time": f"value_{index}", "home_type": "small_apartment"} for index in range(1, 6)},
-        cannot_tell=True,
-    )
+    schema = {"type": "object", "properties": {"1": {"type": "integer"}}, "required": ["1"]}
+    case = {
+        "question": f"How should I plan my week, number {number}?",
+        "situations": {str(one): {"daily_free_time": f"value_{one}", "home_type": "small_apartment"} for one in range(1, 6)},
+        "answer": "Keep it simple, and write down what worked. " * 4,
+    }
+    prompt = load_prompt("answers/check").render(cases={"1": case}, cannot_tell=True)
     return ModelRequest(
         model=model_name(),
         messages=prompt.messages,
@@ -115,12 +125,16 @@ def small_request(number: int) -> ModelRequest:
 
 
 def tokens(folder: Path) -> list[Row]:
-    """Tokens per base user with plain gates, and with two votes, all probes and the audit, on the embedded model."""
+    """Calls and tokens per base user by policy of the gates, on the embedded model; errors of a judge that errs 5 %."""
     rows: list[Row] = []
-    for name, words in (("plain gates", PLAIN), ("all gates and audit", ())):
+    for name, words, policy in POLICIES:
         run = generate(folder / name.replace(" ", "-"), "base", *words)
         given, got = run.tokens_per_user()
+        rows += [(f"calls per base user, {name}", run.calls_per_user(), "")]
         rows += [(f"tokens in per base user, {name}", given / 1000, "K"), (f"tokens out, {name}", got / 1000, "K")]
+        for kind, gates in (("query", ("exposure",)), ("answer", ANSWER_GATES if policy.reverse else ANSWER_GATES[:1])):
+            wrong = policy.false_accept(dict.fromkeys(gates, 0.05))
+            rows += [(f"wrong {kind} accepted in the end if 5 % of readings accept it, {name}", 100 * wrong, "%")]
         rows += [(f"base on the embedded model, {name}: wall", run.seconds, "s"), ("peak memory", run.megabytes, "MB")]
     return rows
 

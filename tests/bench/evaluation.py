@@ -1,6 +1,6 @@
 """How close an evaluation comes to what the provider's speed allows. By hand: python -m tests.bench.evaluation [users]
 
-The native assistant lives with the users of base at the simulated provider, 64 calls in flight. No schedule can be faster
+A memory of everything lives with the users of base at the simulated provider, 64 calls in flight. No schedule can be faster
 than the longest user's conversation, whose messages wait for each other, nor than all calls spread over the 64 slots; both
 follow from the provider's rule and the tokens in the ledger, so that the bound does not gain from a slow machine.
 """
@@ -22,10 +22,10 @@ CALLS = "FROM calls WHERE cache_hit = 0 AND outcome <> 'error' AND stage LIKE 'e
 
 
 def evaluate(home: Path, *, url: str, users: int) -> float:
-    """Wall seconds of `amemgym evaluate base --assistant llm` in a process of its own."""
+    """Wall seconds of `amemgym evaluate base --memory full-history` in a process of its own."""
     place = {"AMEMGYM_BASE_URL": url, "AMEMGYM_API_KEY": "any", "AMEMGYM_MAX_IN_FLIGHT": str(IN_FLIGHT)}
     models = ("--model", model_name(), "--user-model", model_name())
-    line = ("evaluate", "base", "--assistant", "llm", "--users", str(users), *models)
+    line = ("evaluate", "base", "--memory", "full-history", "--users", str(users), *models)
     began = time.monotonic()
     done = subprocess.run(
         [*AMEMGYM, *line],

@@ -15,27 +15,26 @@ from pathlib import Path
 from typing import Any, cast
 
 from assets.amemgym.pipeline import STAGES
-from assets.amemgym.records.report import QualityReport
+from assets.amemgym.records.user import UserRecord
 from assets.engine.ports import SnapshotRef
+from assets.engine.provenance import Provenance, ReportValue
 from assets.engine.serialized_record import serialized_rows
 from assets.recipe.loading import load_recipe
-from assets.records.base import UserRecord
 from dataset_card.amemgym import AMEMGYM_RELEASE
 from dataset_card.release.asset import release_content
 from dataset_card.release.folder import write_release
-from dataset_card.release.rows import FinishedRows, released_stages
+from dataset_card.release.rows import FinishedRows, gated_stages
 from pipelines.home import Home
 from pipelines.resources.open import open_run_context
 from pipelines.resources.storage.file_store import LocalFiles
-from pipelines.resources.storage.io_manager import RecordIOManager
-from pipelines.resources.storage.open_stores import value_files
+from pipelines.resources.storage.io_manager import open_asset_values
 from pipelines.resources.storage.snapshots import ParquetSnapshots, load_ref
 from tests.bench.runs import generate
 from tests.support.commands import clean_environment
 
 VARIANT, MANY = "base", "many"
 USERS_PER_PART = 200
-FINISHED = released_stages(AMEMGYM_RELEASE.benchmark)
+FINISHED = ("episodes", *gated_stages(AMEMGYM_RELEASE.benchmark))
 STAGE_NAMES: tuple[str, ...] = tuple(stage.name for stage in STAGES if stage.name in FINISHED)
 
 
@@ -84,9 +83,10 @@ def release(place: Home) -> None:
     began = time.monotonic()
     recipe = load_recipe(VARIANT, {})
     with open_run_context(place) as run_context:
-        there = refs(place.root / "snapshots", MANY)
-        finished = FinishedRows(AMEMGYM_RELEASE.benchmark, run_context.snapshots, there)
-        report = cast(QualityReport, RecordIOManager(value_files(place)).find("quality_report", VARIANT))
+        there = {name: units[MANY] for name, units in refs(place.root / "snapshots", MANY).items()}
+        made_from = Provenance(recipe=recipe, snapshots={MANY: there})
+        finished = FinishedRows(AMEMGYM_RELEASE.benchmark, run_context.snapshots, made_from)
+        report = cast(ReportValue, open_asset_values(place).find("quality_report", VARIANT)).report
         written = write_release(release_content(AMEMGYM_RELEASE, recipe, finished=finished, report=report), root=place.releases)
     size = sum(file.bytes for file in written.manifest.files) / 1e6
     users, took = written.manifest.counts["users"], time.monotonic() - began

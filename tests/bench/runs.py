@@ -40,6 +40,11 @@ class Run:
         """The sum of all calls' latencies: what a strictly sequential run would take."""
         return sum(end - start for start, end in self.calls())
 
+    def calls_per_user(self) -> float:
+        """Calls per finished user."""
+        manifest = read_manifest(next((self.folder / "releases").glob("*/*")))
+        return len(self.calls()) / manifest.counts["users"]
+
     def tokens_per_user(self) -> tuple[float, float]:
         """Input and output tokens per finished user."""
         manifest = read_manifest(next((self.folder / "releases").glob("*/*")))

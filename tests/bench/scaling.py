@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from math import log
@@ -22,22 +23,24 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
+from assets.amemgym.personas.sampling import with_pool_digest
 from assets.amemgym.personas.stage import draw_unit
 from assets.amemgym.pipeline import STAGES
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import PERSONA_COLUMNS, Persona
 from assets.engine.item_tasks import ItemTasks
 from assets.engine.ports import SnapshotRef
+from assets.engine.provenance import Provenance
+from assets.engine.recipe_asset import with_embedded_model
 from assets.engine.serialized_record import serialized_rows
 from assets.engine.stage import Stage
 from assets.llm.usage import Meter
-from assets.recipe.asset import resolve
 from assets.recipe.loading import expect_recipe, load_recipe, units
-from assets.records.base import UserRecord
+from assets.records.base import ItemRecord
 from pipelines.home import Home, home
 from pipelines.resources.open import open_run_context
-from pipelines.resources.storage.io_manager import RecordIOManager
-from pipelines.resources.storage.open_stores import snapshot_files, value_files
+from pipelines.resources.storage.io_manager import open_asset_values
+from pipelines.resources.storage.open_stores import snapshot_files
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.support.commands import clean_environment
 
@@ -74,8 +77,8 @@ def process(place: Home, recipes: Path, *line: str) -> tuple[float, float]:
 
 def originals(place: Home) -> Originals:
     """What every stage made of the finished lives, as JSON by stage and user."""
-    store, values = ParquetSnapshots(snapshot_files(place)), RecordIOManager(value_files(place))
-    refs = [ref for stage in STAGES if isinstance(ref := values.find(stage.name, "lives"), SnapshotRef)]
+    store, value = ParquetSnapshots(snapshot_files(place)), open_asset_values(place).find("episodes", "lives")
+    refs: Iterable[SnapshotRef] = value.snapshots["lives"].values() if isinstance(value, Provenance) else []
     found: Originals = {}
     for stage in STAGES:
         rows: list[Any] = [one for ref in refs for one in store.read(ref, stage.name, record=stage.record).values()]
@@ -107,11 +110,11 @@ def copied_pool(path: Path, lives: Originals, *, count: int) -> None:
     writer.close()
 
 
-def copying(stage: Stage[UserRecord], lives: Originals) -> Stage[UserRecord]:
+def copying(stage: Stage[ItemRecord], lives: Originals) -> Stage[ItemRecord]:
     """The stage, giving what it once made of a copy's original; its work has the same keys."""
 
-    async def copy(*inputs: UserRecord, **_: object) -> UserRecord:
-        user_id = inputs[0].user_id
+    async def copy(*inputs: ItemRecord, **_: object) -> ItemRecord:
+        user_id = inputs[0].item_id
         return stage.record.model_validate_json(lives[stage.name][original_of(user_id)].replace(original_of(user_id), user_id))
 
     return replace(stage, make=copy, needs=tuple(copying(need, lives) for need in stage.needs))
@@ -120,11 +123,12 @@ def copying(stage: Stage[UserRecord], lives: Originals) -> Stage[UserRecord]:
 async def fill(place: Home, lives: Originals) -> None:
     """Keep every stage's work of all copies, so that a run finds it."""
     with open_run_context(place) as shop:
-        recipe = resolve(expect_recipe(load_recipe(COPIES), AMemGymRecipe), embedded_model=shop.embedded_model)
+        file = with_embedded_model(expect_recipe(load_recipe(COPIES), AMemGymRecipe), embedded_model=shop.embedded_model)
+        recipe = with_pool_digest(file)
         stages = [copying(stage, lives) for stage in STAGES if stage.name == "episodes"]
         for unit in units(recipe):
             drawn = list(draw_unit(recipe, unit))
-            for start in range(0, len(unit.users), AT_ONCE):
+            for start in range(0, len(unit.items), AT_ONCE):
                 part = drawn[start : start + AT_ONCE]
                 tasks = ItemTasks(recipe, shop, Meter(), "personas", {"personas": dict(serialized_rows(part))})
                 await asyncio.gather(*(tasks.record(stages[0], position) for position, _ in part))
@@ -144,7 +148,7 @@ def filled(place: Home, *, source: Home, pool: Path) -> None:
     """In a process of its own: the pool of copies, and every stage's work of each."""
     lives = originals(source)
     recipe = load_recipe(COPIES)
-    copied_pool(pool, lives, count=recipe.num_users + 2 * recipe.num_reserve)
+    copied_pool(pool, lives, count=recipe.num_items + 2 * recipe.num_reserve)
     asyncio.run(fill(place, lives))
 
 
@@ -159,11 +163,11 @@ def kilobytes(place: Home, users: int) -> dict[str, float]:
 def main(sizes: list[int], *, folder: Path, per_shard: int | None) -> None:
     written_recipe(folder / "recipes", "lives", num_users=LIVES, num_reserve=10)
     if not (folder / "lives").exists():
-        process(Home(folder / "lives"), folder / "recipes", "pipelines.cli.main", "generate", "lives")
+        process(Home(folder / "lives"), folder / "recipes", "pipelines", "generate", "lives")
     found: list[Taken] = []
     for users in sizes:
         place, recipes = prepare(folder, users, per_shard=per_shard)
-        found.append(Taken(users, *process(place, recipes, "pipelines.cli.main", "generate", COPIES)))
+        found.append(Taken(users, *process(place, recipes, "pipelines", "generate", COPIES)))
         print(f"{users} users: {found[-1].seconds:.1f} s on a core, peak {found[-1].megabytes:.0f} MB", flush=True)
         print("  KB per user:", ", ".join(f"{name} {size:.1f}" for name, size in kilobytes(place, users).items()), flush=True)
     for few, many in pairwise(found):

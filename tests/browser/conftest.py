@@ -10,10 +10,10 @@ from playwright.sync_api import Browser
 
 from tests.browser.lab import Lab
 from tests.browser.pages import JOB, Visit, chromium, fill_in, launch, outcome, save_config, visit
-from tests.browser.ui_server import UiServer, ui_server
 from tests.pipelines.llm.scripted_server import KEY, on_a_port
 from tests.support.hub_server.server import HubServer, serving
 from tests.support.hub_server.state import WRITER, FakeHub
+from tests.support.ui_server import UiServer, ui_server
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,8 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, Request,
 JOBS = "/locations/amemgym/jobs"
 JOB = f"{JOBS}/generate_and_release"
 RUN_SECONDS = 150.0
+# A page on a loaded machine takes its time.
+expect.set_options(timeout=20_000)
 ENDED = re.compile(r"^(Success|Failure|Canceled)$")
 # As root, Chromium starts without its sandbox only. What it would fetch for itself, it cannot resolve.
 FLAGS = (
@@ -57,8 +59,10 @@ def chromium() -> Generator[Browser, None, None]:
     assert path, "There is no chromium; `make test-browser` installs it on Debian, or set CHROMIUM to its path."
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
-        yield browser
-        browser.close()
+        try:
+            yield browser
+        finally:
+            browser.close()
 
 
 @contextmanager
@@ -74,8 +78,10 @@ def visit(browser: Browser, url: str, *, shots: Path) -> Generator[Visit, None, 
             here.seen.add(parts.hostname or request.url)
 
     context.on("request", note)
-    yield here
-    context.close()
+    try:
+        yield here
+    finally:
+        context.close()
 
 
 def graph(page: Page) -> Locator:

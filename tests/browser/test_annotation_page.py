@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.question import AnswerChoice
@@ -48,9 +48,11 @@ def served(folder: StudyFolder) -> Generator[str, None, None]:
         server = uvicorn.Server(uvicorn.Config(create_app(folder), log_level="error"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        server.should_exit = True
-        thread.join()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
 
 
 @pytest.fixture
@@ -148,6 +150,8 @@ def test_a_page_from_the_disk_keeps_answers_and_its_export_is_taken_in(
         page, faults = opened(reader, "/anna.html")
         answer(page, 7)
         expect(page.get_by_role("status")).to_have_text("Saved in this browser")
+        # Chromium hands what a page keeps to another process, a moment later.
+        page.wait_for_timeout(1000)
         page.reload()
         counted(page, 7)
         with page.expect_download() as download:
@@ -158,6 +162,23 @@ def test_a_page_from_the_disk_keeps_answers_and_its_export_is_taken_in(
     assert len(study.sheet("anna").answers) == 7
     assert faults == []
     assert all(address.startswith(tmp_path.as_uri()) for address in reader.seen)
+
+
+def test_saved_is_said_when_the_last_answer_is_with_the_server(study: StudyFolder, browser: Browser, shots: Path) -> None:
+    with served(study) as url, visit(browser, url, shots=shots) as reader:
+        page, _ = opened(reader, "/anna/")
+        held: list[Route] = []
+        page.route("**/answers", lambda route: held.append(route))
+        with page.expect_request("**/answers"):
+            answer(page, 1)
+        answer(page, 1)
+        with page.expect_request("**/answers"):
+            held[0].continue_()
+        assert page.get_by_role("status").inner_text() != "Saved"
+        held[1].continue_()
+        expect(page.get_by_role("status")).to_have_text("Saved")
+
+        assert len(study.sheet("anna").answers) == 2
 
 
 def test_answers_given_while_the_server_is_away_reach_it_later(study: StudyFolder, browser: Browser, shots: Path) -> None:

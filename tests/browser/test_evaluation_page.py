@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from pipelines.evaluation.folder import PAGE, FinishedRun
-from pipelines.evaluation.records import AssistantSpec
+from pipelines.evaluation.records import MemorySpec
 from pipelines.experiments.compare import compare
 from pipelines.experiments.leaderboard import write_leaderboard
 from tests.browser.pages import Visit, visit
@@ -22,15 +22,13 @@ HOSTILE = "</script><img src=x onerror=\"document.title='broken'\"><b>Noted</b>"
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with the runs of a forgetful and of a searching assistant, whose replies are hostile, and their board."""
     place = tmp_path_factory.mktemp("home")
-    runs = [_run(place / "runs", "llm", context_tokens=1), _run(place / "runs", "rag", topk=3)]
+    runs = [_run(place / "runs", "none"), _run(place / "runs", "rag", topk=3)]
     write_leaderboard(compare(runs), runs=place / "runs")
     return place
 
 
 def _run(place: Path, kind: str, **settings: int) -> FinishedRun:
-    return finish(
-        run_of(place, HonestModel({"chat": HOSTILE}), spec=AssistantSpec(name=kind, kind=kind, settings={**settings}))
-    )
+    return finish(run_of(place, HonestModel({"chat": HOSTILE}), spec=MemorySpec(name=kind, kind=kind, settings={**settings})))
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +56,7 @@ def found(page: Page) -> int:
 
 
 def test_the_filters_narrow_the_list_and_can_be_linked_to(reader: Visit, home: Path) -> None:
-    page = opened(reader, home, "llm")
+    page = opened(reader, home, "none")
     choice(page, "User").select_option("")
     every = found(page)
     choice(page, "Outcome").select_option("wrong")
@@ -66,7 +64,7 @@ def test_the_filters_narrow_the_list_and_can_be_linked_to(reader: Visit, home: P
     reader.shoot(page, "20_evaluation_wrong_answers")
     choice(page, "Period").select_option("2")
     last = found(page)
-    linked = opened(reader, home, "llm", at=f"#{page.url.partition('#')[2]}")
+    linked = opened(reader, home, "none", at=f"#{page.url.partition('#')[2]}")
 
     assert every > wrong > last > 0
     assert found(linked) == last
@@ -83,7 +81,7 @@ def test_words_are_looked_for_in_questions_replies_and_memories(reader: Visit, h
 
 
 def test_a_cell_of_the_heat_map_opens_its_answers(reader: Visit, home: Path) -> None:
-    page = opened(reader, home, "llm")
+    page = opened(reader, home, "none")
     page.locator("#periods").get_by_role("button", name=re.compile("^write failure, period 1")).click()
     expect(choice(page, "Period")).to_have_value("1")
     expect(choice(page, "Lost by")).to_have_value("write")
@@ -121,7 +119,7 @@ def test_hostile_replies_are_text_and_the_script_runs_without_a_fault(reader: Vi
 def test_the_board_compares_and_leads_to_each_run(reader: Visit, home: Path) -> None:
     [board] = (home / "boards").glob("*.html")
     page = reader.open(f"/boards/{board.name}", height=1400)
-    expect(page.locator("#leaderboard tbody tr")).to_have_count(2 + 6)
+    expect(page.locator("#leaderboard tbody tr")).to_have_count(2 + 8)
     choice(page, "Shown").select_option("write_failure")
     expect(page.locator("#periods caption")).to_contain_text("write failure")
     line = page.locator("#periods svg polyline").first

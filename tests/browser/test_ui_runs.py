@@ -13,9 +13,9 @@ from playwright.sync_api import Page, expect
 from assets.amemgym.personas.sampling import OWN_POOL
 from tests.browser.lab import Lab
 from tests.browser.pages import Visit, metadata, opened_markdown, outcome, start
-from tests.browser.ui_server import UiServer
 from tests.support.hub_server.state import FakeHub
 from tests.support.simulated_provider.fault_profile import FaultProfile
+from tests.support.ui_server import UiServer
 
 pytestmark = pytest.mark.browser
 SLOW = FaultProfile(latency=2.0)
@@ -27,8 +27,8 @@ PARTS = (r"\d+ of 4 users", r"\d+ calls \(\d+ from the cache, [\d.]+/s\)", r"\$\
 
 @pytest.fixture(scope="module")
 def impossible(user: Visit) -> Page:
-    """The page of a run with an impossible override, which has time to end while another one starts."""
-    return start(user, partition="extra", config="num_users: 0")
+    """The page of a run with an override that its first step refuses, which has time to end while another one starts."""
+    return start(user, partition="extra", config="again:\n  nobody:\n    answers: 1")
 
 
 @pytest.mark.usefixtures("impossible")
@@ -77,9 +77,9 @@ def _cancel(page: Page) -> float:
     return time.monotonic() - ordered
 
 
-def test_an_impossible_count_fails_with_a_sentence_on_the_run_page(user: Visit, impossible: Page) -> None:
+def test_an_impossible_override_fails_with_a_sentence_on_the_run_page(user: Visit, impossible: Page) -> None:
     assert outcome(impossible) == "Failure"
-    expect(impossible.get_by_text("Recipe 'extra': num_users is 0").last).to_be_visible()
+    expect(impossible.get_by_text("again names the user 'nobody'").last).to_be_visible()
     user.shoot(impossible, "23_impossible_override")
     impossible.close()
 
@@ -134,9 +134,9 @@ def test_an_assistant_is_evaluated_from_the_page(user: Visit) -> None:
     page.goto(f"{user.url}/assets/evaluation")
     shown = metadata(page)
     user.shoot(page, "27_evaluated")
-    assert 0 <= float(shown["memory_llm"]) <= 1
-    assert Path(shown["page_llm"]).is_file()
-    assert "llm" in shown["leaderboard"]
+    assert 0 <= float(shown["memory_full-history"]) <= 1
+    assert Path(shown["page_full-history"]).is_file()
+    assert "full-history" in shown["leaderboard"]
     page.close()
 
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Page
 
 from pipelines.home import home, prepare_dagster_home
 from tests.browser.pages import Visit, chromium, visit
-from tests.browser.ui_server import ui_server
+from tests.support.ui_server import ui_server
 
 TIMES = 5
 
@@ -29,16 +29,16 @@ def materialize_all() -> int:
     """Tell Dagster of every asset that it was materialized for every variant; how many materializations that are."""
     import dagster as dg
 
-    from assets.recipe.partitions import UNITS
+    from assets.amemgym.pipeline import AMEMGYM
     from pipelines.definitions import defs
 
     keys = [spec.key for spec in defs.resolve_all_asset_specs()]
     with dg.DagsterInstance.get() as instance:
-        for variant in UNITS:
+        for variant in AMEMGYM.partitions.units:
             for key in keys:
                 event = dg.AssetMaterialization(key, partition=variant, metadata={"users": 3, "calls": 12})
                 instance.report_runless_asset_event(event)
-    return len(UNITS) * len(keys)
+    return len(AMEMGYM.partitions.units) * len(keys)
 
 
 def graph_drawn(page: Page) -> None:

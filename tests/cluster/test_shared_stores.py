@@ -17,11 +17,13 @@ from pipelines.cluster.postgres import open_postgres
 from pipelines.planning.observed import observed_runs, observed_seconds
 from pipelines.resources.cache.export import export, prune, shares
 from pipelines.resources.cache.record_cache import SqlRecordCache
+from pipelines.resources.cache.reply_cache import open_replies
 from pipelines.resources.ledger.ledger import Spent
 from pipelines.resources.ledger.queries import Grouping, summary
 from pipelines.resources.llm.batch.store import BatchStore
 from pipelines.resources.storage.database import VARIABLE
 from pipelines.resources.storage.errors import StoreError
+from tests.pipelines.cache import test_places
 from tests.pipelines.ledger.ledger_stores import LedgerStores, UsingModel, call, open_stores
 
 
@@ -69,6 +71,30 @@ def test_a_value_of_one_worker_is_the_others_too_and_the_first_stays(database: s
         return [await other.get("key"), await other.get("odd"), await other.get("none"), await one.get("49")]
 
     assert asyncio.run(use()) == [b"first", b"\x00", None, b"%s?\x00\xff" * 49]
+    one.close()
+    other.close()
+
+
+def test_two_workers_pay_once_for_the_same_requests(database: str, tmp_path: Path) -> None:
+    test_places.test_two_processes_pay_once(tmp_path)
+
+
+def test_the_claim_of_a_killed_worker_is_free(database: str, tmp_path: Path) -> None:
+    test_places.test_the_claim_of_a_killed_process_is_free(tmp_path)
+
+
+def test_a_claim_that_was_cancelled_while_it_was_taken_is_free(database: str, tmp_path: Path) -> None:
+    one, other = (open_replies(tmp_path / "calls.sqlite") for _ in range(2))
+
+    async def use() -> list[bool]:
+        for _ in range(20):
+            taking = asyncio.create_task(one.claims.take("ab" * 32))
+            await asyncio.sleep(0)
+            taking.cancel()
+            await asyncio.gather(taking, return_exceptions=True)
+        return [await other.claims.take("ab" * 32), await one.claims.take("ab" * 32)]
+
+    assert asyncio.run(use()) == [True, False]
     one.close()
     other.close()
 

@@ -13,14 +13,14 @@ from typing import Any
 from assets.amemgym.records.episode import Episode
 from assets.llm.ports import EndpointError, LanguageModel, ModelReply, ModelRequest, Vector
 from assets.recipe.recipe import Budget
-from pipelines.evaluation.assistant import Tools
-from pipelines.evaluation.dataset import UNKNOWN, Dataset, Rounds
+from pipelines.evaluation.amemgym.dataset import UNKNOWN, Dataset, Rounds
+from pipelines.evaluation.amemgym.evaluation import evaluate
 from pipelines.evaluation.folder import FinishedRun, RunFolder
-from pipelines.evaluation.plan import EvaluationOptions, RoleModels, manifest_of
-from pipelines.evaluation.records import AssistantSpec
+from pipelines.evaluation.plan import EvaluationOptions, manifest_of, recipe_of
+from pipelines.evaluation.records import MemorySpec
 from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.report.page import run_page
-from pipelines.evaluation.run import Run, evaluate
+from pipelines.evaluation.run import Run
 from pipelines.resources.ledger.prices import OwnPrice, Prices
 from pipelines.resources.llm.embeddings import pack_vector
 from pipelines.resources.open import ModelPorts
@@ -29,7 +29,14 @@ from tests.support.scenario import episode as scenario_episode
 from tests.support.scenario import varied
 
 ROUNDS = Rounds(initial=1, update=2)
-ROLES = RoleModels("test-model", "test-embedding", "test-user", "test-judge")
+MODELS = {
+    "assistant": "test-model",
+    "memory": "test-model",
+    "embedding": "test-embedding",
+    "user": "test-user",
+    "judge": "test-judge",
+}
+FULL = MemorySpec(name="full-history", kind="full-history")
 # A dollar per million tokens read, two per million written; embeddings cost nothing.
 PRICES = Prices({"test-model": OwnPrice(input=1, output=2), "test-embedding": OwnPrice(input=0, output=0)})
 OBJECT = re.compile(r"\{[^{}]*\{[^{}]*\}[^{}]*\}|\{[^{}]*\}")
@@ -116,9 +123,9 @@ HONEST: dict[str, Any] = {
     "evaluation_tell_states": tell_states,
     "evaluation/follow_up": "And what else could I try?",
     "evaluation/check_turn": {"told": []},
-    "evaluation/extract_facts": facts,
-    "evaluation/reconcile_memories": add_all,
-    "evaluation/update_notes": notes,
+    "memories/extract_facts": facts,
+    "memories/reconcile_memories": add_all,
+    "memories/update_notes": notes,
 }
 
 
@@ -162,22 +169,15 @@ class LetterVectors:
         return ModelReply(text="\n".join(map(pack_vector, found)), finish="stop", input_tokens=5, output_tokens=0)
 
 
-def tools(model: LanguageModel) -> Tools:
-    return Tools(model, LetterEmbedder(), "test-model", "test-embedding", 7)
-
-
-def run_of(
-    folder: Path, model: LanguageModel, *, data: Dataset | None = None, spec: AssistantSpec | None = None, **changes: Any
-) -> Run:
+def run_of(folder: Path, model: LanguageModel, *, data: Dataset | None = None, spec: MemorySpec = FULL, **changes: Any) -> Run:
     """A run in the folder; options by keyword."""
     data, options = data or dataset(), EvaluationOptions(seed=7, **changes)
-    manifest = manifest_of(data, spec or AssistantSpec(name="llm", kind="llm"), options, roles=ROLES)
+    manifest = manifest_of(data, spec, options, models=MODELS)
     return Run(
         manifest=manifest,
         dataset=data,
         models=ModelPorts(chat=model, embeddings=LetterVectors(), prices=PRICES, at_once=64),
-        roles=ROLES,
-        recipe=ROLES.recipe(manifest, budget=Budget()),
+        recipe=recipe_of(manifest, budget=Budget()),
         folder=RunFolder(folder / manifest.run_id),
     )
 

@@ -6,8 +6,8 @@ from statistics import fmean
 
 import pytest
 
-from pipelines.evaluation.interview import last_update_period
-from pipelines.evaluation.metrics.diagnosis import diagnose, shares_of
+from pipelines.evaluation.amemgym.diagnosis import StateProbes, diagnose, shares_of
+from pipelines.evaluation.amemgym.interview import last_update_period
 from pipelines.evaluation.records import AnswerRow, AskKind, Failure, Status
 from tests.evaluation.scripted_evaluation import episode
 from tests.support.scenario import DIET, EVENINGS, GOAL
@@ -105,7 +105,8 @@ def test_where_a_probe_is_unscored_the_failure_has_no_shares() -> None:
 def test_shares_of_an_assistant_that_guesses_every_probe_average_to_write_failures() -> None:
     chance = random.Random(7)
     shares = [
-        shares_of(EPISODE, (DIET, GOAL), guessed(chance, knows=lambda name, period: False), period=2) for _ in range(4000)
+        shares_of(EPISODE, (DIET, GOAL), guessed(chance, knows=lambda name, period: False), question="q01", period=2)
+        for _ in range(4000)
     ]
 
     assert fmean(one["write_share"] for one in shares) == pytest.approx(1, abs=0.06)
@@ -115,22 +116,36 @@ def test_shares_of_an_assistant_that_guesses_every_probe_average_to_write_failur
 def test_shares_of_an_assistant_that_forgets_average_to_read_failures() -> None:
     chance = random.Random(7)
     shares = [
-        shares_of(EPISODE, (DIET, GOAL), guessed(chance, knows=lambda name, period: period == 1), period=2) for _ in range(4000)
+        shares_of(EPISODE, (DIET, GOAL), guessed(chance, knows=lambda name, period: period == 1), question="q01", period=2)
+        for _ in range(4000)
     ]
 
     assert fmean(one["read_share"] for one in shares) == pytest.approx(1, abs=0.06)
 
 
-def guessed(chance: random.Random, *, knows: Callable[[str, int], bool]) -> dict[tuple[int, str], AnswerRow]:
+def guessed(chance: random.Random, *, knows: Callable[[str, int], bool]) -> StateProbes:
     """Probes of an assistant that guesses among three choices what it does not know."""
-    return {
-        (period, name): answer(name, "right" if knows(name, period) or chance.random() < 1 / 3 else "wrong", period=period)
+    rows = [
+        answer(name, "right" if knows(name, period) or chance.random() < 1 / 3 else "wrong", period=period)
         for period in (1, 2)
         for name in (DIET, GOAL)
-    }
+    ]
+    return StateProbes(rows, "state")
 
 
 def test_right_and_unscored_answers_have_no_failure() -> None:
     for status in ("right", "unscored"):
         rows = [answer("q01", status, kind="question"), answer(DIET, "wrong"), answer(GOAL, "wrong")]
         assert diagnose(EPISODE, rows)[0].failure == ""
+
+
+def test_a_probe_goes_with_the_question_that_it_was_asked_for() -> None:
+    def own(item: str, status: Status, question: str) -> AnswerRow:
+        return answer(item, status).model_copy(update={"probe": question})
+
+    rows = [answer("q01", "wrong", kind="question"), own(DIET, "right", "q01"), own(GOAL, "right", "q01")]
+    rows += [own(DIET, "wrong", "q02"), own(GOAL, "wrong", "q02")]
+    rows += [own(name, "wrong", "q01").model_copy(update={"period": 1}) for name in (DIET, GOAL)]
+    found = diagnose(EPISODE, rows)[0]
+
+    assert (found.known, found.failure) == (True, "utilization")

@@ -6,7 +6,7 @@ import pytest
 
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.llm.ports import ModelRequest
-from pipelines.evaluation.dialogue import SimulatedMessage, SimulatedUser, breach, next_message
+from pipelines.evaluation.amemgym.dialogue import SimulatedMessage, SimulatedUser, breach, next_message
 from pipelines.evaluation.metrics.results import fidelity_of
 from prompts.template import Message
 from tests.evaluation.scripted_evaluation import HonestModel, episode

@@ -35,41 +35,41 @@ def materialized(**config: Any) -> dg.ExecuteInProcessResult:
 
 @pytest.mark.usefixtures("home")
 def test_the_asset_shows_a_leaderboard_and_names_pages_that_are_there() -> None:
-    result = materialized(assistants=["llm", "awi"])
+    result = materialized(memories=["full-history", "awi"])
     [event] = result.asset_materializations_for_node("evaluation")
     shown = {name: value.value for name, value in event.metadata.items()}
 
     assert result.success
     assert [(check.check_name, check.passed) for check in result.get_asset_check_evaluations()] == [("answers_scored", True)]
-    assert shown["unscored_llm"] == shown["unscored_awi"] == 0
+    assert shown["unscored_full-history"] == shown["unscored_awi"] == 0
     assert "| awi | on-policy |" in str(shown["leaderboard"])
-    assert str(shown["overall_by_period"]).startswith("| assistant | 0 | 1 | 2 |")
-    for name in ("board", "page_llm", "page_awi"):
+    assert str(shown["overall_by_period"]).startswith("| memory system | 0 | 1 | 2 |")
+    for name in ("board", "page_full-history", "page_awi"):
         assert Path(str(shown[name])).read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
 def test_two_assistants_of_one_name_are_both_shown(home: Path) -> None:
-    own = home / "llm.yaml"
-    own.write_text("kind: llm\nsettings: {context_tokens: 400}\n", encoding="utf-8")
-    result = materialized(assistants=["llm", str(own)])
+    own = home / "bm25.yaml"
+    own.write_text("kind: bm25\nsettings: {topk: 4}\n", encoding="utf-8")
+    result = materialized(memories=["bm25", str(own)])
     [event] = result.asset_materializations_for_node("evaluation")
     shown = {name: str(value.value) for name, value in event.metadata.items()}
 
-    assert len({shown["page_llm"], shown["page_llm, context_tokens 400"]}) == 2
-    assert "| llm | on-policy |" in shown["leaderboard"]
-    assert "| llm, context_tokens 400 | on-policy |" in shown["leaderboard"]
-    assert "| llm, context_tokens 400 |" in shown["overall_by_period"]
+    assert len({shown["page_bm25, topk 30"], shown["page_bm25, topk 4"]}) == 2
+    assert "| bm25, topk 30 | on-policy |" in shown["leaderboard"]
+    assert "| bm25, topk 4 | on-policy |" in shown["leaderboard"]
+    assert "| bm25, topk 4 |" in shown["overall_by_period"]
 
 
 @pytest.mark.usefixtures("home")
 @pytest.mark.parametrize(
     ("config", "sentence"),
     [
-        ({"assistants": ["brain"]}, "There is no assistant 'brain'"),
+        ({"memories": ["brain"]}, "There is no memory 'brain'"),
         ({"users": 9}, "has 2 users"),
         ({"version": "7.0.0"}, "has no version 7.0.0; there are 0.1.0."),
-        ({"assistants": []}, "No assistant is given"),
-        ({"seed": -1}, "are 0 or more, not -1"),
+        ({"memories": []}, "No memory is given"),
+        ({"seed": -1}, "is 0 or more, not -1"),
         ({"max_cost_usd": 0.0}, "A budget of 0 lets no call through"),
         ({"max_tokens": -5}, "A budget of -5 lets no call through"),
     ],

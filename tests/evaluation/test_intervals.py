@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from assets.reporting.intervals import Sample, Tallies, share
-from pipelines.evaluation.metrics.paired import Paired, paired
+from pipelines.experiments.paired import Paired, paired
 
 OVERALL = share("right", "scored")
 

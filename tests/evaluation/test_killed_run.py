@@ -23,7 +23,7 @@ USERS = ("ada", "ben", "cleo", "dan", "eve", "fay")
 def finished(home: Path, data: Path, *words: str) -> dict[str, bytes]:
     """Run it to its end, in this process; the run's files, without that of the latency."""
     with own_surroundings(home, **LIMITED):
-        CliRunner().invoke(app, ["evaluate", str(data), "--assistant", ASSISTANT, *words], catch_exceptions=False)
+        CliRunner().invoke(app, ["evaluate", str(data), "--memory", ASSISTANT, *words], catch_exceptions=False)
     [folder] = (home / "runs").iterdir()
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != LATENCY}
 
@@ -42,7 +42,7 @@ def test_a_killed_evaluation_goes_on_and_a_replay_needs_no_model(tmp_path: Path)
     data.write_bytes(data_json([episode(name) for name in USERS]))
     whole, home = finished(tmp_path / "whole", data), tmp_path / "killed"
 
-    process = amemgym(home, "evaluate", str(data), "--assistant", ASSISTANT, **LIMITED)
+    process = amemgym(home, "evaluate", str(data), "--memory", ASSISTANT, **LIMITED)
     while asked(home / "calls.sqlite", "SELECT count(*) FROM replies") < 60:
         assert process.poll() is None, process.communicate()[0]
         time.sleep(0.005)

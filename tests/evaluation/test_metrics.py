@@ -7,11 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.evaluation.metrics.metrics import BASELINES, METRICS, PERIOD_METRICS, tally
+from pipelines.evaluation.metrics.metrics import TABLE as ENTRIES
+from pipelines.evaluation.metrics.metrics import tally
 from pipelines.evaluation.metrics.results import tally_users
 from pipelines.evaluation.records import AnswerRow, AskKind, Failure, Status
 
 USERS = ("ada", "ben")
+METRICS = {entry.name: entry.metric for entry in ENTRIES}
+BY_PERIOD = {entry.name: entry.by_period for entry in ENTRIES}
 
 
 def row(
@@ -54,21 +57,22 @@ TABLE = [
 
 
 def value(name: str, rows: list[AnswerRow]) -> float:
-    return float({**METRICS, **BASELINES}[name](tally(rows, users=USERS, periods=2).total()))
+    return float(METRICS[name](tally(rows, users=USERS, periods=2).total()))
 
 
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("overall", 4 / 7),
-        ("overall_unscored_as_wrong", 4 / 8),
+        ("overall", 4 / 8),
+        ("overall_of_readable", 4 / 7),
+        ("unscored", 1 / 8),
         ("random", 1 / 4),
         ("upper_bound", 7 / 8),
-        ("memory", ((3 / 4 - 1 / 4) / (1 - 1 / 4) + (1 / 3 - 1 / 4) / (3 / 4 - 1 / 4)) / 2),
-        ("memory_of_means", (4 / 7 - 1 / 4) / (7 / 8 - 1 / 4)),
-        ("write_failure", 1 / 7),
-        ("read_failure", 1 / 7),
-        ("utilization_failure", 1 / 7),
+        ("memory", ((3 / 4 - 1 / 4) / (1 - 1 / 4) + (1 / 4 - 1 / 4) / (3 / 4 - 1 / 4)) / 2),
+        ("memory_of_means", (4 / 8 - 1 / 4) / (7 / 8 - 1 / 4)),
+        ("write_failure", 1 / 8),
+        ("read_failure", 1 / 8),
+        ("utilization_failure", 1 / 8),
         ("constant", 1.0),
         ("stale", 1 / 2),
     ],
@@ -77,8 +81,9 @@ def test_each_metric_is_what_it_is_by_hand(name: str, expected: float) -> None:
     assert value(name, TABLE) == pytest.approx(expected)
 
 
-def test_failures_and_successes_share_out_all_scored_answers() -> None:
-    lost = sum(value(name, TABLE) for name in ("write_failure", "read_failure", "utilization_failure", "undiagnosed"))
+def test_failures_unscored_answers_and_successes_share_out_all_questions() -> None:
+    kinds = ("write_failure", "read_failure", "utilization_failure", "undiagnosed", "unscored")
+    lost = sum(value(name, TABLE) for name in kinds)
 
     assert value("overall", TABLE) + lost == pytest.approx(1)
 
@@ -87,7 +92,9 @@ def test_memory_does_not_exist_in_a_period_whose_upper_bound_is_chance() -> None
     rows = [row("ada", 0, "right"), row("ada", 1, "right"), row("ada", 0, "right", kind="upper_bound")]
     rows += [row("ada", 1, "wrong", kind="upper_bound", item=f"q{number}") for number in range(3)]
     rows += [row("ada", 1, "right", kind="upper_bound", item="q4")]
-    by_period = PERIOD_METRICS["memory"](tally(rows, users=USERS, periods=2).total())
+    metric = BY_PERIOD["memory"]
+    assert metric is not None
+    by_period = metric(tally(rows, users=USERS, periods=2).total())
 
     assert by_period[0] == 1
     assert np.isnan(by_period[1])
@@ -118,8 +125,7 @@ def test_neither_the_order_of_rows_nor_of_users_matters(found: list[Status], cha
     rows = [row(user, period, status, item=item) for (user, period, item), status in zip(places, found, strict=True)]
     shuffled = chance.sample(rows, len(rows))
     for name in ("overall", "random", "stale"):
-        one = METRICS.get(name, BASELINES.get(name))
-        assert one is not None
+        one = METRICS[name]
         first = one(tally(rows, users=USERS, periods=2).total())
         again = one(tally(shuffled, users=USERS[::-1], periods=2).total())
         assert np.array_equal(first, again, equal_nan=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.evaluation.records import AssistantSpec
+from pipelines.evaluation.records import MemorySpec
 from pipelines.evaluation.report.page import embedded, run_page
 from pipelines.experiments.compare import compare
 from pipelines.experiments.leaderboard import runs_by_dataset, write_leaderboard
@@ -24,7 +24,7 @@ def blocks(page: str) -> dict[str, Any]:
 
 @pytest.fixture
 def page(tmp_path: Path) -> str:
-    work = run_of(tmp_path, HonestModel({"chat": HOSTILE}), spec=AssistantSpec(name="rag", kind="rag"))
+    work = run_of(tmp_path, HonestModel({"chat": HOSTILE}), spec=MemorySpec(name="rag", kind="rag"))
     return run_page(finish(work), work.dataset)
 
 
@@ -37,7 +37,7 @@ def test_every_answer_memory_and_message_is_on_the_page(page: str) -> None:
     assert len(turns) == 6
     assert {turn["reply"] for turn in turns} == {HOSTILE}
     assert any(HOSTILE.partition("\u2028")[0] in text for text in user["texts"])  # a memory, with its blanks made one
-    assert len(user["rows"]) == len({tuple(map(str, row[:3])) for row in user["rows"]})
+    assert len(user["rows"]) == len({(*map(str, row[:3]), row[11]) for row in user["rows"]})
 
 
 def test_no_text_can_end_its_block_or_begin_markup(page: str) -> None:
@@ -63,7 +63,7 @@ def test_the_page_allows_its_own_script_and_style_and_no_address(page: str) -> N
 
 
 def test_a_board_links_to_the_pages_of_its_runs(tmp_path: Path) -> None:
-    runs = [finish(run_of(tmp_path, HonestModel(), spec=AssistantSpec(name=kind, kind=kind))) for kind in ("llm", "awi")]
+    runs = [finish(run_of(tmp_path, HonestModel(), spec=MemorySpec(name=kind, kind=kind))) for kind in ("full-history", "awi")]
     path = write_leaderboard(compare(runs), runs=tmp_path)
     data = blocks(path.read_text(encoding="utf-8"))["data"]
 
@@ -73,9 +73,9 @@ def test_a_board_links_to_the_pages_of_its_runs(tmp_path: Path) -> None:
 
 
 def test_a_leaderboard_takes_in_all_finished_runs_of_a_dataset(tmp_path: Path) -> None:
-    for kind in ("llm", "awi"):
-        finish(run_of(tmp_path, HonestModel(), spec=AssistantSpec(name=kind, kind=kind)))
+    for kind in ("full-history", "awi"):
+        finish(run_of(tmp_path, HonestModel(), spec=MemorySpec(name=kind, kind=kind)))
     run_of(tmp_path, HonestModel(), data=dataset("ada"), attempt=3).folder.path.mkdir()
 
-    assert [[run.manifest.assistant.name for run in runs] for runs in runs_by_dataset(tmp_path)] == [["awi", "llm"]]
+    assert [[run.manifest.memory.name for run in runs] for runs in runs_by_dataset(tmp_path)] == [["awi", "full-history"]]
     assert runs_by_dataset(tmp_path, dataset="other") == []

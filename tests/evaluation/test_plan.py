@@ -1,41 +1,65 @@
 """What decides a run's results is in its manifest, and so in its id."""
 
-from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from pipelines.evaluation.plan import EvaluationOptions, manifest_of
-from pipelines.evaluation.records import AssistantSpec
-from tests.evaluation.scripted_evaluation import ROLES, dataset
+from pipelines.evaluation.errors import EvaluationError
+from pipelines.evaluation.plan import EvaluationOptions, beside_the_paper, manifest_of
+from pipelines.evaluation.records import MemorySpec, RunManifest
+from tests.evaluation.scripted_evaluation import FULL, MODELS, dataset
+
+PAPER = EvaluationOptions(wording="paper").models(embedded=None)
 
 
-@pytest.mark.parametrize("kind", ["llm", "rag"])
-def test_a_model_that_is_given_as_null_is_the_runs_and_tells_runs_apart(kind: str) -> None:
-    names = ("model", "embedding_model") if kind == "rag" else ("model",)
-    open_ = AssistantSpec.model_validate({"name": kind, "kind": kind, "settings": dict.fromkeys(names)})
-    one, two = (manifest_of(dataset(), open_, EvaluationOptions(), roles=replace(ROLES, assistant=name)) for name in ("a", "b"))
-
-    assert one.run_id != two.run_id
-    assert (
-        one.run_id
-        == manifest_of(
-            dataset(), AssistantSpec(name=kind, kind=kind), EvaluationOptions(), roles=replace(ROLES, assistant="a")
-        ).run_id
-    )
-    assert None not in one.assistant.settings.values()
+def manifest(spec: MemorySpec = FULL, *, models: dict[str, str] = MODELS, **options: Any) -> RunManifest:
+    return manifest_of(dataset(), spec, EvaluationOptions(**options), models=models)
 
 
-def test_runs_of_a_plugged_in_assistant_differ_by_the_embedding_model_that_it_may_use() -> None:
-    plugged = AssistantSpec(name="diary", kind="diary")
-    one, two = (
-        manifest_of(dataset(), plugged, EvaluationOptions(), roles=replace(ROLES, embedding=name)) for name in ("a", "b")
-    )
+def test_whatever_decides_the_results_tells_runs_apart() -> None:
+    plans = [
+        manifest(),
+        manifest(models={**MODELS, "memory": "other"}),
+        manifest(MemorySpec(name="full-history", kind="full-history", settings={"model": "m"})),
+        manifest(seed=7),
+        manifest(tokens=500),
+        manifest(curve=(500,)),
+        manifest(conditions=()),
+        manifest(probes="all"),
+        manifest(wording="paper"),
+        manifest_of(dataset(), FULL, EvaluationOptions(), models=MODELS, places=("http://one.example/v1",)),
+        manifest_of(dataset(), FULL, EvaluationOptions(), models=MODELS, places=("http://two.example/v1",)),
+    ]
 
-    assert (one.embedding, two.embedding) == ("a", "b")
-    assert one.run_id != two.run_id
-    # Settings belong to the assistant, and a manifest without the field is that of a built-in kind.
-    assert "embedding_model" not in one.assistant.settings
-    assert (
-        "embedding"
-        not in manifest_of(dataset(), AssistantSpec(name="llm", kind="llm"), EvaluationOptions(), roles=ROLES).model_dump()
-    )
+    assert len({plan.run_id for plan in plans}) == len(plans)
+    assert manifest().run_id == plans[0].run_id
+
+
+def test_one_model_plays_every_role_of_a_chat_that_no_other_flag_names() -> None:
+    named = EvaluationOptions(model="m", memory_model="n").models(embedded="embedded")
+
+    assert named == {"assistant": "m", "memory": "n", "embedding": "embedded", "user": "m", "judge": "m"}
+    assert EvaluationOptions(user_model="u").models(embedded=None)["judge"] == "u"
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [({"conditions": ("all",)}, "no condition 'all'"), ({"tokens": 0}, "0 tokens"), ({"curve": (10**6,)}, "1000000 tokens")],
+)
+def test_what_cannot_be_asked_is_one_sentence(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(EvaluationError, match=sentence):
+        manifest(**options)
+
+
+def test_only_scores_in_the_papers_form_and_with_its_models_may_stand_beside_its_tables() -> None:
+    assert "may stand beside" in beside_the_paper(manifest(wording="paper", models=PAPER))
+    assert "other models play" in beside_the_paper(manifest(wording="paper"))
+    assert "paper's form" in beside_the_paper(manifest(models=PAPER))
+    assert "the dialogues are another's" in beside_the_paper(manifest(wording="paper", models=PAPER, replayed_run="x"))
+
+
+def test_the_papers_wording_reaches_the_notes_of_awi() -> None:
+    awi = MemorySpec(name="awi", kind="awi")
+
+    assert manifest(awi, wording="paper").memory.settings == {"wording": "paper"}
+    assert manifest(awi).memory.settings == {}

@@ -8,12 +8,12 @@ import pytest
 from assets.llm.ports import EndpointError
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import LATENCY, read_run
-from pipelines.evaluation.records import AssistantSpec
+from pipelines.evaluation.records import MemorySpec
 from pipelines.evaluation.run import Run
 from pipelines.resources.cache.reply_cache import CachedModel, open_replies
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of
 
-AWE = AssistantSpec(name="awe", kind="awe")
+AWE = MemorySpec(name="awe", kind="awe")
 
 
 def files(work: Run) -> dict[str, bytes]:

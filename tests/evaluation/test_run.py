@@ -2,28 +2,25 @@
 
 import asyncio
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from assets.llm.ports import EndpointError, ModelReply, ModelRequest
-from pipelines.evaluation.assistants import registry
-from pipelines.evaluation.assistants.chat import LongContextAssistant
-from pipelines.evaluation.errors import EvaluationError
+from assets.llm.ports import EndpointError, ModelReply, ModelRequest, RequestFailed
+from pipelines.evaluation.amemgym.evaluation import evaluate
 from pipelines.evaluation.forecast import forecast
-from pipelines.evaluation.plan import EvaluationOptions
-from pipelines.evaluation.records import AssistantSpec
-from pipelines.evaluation.run import evaluate
-from tests.evaluation.scripted_evaluation import PRICES, ROLES, HonestModel, dataset, finish, run_of
+from pipelines.evaluation.records import MemorySpec
+from tests.evaluation.scripted_evaluation import HONEST, PRICES, HonestModel, dataset, finish, run_of
 from tests.support.coroutines import run
 
-KINDS = ("llm", "rag", "awe", "awi")
+KINDS = ("full-history", "rag", "awe", "awi")
 
 
-def spec(kind: str) -> AssistantSpec:
+def spec(kind: str) -> MemorySpec:
     """The kind with its default settings."""
-    return AssistantSpec(name=kind, kind=kind)
+    return MemorySpec(name=kind, kind=kind)
 
 
 def test_a_perfect_memory_scores_one_and_none_scores_below(tmp_path: Path) -> None:
@@ -38,11 +35,9 @@ def test_a_perfect_memory_scores_one_and_none_scores_below(tmp_path: Path) -> No
 
 
 def test_without_room_for_the_past_everything_wrong_is_a_write_failure(tmp_path: Path) -> None:
-    short = AssistantSpec(name="short", kind="llm", settings={"context_tokens": 1})
-    results = finish(run_of(tmp_path, HonestModel(), spec=short)).results
+    results = finish(run_of(tmp_path, HonestModel(), spec=spec("none"), unknown_probe=True)).results
     overall, write = results.metrics["overall"].value, results.metrics["write_failure_if_unsure"].value
 
-    assert results.cut_calls > 0
     assert overall is not None
     assert write is not None
     assert overall < 1
@@ -50,22 +45,15 @@ def test_without_room_for_the_past_everything_wrong_is_a_write_failure(tmp_path:
     assert results.metrics["state_unknown"].value == 1
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_forecast_is_what_the_run_asks(tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize("probes", ["question", "variable", "all"])
+def test_the_forecast_is_what_the_run_asks(tmp_path: Path, probes: str) -> None:
     model = HonestModel()
-    work = run_of(tmp_path, model, spec=spec(kind))
+    work = run_of(tmp_path, model, probes=probes, curve=(100, 200))
     finish(work)
-    size = forecast(work.dataset, work.manifest.assistant, EvaluationOptions(), roles=ROLES, prices=PRICES)
-    sizes = size.sizes
-    memory = [
-        r for r in model.requests if "facts" in r.labels.prompt or "memories" in r.labels.prompt or "notes" in r.labels.prompt
-    ]
+    size = forecast(work.dataset, work.manifest, prices=PRICES)
+    asked = Counter(request.labels.stage.removeprefix("evaluation ") for request in model.requests)
 
-    assert len(model.asked("chat")) == sizes["replies"].calls
-    assert len(model.asked("evaluation/follow_up")) == sizes["simulated_user"].calls
-    assert len(model.asked("evaluation/check_turn")) == sizes["checks"].calls
-    assert len(model.requests) - len(memory) == size.calls - sizes["memory_writes"].calls
-    assert len(memory) <= sizes["memory_writes"].calls
+    assert {purpose: one.calls for purpose, one in size.sizes.items() if one.calls} == dict(asked)
 
 
 def test_neither_how_many_users_live_at_once_nor_their_order_changes_an_answer(tmp_path: Path) -> None:
@@ -95,28 +83,52 @@ def test_replaying_its_own_dialogues_gives_an_assistant_its_own_answers(tmp_path
 def test_unreadable_answers_are_unscored_and_counted(tmp_path: Path) -> None:
     results = finish(run_of(tmp_path, HonestModel({"evaluation_choose_answer": "I would rather not."}))).results
 
-    assert results.metrics["overall"].value is None
-    assert results.metrics["overall_unscored_as_wrong"].value == 0
+    assert results.metrics["overall"].value == 0
+    assert results.metrics["unscored"].value == 1
+    assert results.metrics["overall_of_readable"].value is None
     assert results.counts["question.unscored"] == results.counts["question.asked"] == results.counts["question.asked_again"]
-
-
-class Gossip(LongContextAssistant):
-    """Remembers the questions that it is asked."""
-
-    async def answer(self, question: object) -> str:
-        await self.observe("I was asked something.", "Indeed.", at=None)  # pyright: ignore[reportArgumentType]
-        return '{"answer": 1}'
-
-
-def test_an_assistant_that_remembers_its_examination_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(registry.BUILT_IN, "gossip", Gossip)  # pyright: ignore[reportArgumentType]
-
-    with pytest.raises(EvaluationError, match="remembers the questions"):
-        finish(run_of(tmp_path, HonestModel(), spec=spec("gossip")))
 
 
 def fail(_: ModelRequest) -> object:
     raise EndpointError("The endpoint is gone.")
+
+
+def unserved_for(user_id: str, prompt: str, *, after: int = 0) -> HonestModel:
+    """A model whose endpoint does not serve this user's requests of this prompt, after so many that it served."""
+    served: list[ModelRequest] = []
+
+    def refuse(request: ModelRequest) -> object:
+        if request.labels.item_id == user_id:
+            served.append(request)
+            if len(served) > after:
+                raise RequestFailed("The prompt is too long.")
+        honest = HONEST[prompt]
+        return honest(request) if callable(honest) else honest
+
+    return HonestModel({prompt: refuse})
+
+
+def test_a_question_whose_request_is_not_served_is_unscored_and_the_others_go_on(tmp_path: Path) -> None:
+    finished = finish(run_of(tmp_path, unserved_for("ada", "evaluation_choose_answer", after=3)))
+    [reason] = {answer.reason for answer in finished.answers if answer.status == "unscored"}
+
+    assert reason == "call_failed: The prompt is too long."
+    assert {answer.user_id for answer in finished.answers if answer.reason} == {"ada"}
+    assert finished.results.counts["question.call_failed"] == finished.results.counts["question.unscored"]
+    assert finished.results.metrics["overall_of_readable"].value == 1
+    assert (finished.results.metrics["overall"].value or 0) < 1
+
+
+@pytest.mark.parametrize("prompt", ["chat", "evaluation/follow_up"], ids=["assistant", "simulated user"])
+def test_a_dialogue_that_is_not_served_costs_its_users_answers_from_then_on(tmp_path: Path, prompt: str) -> None:
+    finished = finish(run_of(tmp_path, unserved_for("ada", prompt, after=3 if prompt == "chat" else 0)))
+    lost = {(answer.user_id, answer.period) for answer in finished.answers if answer.kind == "question" and answer.reason}
+
+    assert lost == {("ada", 1), ("ada", 2)}
+    assert finished.results.metrics["overall_of_readable"].value == 1
+    assert finished.results.metrics["overall"].value == pytest.approx(2 / 3, abs=1e-6)
+    assert finished.results.counts["question.asked"] == 12
+    assert [error.user_id for error in finished.results.errors] == ["ada"]
 
 
 class SlowTalker(HonestModel):
@@ -170,7 +182,8 @@ def test_the_manifest_names_all_prompts_and_no_key(tmp_path: Path) -> None:
     manifest = json.loads((work.folder.path / "manifest.json").read_text(encoding="utf-8"))
 
     assert {"evaluation/choose_answer", "evaluation/follow_up", "evaluation/check_turn"} <= manifest["prompts"].keys()
-    assert manifest["assistant"]["settings"] == {"model": "test-model"}
+    assert manifest["models"]["assistant"] == "test-model"
+    assert len(manifest["memory_source"]) == 16
 
 
 def test_a_reply_that_is_asked_for_again_carries_the_problem(tmp_path: Path) -> None:

@@ -10,12 +10,12 @@ from assets.records.estimate import Estimate
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.metrics.metrics import memory
 from pipelines.evaluation.metrics.results import tally_users
-from pipelines.evaluation.records import AssistantSpec
+from pipelines.evaluation.records import MemorySpec
 from pipelines.evaluation.report.formatting import run_labels
 from pipelines.evaluation.report.markdown import leaderboard, period_table
 from pipelines.experiments.compare import compare
 from pipelines.experiments.on_off_policy import PolicyRow, policy_rows
-from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of
+from tests.evaluation.scripted_evaluation import MODELS, HonestModel, finish, run_of
 
 USERS = ("ada", "ben")
 
@@ -27,14 +27,14 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> FinishedRun:
 
 @pytest.fixture(scope="module")
 def bad(tmp_path_factory: pytest.TempPathFactory) -> FinishedRun:
-    spec = AssistantSpec(name="llm", kind="llm", settings={"context_tokens": 1})
+    spec = MemorySpec(name="none", kind="none")
     return finish(run_of(tmp_path_factory.mktemp("bad"), HonestModel(), spec=spec))
 
 
 def named(run: FinishedRun, name: str, *, off: bool = False, **changes: Any) -> FinishedRun:
     """The run as one of another assistant, and of the other policy; further fields of the manifest by keyword."""
-    spec = AssistantSpec(name=name, kind="llm", settings=changes.pop("settings", {}))
-    fields = {"assistant": spec, "mode": "off-policy" if off else "on-policy", "run_id": f"{name}-{off}", **changes}
+    spec = MemorySpec(name=name, kind="full-history", settings=changes.pop("settings", {}))
+    fields = {"memory": spec, "mode": "off-policy" if off else "on-policy", "run_id": f"{name}-{off}", **changes}
     return replace(run, manifest=run.manifest.model_copy(update=fields))
 
 
@@ -55,7 +55,9 @@ def test_assistants_run_one_way_only_are_left_out(good: FinishedRun, bad: Finish
     assert rows_of(named(good, "one"), named(bad, "two", off=True)) == []
 
 
-@pytest.mark.parametrize("change", [{"settings": {"model": "m"}}, {"attempt": 1}, {"seed": 9}, {"simulator": "other-user"}])
+@pytest.mark.parametrize(
+    "change", [{"settings": {"model": "m"}}, {"attempt": 1}, {"seed": 9}, {"models": {**MODELS, "user": "other-user"}}]
+)
 def test_runs_of_one_name_are_one_assistant_only_if_all_else_is_alike(
     good: FinishedRun, bad: FinishedRun, change: dict[str, Any]
 ) -> None:
@@ -99,7 +101,7 @@ def test_labels_tell_what_tells_runs_apart_and_no_more(good: FinishedRun, bad: F
     ("change", "told"),
     [
         ({"settings": {"freq": 4}}, ["one", "one, freq 4"]),
-        ({"simulator": "s"}, ["one, user simulated by test-user", "one, user simulated by s"]),
+        ({"models": {**MODELS, "user": "s"}}, ["one, user simulated by test-user", "one, user simulated by s"]),
         ({"generator": "later 2"}, ["one, FIRST", "one, later 2"]),
         ({"prompts": {}}, ["one, run ...-False", "one, run ...second"]),
     ],

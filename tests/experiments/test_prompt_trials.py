@@ -7,15 +7,16 @@ from pathlib import Path
 import pytest
 
 from assets.amemgym.questions import QUESTIONS
+from assets.amemgym.records.user import UserRecord
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.llm.ports import ModelRequest
-from assets.records.base import UserRecord
-from pipelines.experiments.prompt_trials.judging import judge_cases, load_cases
+from pipelines.cli.prompts import calibration
+from pipelines.experiments.prompt_trials.judging import Verdict, judge_cases, load_cases
 from pipelines.experiments.prompt_trials.trial import Side, Trial, run_trial
 from prompts.catalogue import load_prompt, override_prompt
 from prompts.template import parse_prompt
 from tests.support.coroutines import run
-from tests.support.honest_replies import Answer, honest, material
+from tests.support.honest_replies import Answer, honest, material, reading
 from tests.support.run_contexts import materialized, run_context
 from tests.support.scripted_model import Script, ScriptedModel
 from tests.support.small import small_recipe
@@ -104,8 +105,8 @@ def test_the_hand_labelled_cases_are_sixty_and_their_labels_are_among_their_choi
 
 def test_a_judge_who_never_knows_is_right_where_the_text_leaves_it_open_and_nowhere_else() -> None:
     script: Script = {
-        "session_queries/check_exposure": [lambda asked: {n: o[-1] for n, o in material(asked, "state_choices").items()}],
-        "answers/check": [{"choice": 0}],
+        "session_queries/check_exposure": [reading({})],
+        "answers/check": [{"1": 0}],
     }
     verdicts = run(judge_cases(load_cases(), recipe=small_recipe(), model=ScriptedModel(script)))
     assert len(verdicts) == 60
@@ -116,3 +117,22 @@ def test_a_judge_whose_replies_cannot_be_used_is_wrong() -> None:
     script: Script = {"session_queries/check_exposure": ["?"], "answers/check": ["?"]}
     verdicts = run(judge_cases(load_cases(), recipe=small_recipe(), model=ScriptedModel(script)))
     assert not any(verdict.right for verdict in verdicts)
+
+
+def verdict(gate: str, *, wanted: str = "cannot tell", read: str) -> Verdict:
+    return Verdict(gate, "Hi", settled=wanted != "cannot tell", wanted=wanted, read=read)
+
+
+def test_readings_that_find_what_is_not_there_calibrate_the_gates() -> None:
+    right = [verdict(gate, read="cannot tell") for gate in ("exposure", "leak", "recovery") for _ in range(20)]
+    head, settings, votes = calibration([*right, verdict("leak", read="diet = vegan")])
+    assert head.startswith("For calibrated gates")
+    assert "--set gates.judge_error.exposure=0.102 --set gates.judge_error.recovery=0.119" in settings
+    assert "exposure 3 on a first text and 4 on later ones; recovery 2" in votes
+
+
+def test_a_judge_that_may_not_tell_errs_on_no_wrong_text_and_one_that_guesses_is_refused() -> None:
+    silent = [verdict(gate, wanted="diet = vegan", read="cannot tell") for gate in ("exposure", "leak", "recovery")]
+    assert "--set gates.judge_error.exposure=" in list(calibration(silent * 20))[1]
+    guessing = [verdict(gate, read="diet = vegan") for gate in ("exposure", "leak", "recovery")]
+    assert "it errs too often" in list(calibration(guessing * 20))[1]

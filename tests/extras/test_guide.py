@@ -9,10 +9,11 @@ from tests.support.guide import copy_of_the_repository, follow, pages
 SAID = {
     "your-own-variant": "a new minor number",
     "persona-source": "Made neighbours",
-    "prompt-language": "Write the paragraph in Portuguese.",
+    "prompt-language": "Write the paragraph in Swedish.",
     "check": "Nothing stands against a release",
+    "expectations": "has at most 2000 characters",
     "stage": "mottos of demo: 1 of 1 users",
-    "assistant": "demo-0.1.0-diary",
+    "memory": "demo-0.1.0-RareWords",
 }
 
 

@@ -10,14 +10,14 @@ SMALL = ["--set", "num_users=2", "--set", "num_questions=3", "--set", "num_perio
 
 
 class Counted:
-    """An ASGI app that counts how often each request body was answered."""
+    """An ASGI app that counts how often each request body was answered; what has none, such as `/models`, does not count."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
         self.answered: Counter[bytes] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] != "http" or scope["method"] != "POST":
             return await self.app(scope, receive, send)
         body = await Request(scope, receive).body()
         self.answered[body] += 1

@@ -3,33 +3,31 @@
 import json
 import logging
 import threading
-from collections.abc import Generator
+from collections.abc import Collection, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import pytest
 
-from pipelines.automation import ALERT_VARIABLE, alert_on_failure, release_when_the_report_passes
+from dataset_card.release.asset import when_report_passes
+from pipelines.automation import ALERT_VARIABLE, alert_on_failure
+from pipelines.benchmarks import BENCHMARKS
 
-VARIANTS = dg.StaticPartitionsDefinition(["demo", "gone"])
+VARIANTS = dg.StaticPartitionsDefinition(["demo", "base"])
 SECRET = "T0123-secret-of-the-hook"
 
 
-def finished(
-    variant: str = "demo", *, passed: bool = True, assets: tuple[str, ...] = ("quality_report",), checked: bool = True
-) -> dict[str, Any]:
-    """A run over stand-ins for these assets, as arguments of a sensor's context."""
-    defs = [_asset(name) for name in assets]
-    checks = [_check(passed=passed)] if checked and "quality_report" in assets else []
+def broken_run() -> dict[str, Any]:
+    """A run that failed, as arguments of a sensor's context."""
     made = dg.define_asset_job("made", partitions_def=VARIANTS)  # pyright: ignore[reportUnknownMemberType]
-    job = dg.Definitions(defs, asset_checks=checks, jobs=[made]).resolve_job_def("made")
+    job = dg.Definitions([_asset("broken")], jobs=[made]).resolve_job_def("made")
     instance = dg.DagsterInstance.ephemeral()  # pyright: ignore[reportUnknownMemberType]
-    result = job.execute_in_process(instance=instance, partition_key=variant, raise_on_error=False)
-    kind = dg.DagsterEventType.RUN_SUCCESS if result.success else dg.DagsterEventType.RUN_FAILURE
-    (event,) = (one for one in result.all_events if one.event_type is kind)
+    result = job.execute_in_process(instance=instance, partition_key="demo", raise_on_error=False)
+    (event,) = (one for one in result.all_events if one.event_type is dg.DagsterEventType.RUN_FAILURE)
     return {"dagster_instance": instance, "dagster_run": result.dagster_run, "dagster_event": event}
 
 
@@ -42,24 +40,12 @@ def _asset(name: str) -> dg.AssetsDefinition:
     return made
 
 
-def _check(*, passed: bool) -> dg.AssetChecksDefinition:
-    @dg.asset_check(asset="quality_report", name="users_are_complete", blocking=True, partitions_def=VARIANTS)
-    def complete() -> dg.AssetCheckResult:
-        return dg.AssetCheckResult(passed=passed)
-
-    return complete
-
-
-def asked(run: dict[str, Any]) -> dg.RunRequest | dg.SkipReason:
-    context = dg.build_run_status_sensor_context(sensor_name="release_when_the_report_passes", **run)
-    return release_when_the_report_passes(context)  # pyright: ignore[reportReturnType]
-
-
-def test_nothing_runs_by_itself_as_it_comes() -> None:
+def test_nothing_runs_by_itself_as_it_comes_but_the_look_at_recipe_files_which_starts_no_run() -> None:
     from pipelines.definitions import defs
 
     repository = defs.get_repository_def()
     assert {sensor.name: sensor.default_status for sensor in repository.sensor_defs} == {
+        "recipe_files_changed": dg.DefaultSensorStatus.RUNNING,
         "release_when_the_report_passes": dg.DefaultSensorStatus.STOPPED,
         "alert_on_failure": dg.DefaultSensorStatus.STOPPED,
     }
@@ -76,30 +62,91 @@ def test_the_schedules_job_and_partition_are_there() -> None:
     assert defs.resolve_job_def(schedule.job_name).name == "generate_and_release"
 
 
-def test_a_report_that_passed_asks_for_its_variants_release() -> None:
-    request = asked(finished())
-    assert isinstance(request, dg.RunRequest)
-    assert request.partition_key == "demo"
+@dataclass
+class Followed:
+    """A report with checks and what follows it, on a disk; `requested` evaluates the conditions once, as the daemon does."""
+
+    folder: Path
+    passes: bool = True
+    cursor: Any = None
+
+    def __post_init__(self) -> None:
+        self.instance = dg.DagsterInstance.local_temp(str(self.folder))
+        report, checks = _asset("quality_report"), [self._check(name) for name in ("complete", "balanced")]
+
+        @dg.multi_asset(
+            name="release",
+            partitions_def=VARIANTS,
+            outs={
+                "dataset_card": dg.AssetOut(dagster_type=dg.Nothing),
+                "release": dg.AssetOut(dagster_type=dg.Nothing, automation_condition=when_report_passes("quality_report")),
+            },
+            deps=[report],
+        )
+        def release() -> Iterator[dg.MaterializeResult[Any]]:
+            yield dg.MaterializeResult(asset_key="dataset_card")
+            yield dg.MaterializeResult(asset_key="release")
+
+        self.defs = dg.Definitions([report, release], asset_checks=checks)
+
+    def _check(self, name: str) -> dg.AssetChecksDefinition:
+        @dg.asset_check(asset="quality_report", name=name, blocking=True, partitions_def=VARIANTS)
+        def check() -> dg.AssetCheckResult:
+            return dg.AssetCheckResult(passed=self.passes)
+
+        return check
+
+    def run(self, *assets: str) -> None:
+        job, keys = self.defs.resolve_implicit_global_asset_job_def(), [dg.AssetKey(name) for name in assets]
+        job.execute_in_process(instance=self.instance, asset_selection=keys, partition_key="demo", raise_on_error=False)
+
+    def requested(self) -> Collection[str | None]:
+        result = dg.evaluate_automation_conditions(self.defs, instance=self.instance, cursor=self.cursor)
+        self.cursor = result.cursor
+        return result.get_requested_partitions(dg.AssetKey("release"))
 
 
-@pytest.mark.parametrize(
-    ("run", "why"),
-    [
-        ({"assets": ("episodes",)}, "made no quality report"),
-        ({"checked": False}, "left out the checks"),
-        ({"assets": ("quality_report", "release")}, "wrote the release itself"),
-        ({"variant": "gone"}, "is no longer there"),
-    ],
-    ids=["no report", "no checks", "released already", "no recipe"],
-)
-def test_other_runs_ask_for_nothing(run: dict[str, Any], why: str) -> None:
-    reason = asked(finished(**run))
-    assert isinstance(reason, dg.SkipReason)
-    assert why in str(reason.skip_message)
+@pytest.fixture
+def followed(tmp_path: Path) -> Followed:
+    watched = Followed(tmp_path)
+    assert watched.requested() == set()
+    return watched
 
 
-def test_a_report_that_is_blocked_ends_its_run_as_failed_so_that_nothing_asks_for_a_release() -> None:
-    assert finished(passed=False)["dagster_event"].event_type is dg.DagsterEventType.RUN_FAILURE
+def test_a_report_that_passed_asks_for_its_variants_release_once(followed: Followed) -> None:
+    followed.run("quality_report")
+    assert followed.requested() == {"demo"}
+    assert followed.requested() == set()
+
+
+def test_a_report_whose_checks_failed_asks_for_nothing_until_one_passes(followed: Followed) -> None:
+    followed.passes = False
+    followed.run("quality_report")
+    assert followed.requested() == set()
+    followed.passes = True
+    followed.run("quality_report")
+    assert followed.requested() == {"demo"}
+
+
+def test_a_report_whose_checks_were_left_out_asks_for_nothing_though_the_report_before_passed(followed: Followed) -> None:
+    followed.run("quality_report")
+    assert followed.requested() == {"demo"}
+    dg.materialize([_asset("quality_report")], instance=followed.instance, partition_key="demo")
+    assert followed.requested() == set()
+
+
+def test_a_run_that_writes_the_release_itself_asks_for_no_other(followed: Followed) -> None:
+    followed.run("quality_report", "dataset_card", "release")
+    assert followed.requested() == set()
+    assert followed.requested() == set()
+
+
+def test_the_release_of_each_benchmark_follows_its_report() -> None:
+    from pipelines.definitions import defs
+
+    nodes = defs.get_repository_def().asset_graph.asset_nodes
+    followers = [node.key.to_user_string() for node in nodes if node.automation_condition]  # pyright: ignore[reportUnknownMemberType]
+    assert set(followers) == {entry.benchmark.key("release") for entry in BENCHMARKS}
 
 
 @dataclass
@@ -143,7 +190,7 @@ def alerted(run: dict[str, Any]) -> Any:
 
 
 def test_a_failed_run_is_told_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = finished(assets=("broken",))
+    run = broken_run()
     with hook() as webhook:
         monkeypatch.setenv(ALERT_VARIABLE, webhook.url)
         assert alerted(run) is None
@@ -157,7 +204,7 @@ def test_a_failed_run_is_told_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -
 def test_an_alert_that_does_not_arrive_is_logged_without_its_address(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    run = finished(assets=("broken",))
+    run = broken_run()
     caplog.set_level(logging.INFO)  # as where the code location runs
     capfd.readouterr()
     with hook(status=404) as webhook:
@@ -173,7 +220,7 @@ def test_an_alert_that_does_not_arrive_is_logged_without_its_address(
 
 
 def test_a_run_that_is_started_again_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = finished(assets=("broken",))
+    run = broken_run()
     with hook() as webhook:
         monkeypatch.setenv(ALERT_VARIABLE, webhook.url)
         reason = alerted({**run, "dagster_run": run["dagster_run"].with_tags({"dagster/will_retry": "true"})})
@@ -183,6 +230,6 @@ def test_a_run_that_is_started_again_is_not_told(monkeypatch: pytest.MonkeyPatch
 
 def test_without_an_address_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(ALERT_VARIABLE, raising=False)
-    reason = alerted(finished(assets=("broken",)))
+    reason = alerted(broken_run())
     assert isinstance(reason, dg.SkipReason)
     assert ALERT_VARIABLE in str(reason.skip_message)

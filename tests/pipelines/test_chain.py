@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 
 from dataset_card.reference.data_json import read_data_json
 from dataset_card.release.manifest import read_manifest
@@ -122,14 +123,16 @@ def test_one_user_is_made_again_and_the_other_keeps_its_bytes(finished: Path, tm
     assert status == 0, output
     before, after = (
         json.loads((home / "releases" / "demo" / version / "demo" / "data.json").read_text(encoding="utf-8"))
-        for version in ("0.1.0", "0.1.1")
+        for version in ("0.1.0", "1.0.0")
     )
     assert after[0] == before[0]
     assert after[1]["periods"] == before[1]["periods"]
     assert after[1]["qas"] != before[1]["qas"]
     user_id = before[1]["user_profile"]["uuid"]
-    assert f"{{{user_id}: {{answers: 1}}}}" in output
+    assert output.splitlines()[-1] == "This stays so; `amemgym generate demo --reset` goes back to demo.yaml."
+    recipe = (home / "releases" / "demo" / "1.0.0" / "recipe.yaml").read_text(encoding="utf-8")
+    assert yaml.safe_load(recipe)["again"] == {user_id: {"answers": 1}}
     assert (
-        read_manifest(home / "releases" / "demo" / "0.1.1").recipe_fingerprint
+        read_manifest(home / "releases" / "demo" / "1.0.0").recipe_fingerprint
         != read_manifest(finished / "releases" / "demo" / "0.1.0").recipe_fingerprint
     )

@@ -12,7 +12,7 @@ from dagster._core.instance.ref import InstanceRef
 from dagster._core.run_coordinator import QueuedRunCoordinator
 from dagster._utils.tags import TagConcurrencyLimitsCounter
 
-from pipelines.automation import PARTITION
+from pipelines.automation import PARTITION_TAG
 from pipelines.home import Home, prepare_dagster_home
 
 ROOT = Path(__file__).parent.parent.parent
@@ -51,7 +51,7 @@ def test_two_runs_of_one_partition_take_turns_where_no_pool_makes_them(path: Pat
     assert isinstance(ref.run_coordinator, QueuedRunCoordinator)
     concurrency = cast(dict[str, dict[str, Any]], ref.settings).get("concurrency", {})
     limits = ref.run_coordinator.get_run_queue_config().with_concurrency_settings(concurrency).tag_concurrency_limits
-    old, new, other = (dg.DagsterRun("generate_unit", tags={PARTITION: unit}) for unit in ("crowd-0", "crowd-0", "crowd-1"))
+    old, new, other = (dg.DagsterRun("generate_unit", tags={PARTITION_TAG: unit}) for unit in ("crowd-0", "crowd-0", "crowd-1"))
     under_way = TagConcurrencyLimitsCounter(limits, [old])
     assert under_way.is_blocked(new)
     assert not under_way.is_blocked(other)
@@ -74,13 +74,14 @@ def test_settings_that_somebody_edited_are_left_alone(tmp_path: Path) -> None:
 
 
 def test_whatever_asks_a_model_is_in_the_pool() -> None:
-    from assets.amemgym.pipeline import STAGES
     from assets.recipe.partitions import MODEL_POOL
+    from pipelines.benchmarks import BENCHMARKS
     from pipelines.definitions import defs
 
     graph = defs.get_repository_def().asset_graph
     pooled = {key.to_user_string() for key in graph.materializable_asset_keys if MODEL_POOL in (graph.get(key).pools or ())}
-    assert pooled == {"evaluation", *(stage.name for stage in STAGES if stage.prompts)}
+    stages = [stage for entry in BENCHMARKS for stage in entry.benchmark.stages]
+    assert pooled == {"evaluation", *(stage.name for stage in stages if stage.prompts)}
 
 
 def test_the_services_fit_together() -> None:

@@ -9,13 +9,15 @@ from dagster._core.definitions.data_version import CachingStaleStatusResolver, S
 from dagster._core.loader import LoadingContextForTest
 
 from assets.amemgym.pipeline import AMEMGYM
+from assets.engine.ports import VALUES
+from assets.engine.recipe_asset import DATA_VERSION_TAG, observe_recipe_files, recipe_asset, recipe_file
 from assets.engine.stage_asset import stage_asset
-from assets.recipe.asset import recipe
-from pipelines.resources.storage.io_manager import RecordIOManager
+from pipelines.resources.storage.io_manager import AssetValueIOManager
 from tests.support.run_contexts import run_context
 from tests.support.scripted_model import ScriptedModel
 
 personas = stage_asset(AMEMGYM.source, AMEMGYM)
+GRAPH = [recipe_file(AMEMGYM), recipe_asset(AMEMGYM), personas]
 SMALL = {"num_users": 2, "num_reserve": 1}
 
 
@@ -23,7 +25,7 @@ SMALL = {"num_users": 2, "num_reserve": 1}
 def definitions(tmp_path: Path) -> dg.Definitions:
     shop = run_context(tmp_path / "snapshots", ScriptedModel())
     return dg.Definitions(
-        [recipe, personas], resources={"run_context": shop, "io_manager": RecordIOManager(tmp_path / "values")}
+        GRAPH, resources={"run_context": shop, VALUES: AssetValueIOManager(tmp_path / "values", shop.snapshots)}
     )
 
 
@@ -64,29 +66,31 @@ def test_a_higher_budget_makes_nothing_out_of_date(definitions: dg.Definitions) 
         assert status(definitions, instance, "personas") == (StaleStatus.FRESH, [])
 
 
-def test_the_recipe_file_and_a_stages_prompts_and_logic_are_code_versions() -> None:
+def test_a_stages_prompts_and_logic_are_its_code_version() -> None:
     from pipelines.definitions import defs
 
     graph = defs.get_repository_def().asset_graph
     versions = {stage.name: graph.get(dg.AssetKey(stage.name)).code_version for stage in AMEMGYM.stages}
     assert versions == {stage.name: stage.code_version for stage in AMEMGYM.stages}
-    assert graph.get(dg.AssetKey("recipe")).code_version is not None
 
 
-def _another_version(spec: dg.AssetSpec) -> dg.AssetSpec:
-    return spec.replace_attributes(code_version="another")  # pyright: ignore[reportUnknownMemberType]
-
-
-def test_a_recipe_whose_file_changed_is_out_of_date(definitions: dg.Definitions) -> None:
-    changed = dg.Definitions(
-        [recipe.map_asset_specs(_another_version), personas],
-        resources=definitions.resources,
-    )
+def test_a_changed_recipe_file_makes_the_recipe_of_its_own_variant_out_of_date(definitions: dg.Definitions) -> None:
     with storage() as instance:
+        assert observe_recipe_files(instance, AMEMGYM) == list(AMEMGYM.partitions.units)
+        assert observe_recipe_files(instance, AMEMGYM) == []
         materialize(definitions, instance, "recipe", "personas")
-        assert status(changed, instance, "recipe") == (StaleStatus.STALE, ["has a new code version"])
-        materialize(changed, instance, "recipe")
-        assert status(changed, instance, "recipe") == status(changed, instance, "personas") == (StaleStatus.FRESH, [])
+        changed(instance, "base")
+        assert status(definitions, instance, "recipe") == (StaleStatus.FRESH, [])
+        changed(instance, "demo")
+        assert status(definitions, instance, "recipe") == (StaleStatus.STALE, ["has a new dependency data version"])
+        materialize(definitions, instance, "recipe")
+        assert status(definitions, instance, "recipe") == status(definitions, instance, "personas") == (StaleStatus.FRESH, [])
+
+
+def changed(instance: dg.DagsterInstance, variant: str) -> None:
+    """What Dagster is told when a recipe file says something else."""
+    tags = {DATA_VERSION_TAG: "another"}
+    instance.report_runless_asset_event(dg.AssetObservation("recipe_file", partition=variant, tags=tags))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +98,7 @@ def test_a_recipe_whose_file_changed_is_out_of_date(definitions: dg.Definitions)
     [
         ({"num_users": 0}, "Recipe 'demo': num_users is 0: input should be greater than or equal to 1."),
         ({"gates": {"votes_needed": 9}}, "Recipe 'demo': gates.votes_needed is 9, but gates.votes is only 2."),
-        ({"again": {"nobody": {"answers": 1}}}, "again names the user 'nobody', who is not in the sample of 'demo'"),
+        ({"again": {"nobody": {"answers": 1}}}, "again names the user 'nobody', which is not in the sample of 'demo'"),
     ],
     ids=str,
 )
@@ -109,3 +113,12 @@ def test_what_cannot_be_is_refused_by_the_first_step_and_nothing_else_runs(
     assert failure.user_failure_data is not None
     assert (failure.user_failure_data.description or "").startswith(told)
     assert [event.step_key for event in result.all_events if event.event_type is dg.DagsterEventType.STEP_START] == ["recipe"]
+
+
+def test_a_run_without_a_partition_says_so_in_its_first_step(definitions: dg.Definitions) -> None:
+    job = definitions.resolve_implicit_global_asset_job_def()
+    with storage() as instance:
+        result = job.execute_in_process(instance=instance, raise_on_error=False)
+    (failure,) = (event.step_failure_data for event in result.all_events if event.is_step_failure)
+    assert failure.user_failure_data is not None
+    assert (failure.user_failure_data.description or "").startswith("This run has no partition")

@@ -9,12 +9,12 @@ from typing import cast
 import pytest
 
 from assets.amemgym.answers.stage import ANSWERS
-from assets.amemgym.audits.rates import gate_error_rates, recovery_rates
+from assets.amemgym.audits.rates import GateErrors, gate_error_rates, recovery_rates
 from assets.amemgym.audits.stage import AUDITS, audit_user
 from assets.amemgym.events import EVENTS
 from assets.amemgym.questions import QUESTIONS
 from assets.amemgym.recipe import AMemGymRecipe
-from assets.amemgym.records.audit import Decoy, GateErrorRate, UserAudit
+from assets.amemgym.records.audit import Decoy, UserAudit
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import AnswerSet
 from assets.amemgym.records.state import SessionSet, StateSchema, StateTrajectory
@@ -22,7 +22,7 @@ from assets.amemgym.session_queries.stage import SESSION_QUERIES
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
 from assets.amemgym.user_profiles import USER_PROFILES
-from assets.engine.run_context import RunContext
+from assets.engine.ports import RunContext
 from assets.recipe.policies import GatePolicy
 from assets.records.estimate import Estimate
 from assets.reporting.user_share import Outcome, share_by_user
@@ -34,7 +34,10 @@ from tests.support.run_contexts import DictRecordCache, materialized
 from tests.support.simulated_provider.fault_profile import FaultProfile
 from tests.support.small import small_recipe
 
-POLICIES = {votes: {"votes": votes, "votes_needed": votes, "unexposed": 0} for votes in (1, 2)}
+POLICIES = {
+    votes: {"votes": votes, "votes_needed": votes, "unexposed": False, "consistency": False, "texts_per_call": 1}
+    for votes in (1, 2)
+}
 Parts = tuple[UserProfile, StateSchema, StateTrajectory, SessionSet, AnswerSet]
 Reading = Callable[[float, int], list[UserAudit]]
 REPEATS = 16
@@ -52,7 +55,7 @@ def recipe(*, sample: int = 0, gates: dict[str, int] | None = None, audit: dict[
         sample=sample,
         models={"writer": spec, "judge": spec, "user_simulator": spec},
         gates=gates or POLICIES[2],
-        audit=audit or {"decoys": 12, "pairs": 0, "guesses": 0},
+        audit=audit or {"decoys": 4, "pairs": 0, "guesses": 0},
     )
 
 
@@ -90,33 +93,36 @@ def reliable(parts: Parts) -> UserAudit:
     return audited(parts, 0.0, POLICIES[1], repeats=1)[0]
 
 
-def accepting(decoy: Decoy, rate: float, options: dict[str, int]) -> float:
+def accepting(decoy: Decoy, gate: str, rate: float, options: dict[str, int]) -> float:
     """How likely one reading accepts the decoy; `decoy` says whether a reliable one does.
 
     A wrong judgement is another legal one, each as likely: it ends any acceptance, and hits a label by chance.
     """
-    if decoy.accepted:
+    if decoy.accepting[gate]:
         return 1 - rate
-    if decoy.gate != "exposure":
+    if gate != "exposure":
         return rate / options[decoy.item_id[:3]]  # all numbers but the one meant, and 0 for none
     differing = len(decoy.label) if decoy.kind == "other_query" else 1
     return rate / len(decoy.label) / CHOICES if differing == 1 else 0.0
 
 
-def truth(reliable: UserAudit, parts: Parts, *, rate: float, gates: dict[str, int]) -> dict[tuple[str, str], float]:
-    """The error rates by gate and error that follow from the judge's faults."""
+def truth(reliable: UserAudit, parts: Parts, *, rate: float) -> dict[tuple[str, str], float]:
+    """The error rates of readings that follow from the judge's faults, of the gates that read every decoy."""
     options = {one.question_id: len(one.choices) for one in parts[-1].questions}
-    policy = GatePolicy.model_validate(gates)
     wrong: dict[tuple[str, str], list[float]] = {}
     for decoy in reliable.decoys:
-        passes = accepted_by_votes(accepting(decoy, rate, options), policy)
-        error = (decoy.gate, "false_reject" if decoy.right else "false_accept")
-        wrong.setdefault(error, []).append(1 - passes if decoy.right else passes)
+        gate = decoy.gate.partition(" ")[0]
+        accepts = accepting(decoy, gate, rate, options)
+        error = (gate, "false_reject" if decoy.right else "false_accept")
+        wrong.setdefault(error, []).append(1 - accepts if decoy.right else accepts)
     return {error: mean(chances) for error, chances in wrong.items()}
 
 
-def rates(audits: Sequence[UserAudit]) -> dict[tuple[str, str], GateErrorRate]:
-    return {(line.gate, line.error): line for line in gate_error_rates(audits) if not line.kind}
+def reading_rates(audits: Sequence[UserAudit]) -> dict[tuple[str, str], Estimate]:
+    errors = GateErrors()
+    for audit in audits:
+        errors.add(audit)
+    return {(line.gate, line.error): line.share for line in errors.of_readings()}
 
 
 def by_chance(audits: Sequence[UserAudit], reliable: UserAudit) -> list[UserAudit]:
@@ -130,13 +136,34 @@ def test_measured_error_rates_have_the_truth_in_their_intervals(
     parts: Parts, reliable: UserAudit, reading: Reading, rate: float
 ) -> None:
     missed: list[str] = []
+    expected = truth(reliable, parts, rate=rate)
+    assert expected.keys() == {(gate, error) for gate in ("exposure", "recovery") for error in ("false_accept", "false_reject")}
+    for votes in POLICIES:
+        found = reading_rates(reading(rate, votes))
+        for error, chance in expected.items():
+            share = found[error]
+            assert share.low is not None
+            assert share.high is not None
+            missed += [] if share.low <= chance <= share.high else [f"{error} with {votes}: {share}, truth {chance}"]
+    assert len(missed) <= 1, missed  # of eight intervals that hold 19 times in 20
+
+
+@pytest.mark.parametrize("rate", [0.15, 0.3])
+def test_a_wrong_item_is_accepted_as_often_as_any_of_its_texts(
+    parts: Parts, reliable: UserAudit, reading: Reading, rate: float
+) -> None:
+    options = {one.question_id: len(one.choices) for one in parts[-1].questions}
     for votes, gates in POLICIES.items():
-        expected = truth(reliable, parts, rate=rate, gates=gates)
-        for error, line in rates(reading(rate, votes)).items():
-            assert line.share.low is not None
-            assert line.share.high is not None
-            missed += [] if line.share.low <= expected[error] <= line.share.high else [f"{line}, truth {expected[error]}"]
-    assert len(missed) <= 1, missed  # of twelve intervals that hold 19 times in 20
+        refused: dict[int, float] = {}
+        for decoy in reliable.decoys:
+            if decoy.gate == "exposure" and not decoy.right:
+                chance = accepted_by_votes(accepting(decoy, "exposure", rate, options), GatePolicy.model_validate(gates))
+                refused[decoy.item] = refused.get(decoy.item, 1.0) * (1 - chance)
+        found = {(line.gate, line.error): line.share for line in gate_error_rates(reading(rate, votes)) if not line.kind}
+        share = found["exposure", "false_accept"]
+        assert share.low is not None
+        assert share.high is not None
+        assert share.low - 0.05 <= 1 - mean(refused.values()) <= share.high + 0.05
 
 
 @pytest.mark.parametrize("rate", [0.15, 0.3])
@@ -161,13 +188,13 @@ def wrong_share(audits: Sequence[UserAudit], *, right: bool) -> Estimate:
 
 
 def test_a_reliable_judge_hardly_errs(reliable: UserAudit) -> None:
-    assert len(reliable.decoys) == 3 * (12 + 6)
+    assert len(reliable.decoys) == 2 * (4 * GatePolicy().texts + 2)
     assert sum(decoy.accepted != decoy.right for decoy in reliable.decoys) <= 1
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.15])
 def test_a_pair_is_lost_by_chance_seldom_and_found_again_when_read_again(parts: Parts, rate: float) -> None:
-    policy = {"decoys": 0, "pairs": 8, "guesses": 0, "min_recovery": 0}
+    policy = {"decoys": 0, "pairs": 8, "guesses": 0, "min_ceiling": 0}
     made = [
         run(
             audit_user(

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from assets.amemgym.pipeline import AMEMGYM
+from pipelines.benchmarks import BENCHMARKS
 from prompts.catalogue import PAGE, catalogue_page, load_prompt, prompt_names
 from prompts.template import STANDING_RULE, PromptError
 
@@ -19,6 +19,7 @@ SHARED = {
     "max_changes_per_state": 3,
     "cannot_tell": "cannot_tell",
     "whole": True,
+    "count": 4,
 }
 
 
@@ -33,12 +34,14 @@ def values(name: str, *, mark: str) -> dict[str, object]:
     return {**own, **states, **choices, **{variable: value for variable, value in SHARED.items() if variable in own}}
 
 
-GENERATION = [name for name in prompt_names() if not name.startswith(("evaluation/", "annotation/"))]
+GENERATION = [name for name in prompt_names() if not name.startswith(("evaluation/", "memories/", "paper/", "annotation/"))]
 
 
 def test_every_prompt_stands_in_the_folder_of_its_stage() -> None:
-    assert len(GENERATION) == 18
-    assert {name.partition("/")[0] for name in prompt_names()} <= {*AMEMGYM.stage_names, "evaluation", "annotation"}
+    assert len(GENERATION) == 29
+    stages = {name for entry in BENCHMARKS for name in entry.benchmark.stage_names}
+    others = {"evaluation", "memories", "paper", "annotation", "memory_items"}
+    assert {name.partition("/")[0] for name in prompt_names()} <= stages | others
 
 
 @pytest.mark.parametrize("name", GENERATION)

@@ -1,16 +1,23 @@
 """`amemgym` as the tests and benches run it: with a data folder of its own, and nothing of whoever runs them around it."""
 
+import math
 import os
+import pty
+import select
+import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-AMEMGYM = (sys.executable, "-m", "pipelines.cli.main")
+from pipelines.embedded.bank import model_name
+
+AMEMGYM = (sys.executable, "-m", "pipelines")
 NOT_OURS = ("OPENAI_", "AMEMGYM_", "DAGSTER_", "HF_")
 
 
@@ -30,6 +37,42 @@ def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
     """Wait for the end; return the exit status and all output."""
     output, _ = process.communicate(timeout=120)
     return process.returncode, output
+
+
+def interrupted(home: Path, *words: str, until: str, after: float, **further: str) -> tuple[int, str]:
+    """Run the command in a terminal of its own and press Ctrl-C so many seconds after it printed `until`; status and output.
+
+    A status below 0 is the signal that killed it: SIGKILL where it did not end within a minute.
+    """
+    code = "from pipelines.__main__ import amemgym; print('begun', flush=True); amemgym()"
+    process, terminal = pty.fork()
+    if process == 0:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # which a shell ignores for what runs in the background
+        os.execve(sys.executable, [sys.executable, "-c", code, *words], clean_environment(home, **further))
+    output, pressed, give_up = b"", 0.0, time.monotonic() + 60
+    while time.monotonic() < give_up:
+        if select.select([terminal], [], [], 0.01)[0]:
+            try:
+                output += os.read(terminal, 65536)
+            except OSError:  # as a terminal ends on Linux
+                break
+        if not pressed and until.encode() in output:
+            pressed = time.monotonic() + after
+        if pressed and time.monotonic() > pressed:
+            os.write(terminal, b"\x03")
+            pressed = math.inf
+    else:
+        os.kill(process, signal.SIGKILL)
+    status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    os.close(terminal)
+    return status, output.decode(errors="replace")
+
+
+def priced_embedded_model(folder: Path) -> Path:
+    """A price file by which the embedded model costs a dollar for a million tokens, so that budgets count it."""
+    path = folder / "prices.yaml"
+    path.write_text(f"{model_name()}: {{input: 1, output: 1}}\n", encoding="utf-8")
+    return path
 
 
 @contextmanager

@@ -43,7 +43,7 @@ def vote_rows(
 def failure(**changes: Any) -> Failure:
     """A user given up at the answers, with the votes that led there."""
     fields: dict[str, Any] = {
-        "user_id": "5f0c-max-002",
+        "item_id": "5f0c-max-002",
         "position": 1,
         "stage": "answers",
         "reason": "gate_exhausted",

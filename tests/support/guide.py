@@ -74,7 +74,7 @@ def environment(place: Path, *, home: Path) -> dict[str, str]:
     venv.create(folder, symlinks=True)
     packages = next((folder / "lib").glob("python*")) / "site-packages"
     (packages / "beneath.pth").write_text(f"{place}\n{sysconfig.get_path('purelib')}\n")
-    for name, module in (("amemgym", "pipelines.cli.main"), ("pip", "pip")):
+    for name, module in (("amemgym", "pipelines"), ("pip", "pip")):
         script = folder / "bin" / name
         script.write_text(f'#!/bin/sh\nexec "{folder}/bin/python" -m {module} "$@"\n')
         script.chmod(0o755)

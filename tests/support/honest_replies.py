@@ -2,13 +2,34 @@
 
 import json
 import re
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from assets.llm.ports import ModelRequest
 from pipelines.embedded.task import OBJECTION
 
 Answer = Callable[[ModelRequest], object]
+LETTERS = "bcdfghjklmnpqrst"
+CODED = re.compile(rf"I ask for advice on ((?:[{LETTERS}]{{1,4}} ?)+)\?")
+
+
+def coded(data: object) -> str:
+    """A text in good style that spells nothing and holds the data, where `decoded` finds it."""
+    content = json.dumps(data).encode()
+    key = zlib.crc32(content) & 255  # other data gives other words throughout
+    digits = bytes([key, *(byte ^ key for byte in content)]).hex()
+    letters = "".join(LETTERS[int(digit, 16)] for digit in digits)
+    return f"I ask for advice on {' '.join(letters[start : start + 4] for start in range(0, len(letters), 4))}?"
+
+
+def decoded(text: str) -> Any:
+    """The data of a coded text; any other text as it is."""
+    match = CODED.fullmatch(text)
+    if match is None:
+        return text
+    key, *content = bytes.fromhex("".join(f"{LETTERS.index(letter):x}" for letter in match[1].replace(" ", "")))
+    return json.loads(bytes(byte ^ key for byte in content))
 
 
 def material(request: ModelRequest, tag: str) -> Any:
@@ -20,11 +41,28 @@ def material(request: ModelRequest, tag: str) -> Any:
     try:
         return json.loads(found[1])
     except json.JSONDecodeError:
-        return found[1]
+        return decoded(found[1])
+
+
+def case_of(request: ModelRequest) -> dict[str, Any]:
+    """The only case that a judge's request has."""
+    (case,) = material(request, "cases").values()
+    return case
+
+
+def query_of(request: ModelRequest) -> dict[str, str]:
+    """What the only query of a judge's request spells."""
+    (text,) = material(request, "messages").values()
+    return decoded(text)
+
+
+def reading(tells: Mapping[str, str]) -> dict[str, object]:
+    """A judge's reply about the only query of a request."""
+    return {"readings": [{"id": 1, "tells": dict(tells)}]}
 
 
 def honest(request: ModelRequest) -> object:
-    """A reply that keeps every rule. Queries and answers spell the truth in JSON, where the honest judge finds it."""
+    """A reply that keeps every rule. Queries and answers hold the truth in a code that the honest judge reads."""
     return HONEST[request.labels.prompt](request)
 
 
@@ -73,29 +111,62 @@ def update(request: ModelRequest) -> dict[str, Any]:
 
 
 def _events(request: ModelRequest) -> object:
-    return {"events": [{"states": [name], "event": f"Something moved {name}."} for name in material(request, "state_changes")]}
+    return {
+        "events": [
+            {"states": [name], "event": coded({name: change["new"]})}
+            for name, change in material(request, "state_changes").items()
+        ]
+    }
 
 
 def _initial_queries(request: ModelRequest) -> object:
     state = _values(request, "initial_state")
     if len(state) <= 2:
-        return {"queries": [{"exposed_states": state, "query": json.dumps(state)}]}
-    return {"queries": [{"exposed_states": {name: state[name]}, "query": json.dumps({name: state[name]})} for name in state]}
+        return {"queries": [{"exposed_states": state, "query": coded(state)}]}
+    return {"queries": [{"exposed_states": {name: state[name]}, "query": coded({name: state[name]})} for name in state]}
 
 
 def _update_queries(request: ModelRequest) -> object:
     groups = [group["state_transition"] for group in material(request, "context")]
-    return {"queries": [json.dumps({name: change["new"] for name, change in group.items()}) for group in groups]}
+    return {"queries": [coded({name: change["new"] for name, change in group.items()}) for group in groups]}
 
 
 def _check_exposure(request: ModelRequest) -> object:
-    """What the query spells; the last option, which is "cannot tell" where judges may say so, for what it does not."""
-    truth = material(request, "query")
-    return {name: truth.get(name, options[-1]) for name, options in material(request, "state_choices").items()}
+    """What the queries spell of the variables asked for; the last option for the rest, where all have to be named."""
+    return {"readings": [{"id": number, "tells": tells} for number, tells in told_by_queries(request).items()]}
+
+
+def told_by_queries(request: ModelRequest) -> dict[int, dict[str, str]]:
+    """What the request's queries spell, by number."""
+    choices = material(request, "state_choices")
+    left = {} if "leave out every other" in request.messages[0].content else {name: own[-1] for name, own in choices.items()}
+    texts = {int(number): decoded(text) for number, text in material(request, "messages").items()}
+    return {number: {**left, **{name: own[name] for name in choices if name in own}} for number, own in texts.items()}
+
+
+def _check_schema(_: ModelRequest) -> object:
+    return {"denied": [], "exclusive": []}
+
+
+def _check_story(request: ModelRequest) -> object:
+    """What the judged texts spell of the variables; they contradict nothing."""
+    choices, texts = material(request, "state_choices"), material(request, "texts")
+    found = {number: decoded(texts[str(number)]) for number in material(request, "judged")}
+    told: dict[int, dict[str, str]] = {number: own if isinstance(own, dict) else {} for number, own in found.items()}
+    readings = [{"id": number, "tells": {name: own[name] for name in choices if name in own}} for number, own in told.items()]
+    return {"readings": readings, "contradictions": []}
+
+
+def _retell(_: ModelRequest) -> object:
+    return {"period_summary": "Life went on after all."}
+
+
+def _refine_event(request: ModelRequest) -> object:
+    return {"event": coded({name: change["new"] for name, change in material(request, "state_changes").items()})}
 
 
 def _refine_query(request: ModelRequest) -> object:
-    return {"query": json.dumps(_values(request, "exposed_states"))}
+    return {"query": coded(_values(request, "exposed_states"))}
 
 
 def _values(request: ModelRequest, tag: str) -> dict[str, str]:
@@ -104,29 +175,33 @@ def _values(request: ModelRequest, tag: str) -> dict[str, str]:
 
 
 def _answers(request: ModelRequest) -> object:
-    return {key: json.dumps(state) for key, state in material(request, "variants").items()}
+    return {key: coded(state) for key, state in material(request, "variants").items()}
 
 
 def _check_answer(request: ModelRequest) -> object:
-    truth = material(request, "answer")
-    return {"choice": next((int(number) for number, state in material(request, "choices").items() if state == truth), 0)}
+    """The situation that each answer spells; 0 where there is none."""
+    return {
+        case: next((int(number) for number, state in one["situations"].items() if state == decoded(one["answer"])), 0)
+        for case, one in material(request, "cases").items()
+    }
 
 
 def _choose(request: ModelRequest) -> object:
-    """The answer that spells the situation; 0 where none does."""
-    situation = material(request, "situation")
-    options = material(request, "choices").items()
-    return {"choice": next((int(number) for number, text in options if text == json.dumps(situation)), 0)}
+    """The answer that holds each situation; 0 where none does."""
+    return {
+        case: next((int(number) for number, text in one["answers"].items() if decoded(text) == one["situation"]), 0)
+        for case, one in material(request, "cases").items()
+    }
 
 
 def _guess(request: ModelRequest) -> object:
-    """The option whose words come first in the alphabet, wherever it stands."""
-    options = material(request, "options")
-    return {"choice": int(min(options, key=lambda number: str(options[number])))}
+    """The options whose words come first in the alphabet, wherever they stand."""
+    cases = {case: one["options"] for case, one in material(request, "cases").items()}
+    return {case: int(min(own, key=lambda number: str(own[number]))) for case, own in cases.items()}
 
 
 def _refine_answer(request: ModelRequest) -> object:
-    return {"answer": json.dumps(material(request, "matched_state"))}
+    return {"answer": coded(material(request, "matched_state"))}
 
 
 HONEST: dict[str, Answer] = {
@@ -134,9 +209,13 @@ HONEST: dict[str, Answer] = {
     "questions/draft": _questions,
     "state_schema/refine": _refine_schema,
     "state_schema/unify": _unify,
+    "state_schema/check": _check_schema,
     "state_trajectory/initial": _initial_state,
     "state_trajectory/update": update,
+    "state_trajectory/check": _check_story,
+    "state_trajectory/retell": _retell,
     "events/elaborate": _events,
+    "events/refine": _refine_event,
     "session_queries/initial": _initial_queries,
     "session_queries/update": _update_queries,
     "session_queries/check_exposure": _check_exposure,

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from assets.amemgym.recipe import AMemGymRecipe
-from assets.engine.ports import SnapshotRef
-from assets.engine.run_context import RunContext
+from assets.engine.ports import RunContext, SnapshotRef
+from assets.engine.provenance import Provenance
 from assets.engine.serialized_record import serialized_rows
 from assets.engine.stage import Stage
 from assets.engine.stage_runner import StageResult, StageRunner
@@ -44,6 +44,12 @@ def sampled(context: RunContext, recipe: AMemGymRecipe) -> SnapshotRef:
         "personas", serialized_rows((number, persona(number)) for number in range(recipe.num_users + recipe.num_reserve))
     )
     return writer.finish([])
+
+
+def provenance(recipe: AMemGymRecipe, refs: Mapping[str, SnapshotRef]) -> Provenance:
+    """What is made from these snapshots of the recipe's only unit."""
+    (unit,) = units(recipe)
+    return Provenance(recipe=recipe, snapshots={unit.key: dict(refs)})
 
 
 def runner_of(stage: Stage[Any], context: RunContext, recipe: AMemGymRecipe, refs: Mapping[str, SnapshotRef]) -> StageRunner:

@@ -8,7 +8,7 @@ braces, pipes, line breaks and letters from several alphabets, and one option no
 from datetime import date, datetime
 from typing import Any, TypeVar
 
-from assets.amemgym.recipe import AMemGymRecipe
+from assets.amemgym.recipe import AMemGymRecipe, PoolSpec
 from assets.amemgym.records.episode import Episode, join_periods, join_questions
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import AnswerChoice, QuestionAnswers
@@ -21,7 +21,6 @@ from assets.amemgym.records.state import (
     StateVariable,
     TrajectoryPeriod,
 )
-from assets.recipe.recipe import PoolSpec
 from assets.records.base import Record
 
 R = TypeVar("R", bound=Record)
@@ -101,7 +100,7 @@ def schema(**changes: Any) -> StateSchema:
 def trajectory() -> StateTrajectory:
     """Two updates in the first period, one in the second; `diet` and `training_goal` then stay."""
     periods = [TrajectoryPeriod(index=0, start=None, end=START, summary=None, updates=(), state=STATES[0])]
-    summaries = ("A warning at the clinic.", "Shifts change; “Tue | Thu” are hers.")
+    summaries = ("A warning at the clinic.", "Shifts change; “she | the ward” agreed.")
     for index, summary in enumerate(summaries, start=1):
         before, after = STATES[index - 1], STATES[index]
         updates = tuple(
@@ -172,8 +171,8 @@ def answers() -> tuple[QuestionAnswers, ...]:
             question_id="q02",
             choices=(
                 _choice("q02-c1", (third[EVENINGS], third[DIET]), "Thursday, with a cheese board; Tuesday is too early."),
-                _choice("q02-c2", (first[EVENINGS], first[DIET]), 'None for now: make it a breakfast with "everything".'),
-                _choice("q02-c3", (second[EVENINGS], second[DIET]), "None, so invite them to a meatless brunch."),
+                _choice("q02-c2", (first[EVENINGS], first[DIET]), 'Not for now: make it a breakfast with "everything".'),
+                _choice("q02-c3", (second[EVENINGS], second[DIET]), "Not yet, so invite them to a meatless brunch."),
             ),
             golden=("q02-c2", "q02-c3", "q02-c1"),
         ),

@@ -8,11 +8,11 @@ from pydantic import BaseModel
 
 from assets.engine.benchmark import Benchmark, Table
 from assets.engine.stage import Stage
-from assets.llm.gate import Gate, GateAttempt, VoteContext, pass_gate
+from assets.llm.gate import Gate, GateAttempt, ReadingTask, pass_gates
 from assets.llm.ports import LanguageModel, ModelRequest
 from assets.recipe.loading import Unit
 from assets.recipe.recipe import Recipe
-from assets.records.base import GateRecord, Record, UserRecord
+from assets.records.base import GateRecord, ItemRecord, Record
 from assets.records.common_tables import FailureRow, GateVoteRow
 from dataset_card.release.content import ReleaseFormat
 from tests.support.scripted_model import ScriptedModel, ask_test_prompt
@@ -20,18 +20,32 @@ from validation.benchmark import Validation
 from validation.rules import Rule, expect
 
 
-class Number(UserRecord):
+class ArithmeticRecipe(Recipe):
+    num_numbers: int = 2
+
+    @property
+    def num_items(self) -> int:
+        return self.num_numbers
+
+
+class NumberRecord(ItemRecord):
+    id_field = "number_id"
+
+    number_id: str
+
+
+class Number(NumberRecord):
     value: int
 
 
-class Sentence(UserRecord):
+class Sentence(NumberRecord):
     value: int
     text: str
     gate_records: tuple[GateRecord, ...]
 
 
 class SentenceRow(Record):
-    user_id: str
+    number_id: str
     value: int
     text: str
 
@@ -45,7 +59,7 @@ def text_of(reply: Reply) -> str:
 
 
 def draw(recipe: Recipe, unit: Unit) -> Iterator[tuple[int, Number]]:
-    return ((position, Number(user_id=f"number-{position}", value=position)) for position in unit.positions)
+    return ((position, Number(number_id=f"number-{position}", value=position)) for position in unit.positions)
 
 
 async def double(number: Number, *, recipe: Recipe, model: LanguageModel) -> Number:
@@ -59,16 +73,17 @@ async def write(number: Number, *, recipe: Recipe, model: LanguageModel) -> Sent
     async def draft(sample: int) -> str:
         return await ask(name="sentences/write", question=str(number.value), sample=sample)
 
-    async def judge(text: str, vote: VoteContext) -> dict[str, str]:
-        return {"value": await ask(name="sentences/read", question=text, sample=vote.number)}
+    async def read(tasks: Sequence[ReadingTask[None]]) -> list[dict[str, str]]:
+        return [{"value": await ask(name="sentences/read", question=one.text, sample=one.vote.number)} for one in tasks]
 
     async def refine(text: str, reading: dict[str, str], sample: int) -> str:
         return await ask(name="sentences/refine", question=text, sample=sample)
 
-    attempt = GateAttempt(number.user_id, await draft(0))
-    await pass_gate(Gate("reading", {"value": str(number.value)}, judge, refine, draft), attempt, recipe=recipe)
+    attempt = GateAttempt(number.number_id, await draft(0))
+    gate = Gate("reading", {"value": str(number.value)}, None, refine, draft)
+    await pass_gates([[(gate, attempt)]], read, size=1, recipe=recipe)
     records = tuple(attempt.records)
-    return Sentence(user_id=number.user_id, value=number.value, text=attempt.text, gate_records=records)
+    return Sentence(number_id=number.number_id, value=number.value, text=attempt.text, gate_records=records)
 
 
 def is_double(sentence: Sentence, number: Number, recipe: Recipe) -> tuple[str, ...]:
@@ -76,7 +91,7 @@ def is_double(sentence: Sentence, number: Number, recipe: Recipe) -> tuple[str, 
 
 
 def rows(item: Sentence) -> Mapping[str, Sequence[Record]]:
-    return {"sentences": [SentenceRow(user_id=item.user_id, value=item.value, text=item.text)]}
+    return {"sentences": [SentenceRow(number_id=item.number_id, value=item.value, text=item.text)]}
 
 
 def scripted_model() -> ScriptedModel:
@@ -102,15 +117,16 @@ SENTENCES = Stage(name="sentences", record=Sentence, make=write, needs=(DOUBLES,
 ARITHMETIC = Benchmark(
     name="arithmetic",
     noun="number",
-    recipe=Recipe,
+    recipe=ArithmeticRecipe,
     stages=(SENTENCES, NUMBERS, DOUBLES),
     tables={
-        "sentences": Table(SentenceRow, ("user_id",), words=frozenset({"text"})),
+        "sentences": Table(SentenceRow, ("number_id",), words=frozenset({"text"})),
         "gate_records": Table(GateVoteRow, ("user_id", "number"), scored=False),
         "failures": Table(FailureRow, ("user_id",), scored=False),
     },
     rows=rows,
     prefix="arithmetic_",
+    units_by_variant={"demo": ["demo"]},
 )
 RULE = Rule("doubled", "A sentence is about twice the number that was drawn.", is_double, reads=("numbers",))
 VALIDATION = Validation(ARITHMETIC, {"sentences": (RULE,)})

@@ -8,6 +8,7 @@ from typing import Any
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import Persona
 from assets.amemgym.records.state import (
+    JudgedSchema,
     SchemaQuestion,
     StateSchema,
     StateTrajectory,
@@ -17,12 +18,13 @@ from assets.amemgym.records.state import (
 )
 
 START = date(2020, 10, 1)
-# One vote, no probes, and little patience: each test adds the part of the gates that it is about.
+# One vote on one text a call, no probes, and little patience: each test adds the part of the gates that it is about.
 PLAIN_GATES: dict[str, int | bool] = {
     "votes": 1,
     "votes_needed": 1,
-    "unexposed": 0,
+    "unexposed": False,
     "reverse": False,
+    "texts_per_call": 1,
     "max_refinements": 1,
     "max_redrafts": 1,
     "max_reasks": 1,
@@ -33,7 +35,7 @@ def persona_row(number: int, **changes: object) -> dict[str, object]:
     """A pool row; every text of a person names the person."""
     name = f"Ada Number{number}"
     texts = {
-        column: f"{name} and the {column}."
+        column: f"{name} and the {column.replace('_', ' ')}."
         for column in ("persona", "professional_persona", "cultural_background", "skills_and_expertise", "sports_persona")
     }
     return {
@@ -90,6 +92,12 @@ def trajectory_of(states: Sequence[Mapping[str, str]], *, ends: Sequence[date], 
             TrajectoryPeriod(index=index, start=start, end=end, summary="So it went.", updates=updates, state=dict(after))
         )
     return StateTrajectory(user_id=user_id, periods=tuple(periods))
+
+
+def excluding(schema: StateSchema, *pairs: Mapping[str, str]) -> JudgedSchema:
+    """The schema with pairs of values that exclude each other."""
+    fields = {name: getattr(schema, name) for name in StateSchema.model_fields}
+    return JudgedSchema(**fields, exclusive=tuple(map(dict, pairs)))
 
 
 def schema_of(choices: Mapping[str, Sequence[str]], *, per_question: int = 2, user_id: str = "u") -> StateSchema:

@@ -11,12 +11,11 @@ from assets.amemgym.personas.stage import draw_unit
 from assets.amemgym.pipeline import STAGES
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.rows import TABLES
-from assets.engine.ports import SnapshotRef
-from assets.engine.run_context import RunContext
+from assets.engine.ports import RunContext, SnapshotRef
 from assets.engine.serialized_record import serialized_rows
 from assets.llm.ports import ModelReply, ModelRequest
 from assets.recipe.loading import load_recipe, units
-from assets.records.base import Failure, Record, UserRecord
+from assets.records.base import Failure, ItemRecord, Record
 from pipelines.embedded.app import answer
 from pipelines.embedded.task import recognise
 from pipelines.resources.storage.snapshots import ParquetSnapshots
@@ -42,7 +41,7 @@ class CleanSet:
     """All records of the finished users, by stage and user, and the snapshots they come from."""
 
     recipe: AMemGymRecipe
-    records: Mapping[str, Mapping[str, UserRecord]]
+    records: Mapping[str, Mapping[str, ItemRecord]]
     refs: Mapping[str, SnapshotRef]
     failures: Sequence[Failure]
 
@@ -78,8 +77,8 @@ def clean_set() -> CleanSet:
         refs: dict[str, SnapshotRef] = {"personas": writer.finish([])}
         for stage in STAGES[1:]:
             refs[stage.name] = run(runner_of(stage, shop, recipe, refs).run()).ref
-        found: dict[str, dict[str, UserRecord]] = {stage.name: records_of(stage, refs, shop) for stage in STAGES}
+        found: dict[str, dict[str, ItemRecord]] = {stage.name: records_of(stage, refs, shop) for stage in STAGES}
         failures = shop.snapshots.failures(refs["episodes"])
     users = list(found["episodes"])
-    records: dict[str, dict[str, UserRecord]] = {name: {user: rows[user] for user in users} for name, rows in found.items()}
+    records: dict[str, dict[str, ItemRecord]] = {name: {user: rows[user] for user in users} for name, rows in found.items()}
     return CleanSet(recipe, records, refs, failures)

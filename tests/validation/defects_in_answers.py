@@ -2,9 +2,25 @@
 
 from collections.abc import Mapping
 from datetime import date
+from typing import Any
 
 from tests.validation import defects
 from tests.validation.defects import Defect, at, changed, edited, lacking, swapped, twice
+from tests.validation.defects_in_texts import ANYWHERE, faulty
+from tests.validation.defects_in_texts import IN_ANSWERS as IN_ANSWER_TEXTS
+
+
+def name_of_the_second(rows: list[Any]) -> list[Any]:
+    """The first user asks about the second."""
+    return at("questions", 0, query=f"What would {rows[1].user_profile.name} do in my place?")(rows)
+
+
+def like_another(rows: list[Any]) -> list[Any]:
+    """The second option has the words of the first and one more."""
+    first, second, *others = rows[0].questions[0].choices
+    near = defects.spoiled(second, answer=f"{first.answer} Enjoy.")
+    return at("questions", 0, choices=(first, near, *others))(rows)
+
 
 IN_ANSWERS: Mapping[str, tuple[Defect, ...]] = {
     "stage answers": (
@@ -55,6 +71,8 @@ IN_ANSWERS: Mapping[str, tuple[Defect, ...]] = {
             edited("questions", 0, "choices", 0, edit=defects.label),
             "spells",
         ),
+        *faulty(ANYWHERE + IN_ANSWER_TEXTS, lambda text: at("questions", 0, "choices", 0, answer=text)),
+        Defect("an option in nearly the words of another", "options_apart", like_another, "nearly all their words"),
         Defect("position bias", "no_favoured_position", defects.always_first, "option 1 is right at first in 36 of 36"),
     ),
     "file answers": (
@@ -65,9 +83,15 @@ IN_ANSWERS: Mapping[str, tuple[Defect, ...]] = {
         Defect(
             "a judgement of no option", "own_options", changed("judgements", 0, "expected", to=lambda _: "q01-c99"), "has not"
         ),
-        Defect("an ambiguous answer", "unambiguous", changed("judgements", to=defects.never_recovered), "0 of"),
+        Defect(
+            "an ambiguous answer",
+            "unambiguous",
+            changed("judgements", to=defects.never_recovered),
+            "perfect memory scores 0.00",
+        ),
     ),
     "stage episodes": (
+        Defect("a text about another user", "own_name_only", name_of_the_second, "has the name of another user"),
         Defect("a question lost", "complete", lacking("questions"), "has 2 questions"),
         Defect("a period lost", "complete", changed("periods", to=lambda p: p[:-1]), "has 4 periods"),
         Defect("another first day", "complete", at(start_date=date(2021, 1, 1)), "starts on 2021-01-01"),

@@ -5,6 +5,7 @@ from typing import Any
 
 from assets.amemgym.records.state import StateVariable
 from tests.validation.defects import Defect, at, changed, doubled, edited, lacking, of_another, swapped, twice
+from tests.validation.defects_in_texts import CONTACTS, faulty, plain_prose
 
 EVEN = ("tea", "Tea", "coffee")
 ORPHAN = StateVariable(name="orphan", choices=("a", "b", "c"), merged_from=("nobody",))
@@ -38,6 +39,7 @@ IN_SCHEMAS: Mapping[str, tuple[Defect, ...]] = {
         Defect("not a number, shown as text", "no_empty_field", at(formatted_str="Hobbies: nan"), "'Hobbies: nan'"),
         Defect("a field without value", "no_empty_field", at(formatted_str="Hobbies:\nAge: 3"), "'Hobbies:'"),
         Defect("a long paragraph", "short_paragraph", at(complementary_info="word " * 500), "has 500 words"),
+        *faulty(CONTACTS, lambda text: at(complementary_info=text)),
         Defect("a profile without its name", "shown_whole", at(formatted_str="Age: 3"), "lacks the name"),
         Defect("a name made up", "name_from_persona", at(name="Xaver Yps"), "'Xaver Yps' is no name"),
         Defect("a profile that nobody sampled", "name_from_persona", of_another, "no record of personas"),
@@ -52,7 +54,10 @@ IN_SCHEMAS: Mapping[str, tuple[Defect, ...]] = {
         Defect("a question asked twice", "questions_differ", doubled("questions"), "occur twice"),
         Defect("a type twice in a question", "questions_differ", doubled("questions", 0, "required_info"), "must differ"),
         Defect(
-            "a choice twice", "questions_differ", at("questions", 0, "required_info", 0, info_choices=EVEN), "repeat ['tea']"
+            "a choice twice",
+            "questions_differ",
+            at("questions", 0, "required_info", 0, info_choices=EVEN),
+            "read the same",
         ),
         Defect(
             "a type called like a choice",
@@ -60,7 +65,8 @@ IN_SCHEMAS: Mapping[str, tuple[Defect, ...]] = {
             at("questions", 0, "required_info", 0, info_choices=("tea", "mate", "coffee"), info_type="Tea"),
             "is one of its own choices",
         ),
-        Defect("a question that tells a choice", "no_choice_given_away", CHOICE_TOLD, "q01 gives"),
+        Defect("a question that tells a choice", "plain_prose", CHOICE_TOLD, "q01 spells"),
+        *plain_prose(lambda text: at("questions", 0, text=text)),
     ),
     "stage state_schema": (
         Defect("a type lost in merging", "types_mapped_once", at("variables", 0, merged_from=()), "0 times"),
@@ -69,13 +75,12 @@ IN_SCHEMAS: Mapping[str, tuple[Defect, ...]] = {
         Defect("a question lost in merging", "questions_rewritten", lacking("questions"), "q01 is missing"),
         Defect("a question reworded", "questions_rewritten", at("questions", 0, text="Hm?"), "does not have its drafted words"),
         Defect("variables out of order", "questions_rewritten", swapped("questions", 0, "required_info"), "q01 requires"),
+        Defect("choices that nobody judged", "choices_passed_gate", at(gate_records=()), "have 0 accepting votes"),
         Defect("a value lost", "choice_counts", lacking("variables", 0, "choices"), "has 2 choices"),
-        Defect("an orphan variable", "schema_agrees", changed("variables", to=lambda v: (*v, ORPHAN)), "variables ['orphan']"),
-        Defect("an unknown variable", "schema_agrees", at("questions", 0, required_info=("x", "y")), "unknown ones ['x', 'y']"),
+        Defect("an orphan variable", "no_orphans", changed("variables", to=lambda v: (*v, ORPHAN)), "needs 'orphan'"),
+        Defect("an unknown variable", "schema_agrees", at("questions", 0, required_info=("x", "y")), "variables ['x', 'y']"),
         Defect("a variable twice", "schema_agrees", doubled("variables"), "twice"),
-        Defect(
-            "a variable twice in a question", "schema_agrees", doubled("questions", 0, "required_info"), "different variables"
-        ),
+        Defect("a variable twice in a question", "variables_differ", doubled("questions", 0, "required_info"), "twice"),
         Defect("values that differ by case only", "told_apart", at("variables", 0, choices=EVEN), "['tea', 'Tea'] of"),
         Defect("variables that differ by spacing only", "told_apart", like_the_first, "read the same"),
         Defect("a question that tells a value", "no_value_given_away", value_told, "q01 gives"),

@@ -35,7 +35,7 @@ def at_once(rows: list[Any]) -> list[Any]:
 
 def failed_and_released(_: list[Any]) -> list[Any]:
     """A failure of a user whose row is there."""
-    return [failure_row(gate_votes.failure(user_id=next(iter(clean_set().released))))]
+    return [failure_row(gate_votes.failure(item_id=next(iter(clean_set().released))))]
 
 
 def unreasonable(_: list[Any]) -> list[Any]:
@@ -106,6 +106,9 @@ IN_TABLES: Mapping[str, tuple[Defect, ...]] = {
         Defect("a wrong key", "golden choices match the states holds", changed("golden", to=turned), "q01"),
         Defect("a key to nothing", "golden choices exist holds", at(golden=("q01-c99",) * 5), "q01"),
         Defect("a key lost", "number of golden choices is 5", lacking("golden"), "number of golden choices: 4"),
+        Defect(
+            "a period without its reader", "number of options_left is 5", lacking("options_left"), "number of options_left: 4"
+        ),
         Defect("a question on nothing", "variables exist holds", at(required_info=("x", "y")), "q01"),
         Defect("a strange id", "question_id is q and a number", at(question_id="first"), "first"),
         Defect("a question row lost", " has 3 rows for each user, 9 in all", row_lost, "found 8"),
@@ -121,7 +124,7 @@ IN_TABLES: Mapping[str, tuple[Defect, ...]] = {
         Defect("an unknown kind of option", "type is one of experience, random", at(type="dreamt"), "dreamt"),
     ),
     "table gate_records": (
-        Defect("an unknown gate", "gate is one of exposure, recovery, choice", at(gate="vibes"), "vibes"),
+        Defect("an unknown gate", "gate is one of schema, summary, event, exposure, recovery", at(gate="vibes"), "vibes"),
         Defect("a vote that is no vote", "accepted is true or false", at(accepted="perhaps"), "perhaps"),
         Defect("a vote counted twice", "user_id, number tells the rows apart", twice, "number: 0"),
         Defect(

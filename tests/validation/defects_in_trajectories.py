@@ -8,6 +8,7 @@ from assets.amemgym.records.state import Event
 from tests.validation import defects
 from tests.validation.clean_set import clean_set
 from tests.validation.defects import Defect, Spoil, at, changed, doubled, edited, lacking, later, swapped
+from tests.validation.defects_in_texts import ANYWHERE, IN_QUERIES, faulty, plain_prose
 
 NOTHING = Event(states=("weather",), text="It rained.")
 
@@ -20,6 +21,25 @@ def quadrupled(rows: list[Any]) -> list[Any]:
 def exposed_again(rows: list[Any]) -> list[Any]:
     """The second session of a period exposes what the first did."""
     return at("periods", 1, "sessions", 1, exposed_states=rows[0].periods[1].sessions[0].exposed_states)(rows)
+
+
+def named(rows: list[Any]) -> list[Any]:
+    """A query has its user's name."""
+    name = clean_set().rows("user_profiles")[0].name
+    return at("periods", 0, "sessions", 0, query=f"What should {name} do with so much time this week?")(rows)
+
+
+def value_in_event(rows: list[Any]) -> list[Any]:
+    """The first event has the new value of its first variable."""
+    state = clean_set().rows("state_trajectory")[0].periods[1].state
+    name = rows[0].periods[0].events[0].states[0]
+    return at("periods", 0, "events", 0, text=f"Woke up to find: {state[name].replace('_', ' ')}")(rows)
+
+
+def value_in_summary(rows: list[Any]) -> list[Any]:
+    """A summary has the new value of the period's first update."""
+    value = rows[0].periods[1].updates[0].new
+    return at("periods", 1, summary=f"It came to {value.replace('_', '-').upper()}.")(rows)
 
 
 def spelling(variable: int) -> Spoil:
@@ -42,6 +62,9 @@ IN_TRAJECTORIES: Mapping[str, tuple[Defect, ...]] = {
             "same value",
         ),
         Defect("a gap between periods", "states_follow", at("periods", 1, start=date(2020, 11, 1)), "does not begin where"),
+        Defect("a summary that nobody read", "summaries_passed_gate", at(gate_records=()), "has 0 accepting votes"),
+        Defect("a summary that names a value", "plain_prose", value_in_summary, "spells"),
+        *plain_prose(lambda text: at("periods", 1, summary=text)),
         Defect("an illegal value", "legal_states", changed("periods", 0, "state", to=defects.other_value), "'on the moon'"),
         Defect(
             "a state without a variable",
@@ -87,6 +110,9 @@ IN_TRAJECTORIES: Mapping[str, tuple[Defect, ...]] = {
         ),
         Defect("a change without an event", "events_cause_updates", lacking("periods", 0, "events"), "without an event"),
         Defect("two events for one change", "events_cause_updates", doubled("periods", 0, "events"), "has two events for"),
+        Defect("an event that nobody read", "events_passed_gate", at(gate_records=()), "has 0 accepting votes"),
+        Defect("an event that names its value", "plain_prose", value_in_event, "spells"),
+        *plain_prose(lambda text: at("periods", 0, "events", 0, text=text)),
         Defect("an event that happens twice", "events_differ", doubled("periods", 0, "events"), "2 events read"),
     ),
     "stage session_queries": (
@@ -141,6 +167,8 @@ IN_TRAJECTORIES: Mapping[str, tuple[Defect, ...]] = {
         Defect("a gate never passed", "queries_passed_gate", at(gate_records=()), "has 0 accepting votes"),
         Defect("a leaked value", "no_copied_value", spelling(0), "spells"),
         Defect("a leaked value of another variable", "no_copied_value", spelling(-1), "spells"),
+        Defect("a user who speaks of the user", "not_by_name", named, "by name"),
+        *faulty(ANYWHERE + IN_QUERIES, lambda text: at("periods", 0, "sessions", 0, query=text)),
         Defect(
             "two sessions with the same words", "queries_differ", doubled("periods", 1, "sessions"), "2 sessions begin with"
         ),

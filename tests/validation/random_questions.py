@@ -45,7 +45,9 @@ def random_users(users: int, *, seed: int = 1, change: Change | None = None, sha
         questions = tuple(change(one) if change and rng.bernoulli(share) else one for one in dealt)
         # Shortcut baselines read questions and profile only, and an episode around made-up questions would need a whole life.
         found.append(
-            Episode.model_construct(user_id=user_id, user_profile=scenario.profile(user_id=user_id), questions=questions)
+            Episode.model_construct(
+                user_id=user_id, user_profile=scenario.profile(user_id=user_id), periods=(), questions=questions
+            )
         )
     return found
 

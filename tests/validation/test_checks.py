@@ -8,15 +8,15 @@ import dagster as dg
 import pytest
 
 from assets.amemgym.personas.stage import PERSONAS
-from assets.amemgym.recipe import AMemGymRecipe
+from assets.amemgym.pipeline import AMEMGYM
 from assets.amemgym.records.persona import Persona
 from assets.amemgym.records.rows import TABLES
-from assets.engine.ports import SnapshotRef
+from assets.engine.ports import VALUES
+from assets.engine.provenance import Provenance
 from assets.engine.serialized_record import serialized_rows
-from assets.recipe.partitions import UNIT_PARTITIONS, VARIANT_PARTITIONS
 from assets.records.report import ColumnLine
-from pipelines.resources.storage.io_manager import RecordIOManager
-from tests.support.run_contexts import run_context
+from pipelines.resources.storage.io_manager import AssetValueIOManager
+from tests.support.run_contexts import provenance, run_context
 from tests.support.scripted_model import ScriptedModel
 from tests.support.small import persona, small_recipe
 from validation.amemgym.benchmark import AMEMGYM_VALIDATION
@@ -24,27 +24,27 @@ from validation.checks import SAMPLE_SIZE, stage_checks
 from validation.report.checks import table_result
 
 
-def run_with(personas: Sequence[Persona], folder: Path) -> dg.ExecuteInProcessResult:
-    """Run of a sample, its checks, and an asset that depends on it."""
+def run_with(personas: Sequence[Persona], folder: Path, *, damaged: bool = False) -> dg.ExecuteInProcessResult:
+    """Run of a sample, its checks, and an asset that depends on it. `damaged`: its file is cut off before."""
     shop = run_context(folder, ScriptedModel())
 
-    @dg.asset(name="recipe", partitions_def=VARIANT_PARTITIONS)
-    def recipe() -> AMemGymRecipe:
-        return small_recipe(exclude_ids=("excluded",))
-
-    @dg.asset(name="personas", partitions_def=UNIT_PARTITIONS, deps=["recipe"])
-    def sampled() -> SnapshotRef:
+    @dg.asset(name="personas", partitions_def=AMEMGYM.partitions.by_unit, io_manager_key=VALUES)
+    def sampled() -> Provenance:
         writer = shop.snapshots.writer("personas", unit="demo")
         writer.add("personas", serialized_rows(enumerate(personas)))
-        return writer.finish([])
+        ref = writer.finish([])
+        for part in (folder.rglob(Path(one.path).name) for one in ref.parts if damaged):
+            (path,) = part
+            path.write_bytes(path.read_bytes()[:-30])
+        return provenance(small_recipe(variant="demo", exclude_ids=("excluded",)), {"personas": ref})
 
-    @dg.asset(name="next_stage", partitions_def=UNIT_PARTITIONS)
-    def next_stage(personas: SnapshotRef) -> None: ...
+    @dg.asset(name="next_stage", partitions_def=AMEMGYM.partitions.by_unit)
+    def next_stage(personas: Provenance) -> None: ...
 
     return dg.materialize(
-        [recipe, sampled, next_stage, stage_checks(PERSONAS, AMEMGYM_VALIDATION)],
+        [sampled, next_stage, stage_checks(PERSONAS, AMEMGYM_VALIDATION)],
         partition_key="demo",
-        resources={"run_context": shop, "io_manager": RecordIOManager(folder / "values")},
+        resources={"run_context": shop, VALUES: AssetValueIOManager(folder / "values", shop.snapshots)},
         raise_on_error=False,
     )
 
@@ -63,6 +63,14 @@ def test_rules_that_hold_say_for_how_many_users_and_in_which_partition(tmp_path:
     for check in checks_of(result).values():
         assert (check.passed, check.partition, check.description) == (True, "demo", "Holds for all 2 users.")
         assert values(check) == {"users": 2, "violations": 0}
+
+
+def test_a_damaged_snapshot_ends_the_checks_with_one_sentence(tmp_path: Path) -> None:
+    [failed] = [event for event in run_with([persona(1)], tmp_path, damaged=True).all_events if event.is_step_failure]
+    given = failed.step_failure_data.user_failure_data
+
+    assert given is not None
+    assert "is damaged; delete its folder and materialize 'personas' of 'demo' again" in (given.description or "")
 
 
 def test_a_blocking_rule_that_is_broken_stops_what_depends_on_the_asset(tmp_path: Path) -> None:
@@ -93,6 +101,9 @@ def test_samples_are_bounded_and_the_count_is_not(tmp_path: Path) -> None:
     assert values(check)["sample"].count("has no persona text") == SAMPLE_SIZE
 
 
+DOCS = Path("reports/demo/gx/uncommitted/data_docs/local_site/index.html")
+
+
 def line(**changes: Any) -> ColumnLine:
     fields: dict[str, Any] = {"table": "users", "column": "age", "promise": "is 0 to 120", "rows": 20, "unexpected": 0}
     return ColumnLine.model_validate({**fields, **changes})
@@ -100,10 +111,11 @@ def line(**changes: Any) -> ColumnLine:
 
 @pytest.mark.parametrize("table", TABLES)
 def test_a_table_whose_expectations_hold_passes_and_one_that_was_not_validated_does_not(table: Any) -> None:
-    complete = table_result(table, [line(table=table), line(table=table, column="")], asset="quality_report")
+    complete = table_result(table, [line(table=table), line(table=table, column="")], asset="quality_report", data_docs=DOCS)
+    assert values(complete)["data_docs"] == str(DOCS)
     assert (complete.passed, complete.description) == (True, "All 2 expectations hold for 20 rows.")
     assert (complete.check_name, values(complete)["expectations"], values(complete)["broken"]) == (f"{table}_columns", 2, 0)
-    assert not table_result(table, [], asset="quality_report").passed
+    assert not table_result(table, [], asset="quality_report", data_docs=DOCS).passed
 
 
 def test_a_broken_expectation_is_shown_with_its_rows() -> None:
@@ -111,6 +123,7 @@ def test_a_broken_expectation_is_shown_with_its_rows() -> None:
         "users",
         [line(), line(column="name", promise="is not blank", unexpected=2, sample=("user_id: 7",))],
         asset="quality_report",
+        data_docs=DOCS,
     )
     assert (broken.passed, broken.description) == (
         False,

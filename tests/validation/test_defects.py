@@ -11,6 +11,7 @@ from assets.amemgym.pipeline import AMEMGYM, STAGES
 from assets.amemgym.records.rows import TABLES
 from assets.engine.serialized_record import serialized_rows
 from pipelines.resources.storage.snapshots import ParquetSnapshots, SnapshotError
+from tests.support.small import START, excluding, schema_of, small_recipe, trajectory_of
 from tests.validation.clean_set import clean_set
 from tests.validation.defects import Defect
 from tests.validation.defects_in_answers import IN_ANSWERS
@@ -18,9 +19,9 @@ from tests.validation.defects_in_schemas import IN_SCHEMAS
 from tests.validation.defects_in_tables import IN_TABLES
 from tests.validation.defects_in_trajectories import IN_TRAJECTORIES
 from validation.amemgym.benchmark import RULES
-from validation.amemgym.tables import EXPECTATIONS, TABLE_EXPECTATIONS
+from validation.amemgym.tables import TABLE_EXPECTATIONS
 from validation.expectations.expectation import ColumnExpectation
-from validation.expectations.validate import suite, validate_tables
+from validation.expectations.validate import validate_tables
 from validation.rules import apply_rules
 
 DEFECTS = {**IN_SCHEMAS, **IN_TRAJECTORIES, **IN_ANSWERS, **IN_TABLES}
@@ -28,7 +29,7 @@ CASES = [pytest.param(place, one, id=f"{place}: {one.kind}") for place, defects 
 
 
 def suite_of(table: str) -> list[ColumnExpectation]:
-    return suite(AMEMGYM.tables[table], EXPECTATIONS[table](clean_set().recipe, 3))
+    return TABLE_EXPECTATIONS.suites(AMEMGYM, clean_set().recipe, items=3)[table]
 
 
 def found_by_rules(stage: str, rows: list[Any]) -> dict[str, list[str]]:
@@ -38,12 +39,12 @@ def found_by_rules(stage: str, rows: list[Any]) -> dict[str, list[str]]:
     return {one.rule.name: [violation.message for violation in one.violations] for one in outcomes}
 
 
-def found_in_columns(table: str, rows: list[Any], *, only: str = "") -> dict[str, list[str]]:
+def found_in_columns(table: str, rows: list[Any], *, project: Path, only: str = "") -> dict[str, list[str]]:
     """The sample of each expectation about the table, or of those that begin with `only`."""
     clean = clean_set()
     own = [one for one in suite_of(table) if f"{one.column} {one.statement}".startswith(only)]
     tables = {**clean.tables(), table: rows}
-    lines = validate_tables(tables, {table: own}, AMEMGYM, TABLE_EXPECTATIONS, released=clean.released)
+    lines = validate_tables(tables, {table: own}, AMEMGYM, TABLE_EXPECTATIONS, released=clean.released, project=project)
     return {f"{line.column} {line.promise}": list(line.sample) for line in lines}
 
 
@@ -63,7 +64,7 @@ def test_a_defect_is_caught(place: str, defect: Defect, tmp_path: Path) -> None:
     kind, _, name = place.partition(" ")
     if kind == "table":
         table = name
-        found = found_in_columns(table, defect.spoil(list(clean_set().tables()[table])), only=defect.rule)
+        found = found_in_columns(table, defect.spoil(list(clean_set().tables()[table])), project=tmp_path, only=defect.rule)
     elif kind == "file":
         stage = name
         found = found_by_reader(stage, defect.spoil(clean_set().rows(stage)), tmp_path)
@@ -80,9 +81,9 @@ def test_a_clean_set_passes_every_rule(stage: str) -> None:
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_in_a_clean_set_every_column_expectation_holds(table: str) -> None:
+def test_in_a_clean_set_every_column_expectation_holds(table: str, tmp_path: Path) -> None:
     rows = list(clean_set().tables()[table])
-    assert found_in_columns(table, rows) == {f"{one.column} {one.statement}": [] for one in suite_of(table)}
+    assert found_in_columns(table, rows, project=tmp_path) == {f"{one.column} {one.statement}": [] for one in suite_of(table)}
 
 
 def test_there_are_forty_kinds_and_more() -> None:
@@ -92,7 +93,16 @@ def test_there_are_forty_kinds_and_more() -> None:
 def test_every_rule_has_a_defect() -> None:
     rules = {(f"stage {stage}", rule.name) for stage in AMEMGYM.stage_names for rule in RULES[stage]}
     missing = rules - {(place, defect.rule) for place, defects in DEFECTS.items() for defect in defects}
-    assert missing == {("stage state_trajectory", "golden_changes")}
+    assert missing == {("stage state_trajectory", "golden_changes"), ("stage state_trajectory", "possible_states")}
+
+
+def test_a_state_of_values_that_exclude_each_other_is_found() -> None:
+    trajectory = trajectory_of([{"a": "x", "b": "x"}], ends=[START])
+    schema = excluding(schema_of({"a": ["x", "y"], "b": ["x", "y"]}), {"a": "x", "b": "x"})
+    others = {"state_schema": {schema.user_id: schema}}
+    outcomes = apply_rules(RULES["state_trajectory"], [trajectory], recipe=small_recipe(), others=others)
+    (outcome,) = [one for one in outcomes if one.rule.name == "possible_states"]
+    assert [one.message for one in outcome.violations] == ["period 0 holds {'a': 'x', 'b': 'x'}, which exclude each other"]
 
 
 def test_the_share_of_changing_answers_is_held_against_the_recipe_s() -> None:

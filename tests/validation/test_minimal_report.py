@@ -34,7 +34,9 @@ def test_it_is_reported_with_its_rules_and_what_follows_from_the_classes_of_its_
     results = materialized(context, RECIPE, *STAGES[1:])
     refs = {name: {RECIPE.variant: result.ref} for name, result in results.items()}
     refs |= {"personas": {RECIPE.variant: sampled(context, RECIPE)}}
-    report, left_out = run(report_on(FinishedItems(context, RECIPE, refs, OTHER), Validation(OTHER, RULES)))
+    report, left_out = run(
+        report_on(FinishedItems(context, RECIPE, refs, OTHER), Validation(OTHER, RULES), project=tmp_path / "gx")
+    )
     assert isinstance(report, MinimalReport)
     assert (report.noun, report.finished, report.wanted, left_out) == ("task", 2, 2, [])
     assert [(line.rule, line.users, line.violations) for line in report.rules] == [("questions_differ", 2, 0)]
@@ -52,5 +54,6 @@ def test_its_assets_and_checks_have_names_of_their_own() -> None:
     assert [sorted(key.name for key in check.check_keys) for check in benchmark_checks(validation)] == [
         ["questions_differ"],
         ["all_tasks_finished", "rules_hold"],
+        ["made_from_one_recipe"],
         ["questions_columns", "users_columns"],
     ]

@@ -7,12 +7,13 @@ import dagster as dg
 import pytest
 
 from assets.amemgym.pipeline import AMEMGYM, STAGES
-from assets.amemgym.records.audit import Judgement, UserAudit
+from assets.amemgym.records.audit import Judgement, QueryReading, UserAudit
 from assets.amemgym.records.report import QualityReport
-from assets.engine.ports import SnapshotRef
-from assets.engine.run_context import RunContext
+from assets.engine.ports import RunContext, SnapshotRef
+from assets.records.base import GateRecord
 from tests.support import scenario
 from tests.support.coroutines import run
+from tests.support.gate_votes import failure, gate_records
 from tests.support.run_contexts import materialized, run_context, sampled
 from tests.support.scenario import USER_ID, varied
 from tests.support.scripted_model import Script, ScriptedModel, reply
@@ -22,6 +23,7 @@ from tests.validation.reports import report_of, shortcut_lines
 from validation.amemgym.benchmark import AMEMGYM_VALIDATION, RULES
 from validation.amemgym.report.builder import FinishedUser, users_of
 from validation.amemgym.report.recovery import RecoveryCounter
+from validation.amemgym.texts import TextCounter
 from validation.finished_items import FinishedItems
 from validation.report.asset import report_on
 from validation.report.checks import report_checks
@@ -37,15 +39,15 @@ def passed(folder: Path, script: Script | None = None) -> tuple[RunContext, Refs
     return shop, {"personas": {RECIPE.variant: sampled(shop, RECIPE)}, **refs}
 
 
-async def reported(shop: RunContext, refs: Refs) -> tuple[QualityReport, list[str]]:
-    report, left_out = await report_on(FinishedItems(shop, RECIPE, refs, AMEMGYM), AMEMGYM_VALIDATION)
+async def reported(shop: RunContext, refs: Refs, folder: Path) -> tuple[QualityReport, list[str]]:
+    report, left_out = await report_on(FinishedItems(shop, RECIPE, refs, AMEMGYM), AMEMGYM_VALIDATION, project=folder / "gx")
     assert isinstance(report, QualityReport)
     return report, left_out
 
 
 def test_a_clean_set_is_reported_in_full(tmp_path: Path) -> None:
     shop, refs = passed(tmp_path)
-    report, problems = run(reported(shop, refs))
+    report, problems = run(reported(shop, refs, tmp_path))
     assert (report.users, report.crossed, problems) == (2, (), [])
     assert [(line.stage, line.rule) for line in report.rules] == [(s, rule.name) for s, own in RULES.items() for rule in own]
     assert {line.users for line in report.rules} == {2}
@@ -62,31 +64,31 @@ def test_a_clean_set_is_reported_in_full(tmp_path: Path) -> None:
 
 def test_a_replacement_who_joined_late_is_reported_like_any_other(tmp_path: Path) -> None:
     refusal = reply("No.", finish="refusal")
-    script: Script = {
-        "audits/profile_only": [lambda request: refusal if "Ada Number0" in str(request.messages) else {"choice": 1}]
-    }
+    script: Script = {"audits/profile_only": [lambda request: refusal if "Ada Number0" in str(request.messages) else {"1": 1}]}
     shop, refs = passed(tmp_path, script)
     finished = FinishedItems(shop, RECIPE, refs, AMEMGYM, items_at_once=1)
     users = [persona(number).user_id for number in (1, 2)]
-    assert [failure.user_id for failure in finished.failures()] == [persona(0).user_id]
+    assert [failure.item_id for failure in finished.failures()] == [persona(0).user_id]
     found = [user for portion in finished.portions() for user in users_of(portion)]
     for own in ([one.episode for one in found], [one.audit for one in found], [one.persona for one in found]):
         assert [one.user_id for one in own if one] == users
     assert all(one.votes for one in found)
-    report, _ = run(report_on(finished, AMEMGYM_VALIDATION))
+    report, _ = run(report_on(finished, AMEMGYM_VALIDATION, project=tmp_path / "gx"))
     assert {line.users for line in report.rules} == {2}
     assert report.replaced == {"audits: refused": 1}
 
 
 def test_a_set_without_some_stages_is_reported_as_far_as_it_goes(tmp_path: Path) -> None:
     shop, refs = passed(tmp_path)
-    report, _ = run(reported(shop, {"episodes": refs["episodes"]}))
+    report, _ = run(reported(shop, {"episodes": refs["episodes"]}, tmp_path))
     assert (report.users, report.gates, report.recovery, report.ceiling, report.coverage) == (2, (), (), None, ())
     assert {line.stage for line in report.rules} == {"episodes"}
 
 
-def judged(expected: str, chosen: str | None, *, sample: int = 0) -> Judgement:
-    return Judgement(probe="answer_from_state", question_id="q01", period=None, expected=expected, chosen=chosen, sample=sample)
+def judged(expected: str, chosen: str | None, *, period: int = 0, sample: int = 0) -> Judgement:
+    return Judgement(
+        probe="answer_from_state", question_id="q01", period=period, expected=expected, chosen=chosen, sample=sample
+    )
 
 
 def counted(audit: UserAudit) -> RecoveryCounter:
@@ -95,19 +97,81 @@ def counted(audit: UserAudit) -> RecoveryCounter:
     return counter
 
 
-def test_the_ceiling_weighs_an_option_by_its_periods_and_leaves_out_what_nobody_lives_through() -> None:
+def test_the_ceiling_counts_the_first_reading_of_every_question_drawn() -> None:
     audit = UserAudit(
         user_id=USER_ID,
         judgements=(
             judged("q01-c1", None),
-            judged("q01-c2", "q01-c1"),
-            judged("q01-c3", "q01-c3"),
             judged("q01-c1", "q01-c1", sample=1),
+            judged("q01-c2", "q01-c2", period=1),
+            judged("q01-c2", "q01-c2", period=2),
         ),
     )
-    found = counted(audit).ceiling()
+    counter = counted(audit)
+    found, sample = counter.ceiling([]), counter.ceiling_sample(scenario.recipe(), [])
     assert found is not None
     assert found.value == pytest.approx(2 / 3, abs=1e-6)
+    assert sample is not None
+    assert (sample.questions, sample.readings, sample.users) == (3, 3, 1)
+
+
+def test_the_ceiling_counts_users_whom_the_audit_lost_and_says_what_stays_without_them() -> None:
+    audit = UserAudit(user_id=USER_ID, judgements=(judged("q01-c1", "q01-c1"), judged("q01-c1", "q01-c1", period=1)))
+    lost = failure(stage="audits", reason="ambiguous", gate_records=(read("q01-t00"), read("q02-t01", accepted=True)))
+    counter = counted(audit)
+    drawn, sample = counter.ceiling([lost]), counter.ceiling_sample(scenario.recipe(), [lost])
+    assert drawn is not None
+    assert drawn.value == 0.75
+    assert sample is not None
+    assert (sample.released.value, sample.questions, sample.readings, sample.users) == (1.0, 4, 3, 2)
+
+
+def read(item: str, *, accepted: bool = False) -> GateRecord:
+    return gate_records()[0].model_copy(update={"gate": "answer_from_state", "item_id": item, "accepted": accepted})
+
+
+@pytest.mark.parametrize(
+    ("models", "auditor", "by", "sentence"),
+    [
+        ({"writer": "m", "judge": "m"}, None, "author", "The author judged itself"),
+        ({"writer": "m", "judge": "n"}, None, "judge", "a judge of the gates"),
+        ({"writer": "m", "judge": "n"}, "o", "other", "neither wrote nor judged"),
+        ({"writer": "m", "judge": "n"}, "m", "author", "The author judged itself"),
+    ],
+)
+def test_the_ceiling_says_who_read_for_it(models: dict[str, str], auditor: str | None, by: str, sentence: str) -> None:
+    specs = {role: {"model": name} for role, name in models.items()}
+    recipe = scenario.recipe(models=specs, audit={"model": auditor})
+    counter = counted(UserAudit(user_id=USER_ID, judgements=(judged("q01-c1", "q01-c1"),)))
+    sample = counter.ceiling_sample(recipe, [])
+    assert sample is not None
+    assert sample.by == by
+    assert sentence in sample.reader
+    report = report_of(recipe, FinishedUser(scenario.episode()))
+    assert ("the author judged itself" in report.judged_itself) == (models["writer"] == models["judge"])
+
+
+def test_the_leaks_of_first_drafts_and_of_finished_queries_are_reported() -> None:
+    votes = [
+        gate_records()[1].model_copy(update={"item_id": item, "refinement": 0, "reading": {**reading, "evenings": "Tue"}})
+        for item, reading in (("s00-01", {}), ("s01-01", {}))
+    ]
+    clean = gate_records()[1].model_copy(update={"item_id": "s02-01", "refinement": 0})
+    queries = (
+        QueryReading(item_id="s00-01", told=True, leaked={"evenings": "Tue"}),
+        *(QueryReading(item_id=f"s0{number}-01", told=number > 1, leaked={}) for number in (1, 2, 3)),
+    )
+    audit = UserAudit(user_id=USER_ID, queries=queries)
+    leaks = report_of(scenario.recipe(), FinishedUser(scenario.episode(), votes=(*votes, clean), audit=audit)).leaks
+    assert leaks is not None
+    assert (leaks.drafts.value, leaks.accepted.value, leaks.untold.value, leaks.queries) == (0.666667, 0.25, 0.25, 4)
+
+
+def test_the_report_says_what_a_judge_that_guesses_would_accept() -> None:
+    report = report_of(scenario.recipe(gates={"policy": "paper"}), FinishedUser(scenario.episode()))
+    assert report.guessing.keys() == {"exposure", "recovery"}
+    assert 0.5 < report.guessing["exposure"] < 1
+    assert report_of(scenario.recipe(), FinishedUser(scenario.episode())).guessing["exposure"] < 0.01
 
 
 def test_the_items_that_judges_missed_are_shown_with_their_text() -> None:
@@ -165,3 +229,17 @@ def test_a_shortcut_beyond_its_limit_blocks_the_release_and_the_worst_items_are_
 def test_a_missing_user_blocks_the_release() -> None:
     report = report_of(scenario.recipe(num_users=2), FinishedUser(scenario.episode()))
     assert not results(report)["all_users_finished"].passed
+
+
+def test_any_set_of_episodes_has_rates_of_faulty_texts() -> None:
+    spelled = scenario.varied(scenario.answers()[0].choices[0], answer="Eat what you like; eats-everything people run best.")
+    first = scenario.episode().questions[0]
+    question = scenario.varied(first, answer_choices=(spelled, *first.answer_choices[1:]))
+    episode = scenario.episode(questions=(question, scenario.episode().questions[1]))
+    counter = TextCounter(scenario.recipe())
+    counter.add(episode)
+    lines = {(line.text, line.check): line for line in counter.lines()}
+    line = lines["answer", "no_copied_value"]
+    assert (line.faulty, line.texts, line.users, line.rate) == (1, 6, 1, 1 / 6)
+    assert "spells the values ['eats everything']" in line.examples[0]
+    assert lines["query", "no_copied_value"].faulty == 0

@@ -14,6 +14,7 @@ from assets.amemgym.records.report import (
     GroupShare,
     QualityReport,
     RecoveryLine,
+    ShortcutLine,
     SimilarQuestions,
     WorstItem,
 )
@@ -156,3 +157,28 @@ def test_the_page_replaces_the_one_before_in_one_move(tmp_path: Path) -> None:
         assert write_page(render_page(without_pictures(variant=variant)), path) == path
     assert "Quality report: two" in path.read_text(encoding="utf-8")
     assert [one.name for one in path.parent.iterdir()] == ["demo.html"]
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "limit", "words"),
+    [
+        (0.20, 0.10, 0.30, "below its limit"),
+        (0.35, 0.25, 0.30, "above its limit, but its interval begins below, at 25.0 %"),
+        (0.35, 0.32, 0.30, "above its limit, but chance alone reaches 40.0 %"),
+        (0.35, None, 0.30, "above its limit, but a single user shows nothing"),
+    ],
+)
+def test_a_shortcut_above_its_limit_that_holds_has_its_reason(
+    value: float, low: float | None, limit: float, words: str
+) -> None:
+    line = ShortcutLine(
+        cue="longest",
+        meaning="the longest",
+        items=4,
+        accuracy=Estimate(value=value, low=low, high=None if low is None else 0.5),
+        random=0.25,
+        luck=0.4,
+        limit=limit,
+        verdict="holds",
+    )
+    assert line.verdict_words.replace("\N{NO-BREAK SPACE}", " ") == words

@@ -4,8 +4,8 @@ import pytest
 
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import Persona
+from assets.amemgym.records.user import UserRecord
 from assets.llm.text import alike, spells
-from assets.records.base import UserRecord
 from tests.support import scenario
 from tests.support.small import persona
 from tests.validation.clean_set import clean_set
@@ -23,13 +23,13 @@ def ages_are_even(record: Persona, _: AMemGymRecipe) -> list[str]:
 def test_all_users_are_counted_and_each_violation_names_its_own() -> None:
     rule = Rule("even_age", "Ages are even.", ages_are_even)
     (outcome,) = apply_rules([rule], [persona(1), persona(2), persona(3)], recipe=RECIPE)
-    assert (outcome.users, outcome.passed) == (3, False)
-    assert [violation.user_id for violation in outcome.violations] == [persona(1).user_id, persona(3).user_id]
+    assert (outcome.items, outcome.passed) == (3, False)
+    assert [violation.item_id for violation in outcome.violations] == [persona(1).user_id, persona(3).user_id]
 
 
 def test_a_rule_over_nobody_passes() -> None:
     for outcome in apply_rules(RULES["personas"], [], recipe=RECIPE):
-        assert (outcome.users, outcome.passed) == (0, True)
+        assert (outcome.items, outcome.passed) == (0, True)
 
 
 def test_a_user_whom_the_stage_beside_does_not_know_is_a_violation() -> None:
@@ -39,7 +39,7 @@ def test_a_user_whom_the_stage_beside_does_not_know_is_a_violation() -> None:
     rule = Rule("same_age", "Nobody ages.", same_age, reads=("personas",))
     known: dict[str, dict[str, UserRecord]] = {"personas": {persona(1).user_id: persona(1)}}
     (outcome,) = apply_rules([rule], [persona(1), persona(2)], recipe=RECIPE, others=known)
-    assert [(one.user_id, one.message) for one in outcome.violations] == [(persona(2).user_id, "has no record of personas")]
+    assert [(one.item_id, one.message) for one in outcome.violations] == [(persona(2).user_id, "has no record of personas")]
 
 
 def test_a_record_too_broken_to_be_judged_hides_no_other_rule() -> None:

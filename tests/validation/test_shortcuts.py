@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.audit import Probe, UserAudit
-from assets.amemgym.records.episode import Episode, EpisodeQuestion
+from assets.amemgym.records.episode import Episode, EpisodeQuestion, options_left
 from assets.amemgym.records.report import ShortcutLine
 from assets.recipe.policies import ShortcutPolicy
 from tests.support import scenario
@@ -33,6 +33,11 @@ def wall(
     episodes: Sequence[Episode], audited: Sequence[UserAudit] = (), *, recipe: AMemGymRecipe = RECIPE
 ) -> dict[str, ShortcutLine]:
     return {line.cue: line for line in shortcut_lines(episodes, audited, recipe=recipe)}
+
+
+def alone(one: Episode, *questions: EpisodeQuestion) -> Episode:
+    """A user of whom there is nothing but a profile and these questions."""
+    return Episode.model_construct(user_id="u", user_profile=one.user_profile, periods=(), questions=questions)
 
 
 def crossed(lines: dict[str, ShortcutLine]) -> set[str]:
@@ -103,7 +108,7 @@ def test_guessing_is_in_closed_form_over_questions_of_any_size() -> None:
     one = scenario.episode()
     (first, second), choices = one.questions, one.questions[0].answer_choices
     smaller = varied(first, answer_choices=(choices[0], choices[2]))
-    line = wall([Episode.model_construct(user_id="u", user_profile=one.user_profile, questions=(smaller, second))])["random"]
+    line = wall([alone(one, smaller, second)])["random"]
     assert line.accuracy.value == pytest.approx((1 / 2 + 1 / 3) / 2)
     assert (line.items, line.verdict) == (6, "told")
 
@@ -111,7 +116,9 @@ def test_guessing_is_in_closed_form_over_questions_of_any_size() -> None:
 def test_a_place_is_measured_over_the_questions_that_have_it() -> None:
     one = scenario.episode()
     smaller = varied(one.questions[0], answer_choices=(one.questions[0].answer_choices[0], one.questions[0].answer_choices[2]))
-    lines = wall([Episode.model_construct(user_id="u", user_profile=one.user_profile, questions=(smaller, one.questions[1]))])
+    lines = wall(
+        [Episode.model_construct(user_id="u", user_profile=one.user_profile, periods=(), questions=(smaller, one.questions[1]))]
+    )
     assert (lines["place 2"].items, lines["place 3"].items, lines["last place"].items) == (6, 3, 6)
     assert lines["place 3"].random == pytest.approx(1 / 3, abs=1e-6)
 
@@ -145,14 +152,56 @@ def test_what_no_assistant_sees_is_told_and_never_crossed() -> None:
     assert {name for name, line in lines.items() if line.verdict == "told"} == {"random", "lived through", "best fixed choice"}
 
 
+@pytest.mark.parametrize(
+    ("cue", "text"),
+    [
+        ("learned length", " And so on and on."),
+        ("learned form", "; really!"),
+        ("learned words", " Zythology."),
+        ("learned all", "; (zythology)"),
+    ],
+)
+def test_a_guesser_learns_from_others_what_marks_the_right_option(cue: str, text: str) -> None:
+    line = wall(random_users(20, change=adding(text), share=0.5))[cue]
+    assert (line.verdict, line.limit) == ("crossed", pytest.approx(line.random + 0.02))
+    assert len(line.worst) == 3
+
+
+def test_a_length_cue_of_six_points_is_crossed_and_none_is_at_most_unproven() -> None:
+    marked = wall(random_users(60, change=SHORTCUTS[0][1], share=0.2))
+    assert (marked["longest"].accuracy.value or 0) - marked["longest"].random == pytest.approx(0.06, abs=0.025)
+    assert "longest" in crossed(marked)
+    clean = wall(random_users(60))
+    assert {clean[name].verdict for name in ("longest", "learned length")} <= {"holds", "unproven"}
+
+
+def test_a_limit_on_form_holds_only_where_its_interval_ends_below() -> None:
+    lines = wall(random_users(20)).values()
+    for line in (one for one in lines if one.verdict in ("holds", "unproven") and one.limit < one.random + 0.03):
+        assert line.accuracy.high is not None
+        assert (line.verdict == "holds") == (line.accuracy.high <= line.limit)
+    strict = scenario.recipe(num_periods=PERIODS - 1, wall=ShortcutPolicy(proven=True))
+    unproven = {line.cue for line in lines if line.verdict == "unproven"}
+    assert unproven
+    assert unproven <= crossed(wall(random_users(20), recipe=strict))
+
+
+def test_a_reader_of_the_present_period_is_right_by_what_its_sessions_tell() -> None:
+    one = scenario.episode()
+    line = wall([one])["present period alone"]
+    assert [options_left(one, question) for question in one.questions] == [[1, 1, 3], [1, 2, 1]]
+    assert line.accuracy.value == pytest.approx((2 + 1 / 3 + 2 + 1 / 2) / 6, abs=1e-6)
+    assert (line.verdict, line.items) == ("told", 6)
+
+
 def test_the_recipe_sets_the_margins() -> None:
-    wide = scenario.recipe(num_periods=PERIODS - 1, wall=ShortcutPolicy(margin=0.9, least_change=0.01))
+    wide = scenario.recipe(num_periods=PERIODS - 1, wall=ShortcutPolicy(margin=0.9, form_margin=0.9, least_change=0.01))
     assert crossed(wall(random_users(20, change=moved), recipe=wide)) == set()
 
 
 def test_margins_make_no_user_anew() -> None:
     other = varied(RECIPE, wall=ShortcutPolicy(margin=0.2))
-    assert (other.user_fingerprint == RECIPE.user_fingerprint, other.fingerprint == RECIPE.fingerprint) == (True, False)
+    assert (other.item_fingerprint == RECIPE.item_fingerprint, other.fingerprint == RECIPE.fingerprint) == (True, False)
 
 
 def test_texts_without_spaces_are_compared_by_character() -> None:

@@ -12,13 +12,13 @@ import pytest
 from assets.amemgym.pipeline import AMEMGYM, STAGES
 from assets.engine.ports import SnapshotRef
 from assets.engine.serialized_record import SerializedRecord
-from assets.records.base import UserRecord
+from assets.records.base import ItemRecord
 from assets.reporting.intervals import Sample, Tallies
-from dataset_card.release.rows import FinishedRows, released_stages
+from dataset_card.release.rows import FinishedRows
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.support import gate_votes, scenario
 from tests.support.coroutines import run
-from tests.support.run_contexts import materialized, run_context, sampled
+from tests.support.run_contexts import materialized, provenance, run_context, sampled
 from tests.support.scenario import USER_ID, varied
 from tests.support.scripted_model import ScriptedModel
 from tests.support.small import small_recipe
@@ -27,7 +27,7 @@ from validation.amemgym.report.builder import FinishedUser, QualityReportBuilder
 from validation.finished_items import FinishedItems
 from validation.report.asset import report_on
 
-R = TypeVar("R", bound=UserRecord)
+R = TypeVar("R", bound=ItemRecord)
 PART, AT_ONCE = 4, 2
 
 
@@ -47,7 +47,7 @@ class CountingSnapshots(ParquetSnapshots):
     ) -> dict[int, SerializedRecord[R]]:
         rows = super().read_serialized(ref, stage, record=record, positions=positions)
         assert len(rows) <= PART
-        if record is not UserRecord:
+        if record is not ItemRecord:
             self.asked.add(stage)
             self.most = max(self.most, len(rows))
         return rows
@@ -61,9 +61,10 @@ def test_report_and_release_read_no_more_users_than_asked_for_and_no_part_at_onc
     refs |= {name: {recipe.variant: result.ref} for name, result in results.items()}
     counting = CountingSnapshots(tmp_path)
     finished = FinishedItems(replace(shop, snapshots=counting), recipe, refs, AMEMGYM, items_at_once=AT_ONCE)
-    report, _ = run(report_on(finished, AMEMGYM_VALIDATION))
+    report, _ = run(report_on(finished, AMEMGYM_VALIDATION, project=tmp_path / "gx"))
     assert (report.finished, counting.most, counting.asked) == (2 * PART + 1, AT_ONCE, {stage.name for stage in STAGES})
-    rows = FinishedRows(AMEMGYM, counting, {name: refs[name] for name in released_stages(AMEMGYM)}, items_at_a_time=AT_ONCE)
+    made_from = provenance(recipe, {name: units[recipe.variant] for name, units in refs.items()})
+    rows = FinishedRows(AMEMGYM, counting, made_from, items_at_a_time=AT_ONCE)
     assert len(list(rows.items())) == 2 * PART + 1
     assert counting.most == AT_ONCE
     assert list(rows.gate_records())

@@ -6,7 +6,7 @@ from assets.llm.ports import ModelRequest
 from assets.recipe.policies import GatePolicy
 from tests.support import scenario
 from tests.support.coroutines import run
-from tests.support.honest_replies import Answer, honest, material
+from tests.support.honest_replies import Answer, case_of, honest, material
 from tests.support.scripted_model import Reply, Script, ScriptedModel
 from tests.support.small import PLAIN_GATES
 
@@ -26,7 +26,8 @@ def of_first(*replies: Reply) -> Answer:
     left = list(replies)
 
     def answer(request: ModelRequest) -> object:
-        if material(request, "question") != FIRST_QUESTION.text:
+        about = case_of(request)["question"] if request.labels.prompt in (CHECK, CHOOSE) else material(request, "question")
+        if about != FIRST_QUESTION.text:
             return honest(request)
         reply = left.pop(0) if len(left) > 1 else left[0]
         return reply(request) if callable(reply) else reply

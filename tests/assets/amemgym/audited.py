@@ -1,6 +1,5 @@
 """The example user, audited by a scripted model."""
 
-import json
 from functools import cache
 from typing import Any
 
@@ -9,16 +8,17 @@ from assets.amemgym.audits.stage import audit_user
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.audit import UserAudit
 from assets.amemgym.records.question import AnswerSet
-from assets.amemgym.records.state import PeriodSessions, SessionSet
+from assets.amemgym.records.state import PeriodSessions, Session, SessionSet
 from tests.support import scenario
 from tests.support.coroutines import run
+from tests.support.honest_replies import coded
 from tests.support.scripted_model import Script, ScriptedModel
 
 EXPOSURE, CHECK, CHOOSE = "session_queries/check_exposure", "answers/check", "answers/choose"
 
 
 def recipe(**audit: Any) -> AMemGymRecipe:
-    gates = {"votes": 1, "votes_needed": 1, "unexposed": 0}
+    gates = {"votes": 1, "votes_needed": 1, "unexposed": False, "texts_per_call": 1}
     return scenario.recipe(gates=gates, audit=audit, min_variants_per_question=4)
 
 
@@ -29,12 +29,16 @@ def answered() -> AnswerSet:
 
 
 def sessions() -> SessionSet:
-    """The example's sessions, with queries that spell what they expose."""
+    """The example's sessions, with queries and events that spell what they tell."""
     periods = tuple(
-        PeriodSessions(index=index, sessions=tuple(scenario.varied(one, query=json.dumps(one.exposed_states)) for one in own))
-        for index, own in enumerate(scenario.sessions())
+        PeriodSessions(index=index, sessions=tuple(map(_coded, own))) for index, own in enumerate(scenario.sessions())
     )
     return SessionSet(user_id=scenario.USER_ID, periods=periods, gate_records=())
+
+
+def _coded(session: Session) -> Session:
+    told = coded(session.exposed_states)
+    return scenario.varied(session, query=told, event=session.event and told)
 
 
 def audited(script: Script | None = None, **audit: Any) -> tuple[UserAudit, ScriptedModel]:

@@ -16,8 +16,10 @@ INITIAL, UPDATE = "state_trajectory/initial", "state_trajectory/update"
 def evolved(
     script: Script, *, recipe: AMemGymRecipe | None = None, schema: StateSchema | None = None
 ) -> tuple[StateTrajectory, ScriptedModel]:
+    """The trajectory and the model that wrote it; no judge reads the summaries unless the recipe says so."""
     model = ScriptedModel(script)
-    made = evolve_state(scenario.profile(), schema or scenario.schema(), recipe=recipe or scenario.recipe(), model=model)
+    unread = scenario.recipe(gates={"consistency": False})
+    made = evolve_state(scenario.profile(), schema or scenario.schema(), recipe=recipe or unread, model=model)
     return run(made), model
 
 
@@ -28,5 +30,5 @@ def moved(summary: str = "So it went.", **updated: str) -> dict[str, Any]:
 FIRST, SECOND, THIRD = scenario.STATES
 STORY: list[Reply] = [
     moved("A warning at the clinic.", **{GOAL: SECOND[GOAL], DIET: SECOND[DIET]}),
-    moved("Shifts change; “Tue | Thu” are hers.", **{EVENINGS: THIRD[EVENINGS]}),
+    moved("Shifts change; “she | the ward” agreed.", **{EVENINGS: THIRD[EVENINGS]}),
 ]

@@ -1,7 +1,6 @@
 """The example's sessions, as a scripted model makes them."""
 
-import json
-from typing import Any
+from typing import Any, cast
 
 from assets.amemgym.recipe import MAX_STATES_PER_QUERY
 from assets.amemgym.records.state import Event, EventSet, PeriodEvents, SessionSet
@@ -10,7 +9,7 @@ from assets.llm.ports import ModelRequest
 from assets.recipe.policies import GatePolicy
 from tests.support import scenario
 from tests.support.coroutines import run
-from tests.support.honest_replies import Answer, honest, material
+from tests.support.honest_replies import Answer, coded, honest, material, reading
 from tests.support.scenario import DIET, EVENINGS, GOAL
 from tests.support.scripted_model import Reply, Script, ScriptedModel
 from tests.support.small import PLAIN_GATES
@@ -38,7 +37,7 @@ def written(
 
 
 def queries(*exposed: dict[str, str]) -> dict[str, Any]:
-    return {"queries": [{"exposed_states": one, "query": json.dumps(one)} for one in exposed]}
+    return {"queries": [{"exposed_states": one, "query": coded(one)} for one in exposed]}
 
 
 def part(*names: str) -> dict[str, str]:
@@ -50,6 +49,9 @@ def of_period(index: int, replies: list[Reply]) -> Answer:
     names, left = {0: {DIET, GOAL, EVENINGS}, 1: {DIET, GOAL}, 2: {EVENINGS}}[index], iter(replies)
 
     def answer(request: ModelRequest) -> object:
-        return next(left) if set(material(request, "state_choices")) == names else honest(request)
+        if set(material(request, "state_choices")) != names:
+            return honest(request)
+        reply = next(left)
+        return reading(cast(dict[str, str], reply)) if isinstance(reply, dict) else reply
 
     return answer

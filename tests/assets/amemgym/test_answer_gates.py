@@ -1,14 +1,12 @@
 """An answer stays when judges recover its variant from it and choose it for that variant; else it is refined or redrafted."""
 
-import json
-
 import pytest
 
 from assets.llm.ports import ModelRequest
 from assets.records.base import ItemFailed
 from tests.assets.amemgym.answer_sets import CHECK, CHOOSE, DRAFT, REFINE, of_first, written
 from tests.support import scenario
-from tests.support.honest_replies import honest, material
+from tests.support.honest_replies import case_of, coded, decoded, honest, material
 from tests.support.scenario import DIET, GOAL
 
 
@@ -16,7 +14,7 @@ def test_an_answer_that_is_taken_for_another_is_refined_with_the_reading() -> No
     initial = {DIET: "eats everything", GOAL: "first 5 km"}
 
     def check(request: ModelRequest) -> object:
-        vegetarian = material(request, "answer").get(GOAL) == "half-marathon (21,1 km)"
+        vegetarian = decoded(case_of(request)["answer"]).get(GOAL) == "half-marathon (21,1 km)"
         return taken_for(initial, request) if vegetarian and request.sample == 0 else honest(request)
 
     record, model = written({CHECK: [check]})
@@ -27,12 +25,12 @@ def test_an_answer_that_is_taken_for_another_is_refined_with_the_reading() -> No
 
 
 def taken_for(state: dict[str, str], request: ModelRequest) -> object:
-    return {"choice": next(int(number) for number, one in material(request, "choices").items() if one == state)}
+    return {"1": next(int(number) for number, one in case_of(request)["situations"].items() if one == state)}
 
 
 def unsure(request: ModelRequest) -> object:
     """Cannot tell the second question's last variant."""
-    return {"choice": 0} if material(request, "answer") == LAST else honest(request)
+    return {"1": 0} if decoded(case_of(request)["answer"]) == LAST else honest(request)
 
 
 LAST = {name: scenario.STATES[2][name] for name in scenario.schema().questions[1].required_info}
@@ -59,12 +57,12 @@ def test_an_answer_that_refining_does_not_help_is_written_anew_on_its_own() -> N
 def test_answers_that_become_equal_by_refining_give_the_user_up() -> None:
     def refine(request: ModelRequest) -> object:
         (other, *_) = material(request, "other_states")
-        return {"answer": json.dumps(other)}
+        return {"answer": coded(other)}
 
     def check(request: ModelRequest) -> object:
         return taken_for(LAST, request) if request.sample else unsure(request)
 
-    with pytest.raises(ItemFailed, match="Two answers of question q02 have become equal"):
+    with pytest.raises(ItemFailed, match="Two answers of question q02 are nearly the same"):
         written({CHECK: [check], REFINE: [refine]})
 
 
@@ -72,16 +70,16 @@ def test_an_informed_judge_must_choose_each_answer_for_its_own_variant() -> None
     record, model = written(reverse=True, votes=2, votes_needed=2)
     votes = [vote for vote in record.gate_records if vote.gate == "choice"]
     assert len(votes) == len(model.asked(CHOOSE)) == 2 * sum(len(answers.choices) for answers in record.questions)
-    assert all(vote.accepted and vote.reading == vote.target == json.loads(vote.text) for vote in votes)
+    assert all(vote.accepted and vote.reading == vote.target == decoded(vote.text) for vote in votes)
     for request in model.asked(CHOOSE):
-        assert material(request, "situation") in [json.loads(answer) for answer in material(request, "choices").values()]
-    orders = [tuple(material(request, "choices").values()) for request in model.asked(CHOOSE)]
+        assert case_of(request)["situation"] in [decoded(answer) for answer in case_of(request)["answers"].values()]
+    orders = [tuple(case_of(request)["answers"].values()) for request in model.asked(CHOOSE)]
     assert len(set(orders)) > 2
 
 
 def test_an_answer_that_is_not_chosen_is_refined_recovered_and_then_chosen() -> None:
     def choose(request: ModelRequest) -> object:
-        return {"choice": 0} if material(request, "situation") == LAST and request.sample == 0 else honest(request)
+        return {"1": 0} if case_of(request)["situation"] == LAST and request.sample == 0 else honest(request)
 
     record, model = written({CHOOSE: [choose]}, reverse=True)
     (refining,) = model.asked(REFINE)
@@ -95,7 +93,7 @@ def test_refining_is_told_which_answer_was_chosen_over_it() -> None:
     other = {name: scenario.STATES[0][name] for name in scenario.schema().questions[1].required_info}
 
     def choose(request: ModelRequest) -> object:
-        wrong = material(request, "situation") == LAST and request.sample == 0
+        wrong = case_of(request)["situation"] == LAST and request.sample == 0
         return chosen(other, request) if wrong else honest(request)
 
     _, model = written({CHOOSE: [choose]}, reverse=True)
@@ -104,12 +102,12 @@ def test_refining_is_told_which_answer_was_chosen_over_it() -> None:
 
 
 def chosen(state: dict[str, str], request: ModelRequest) -> object:
-    return {"choice": next(int(number) for number, text in material(request, "choices").items() if json.loads(text) == state)}
+    return {"1": next(int(number) for number, text in case_of(request)["answers"].items() if decoded(text) == state)}
 
 
 def test_an_answer_that_is_never_chosen_gives_the_user_up_with_the_votes_of_both_gates() -> None:
     def choose(request: ModelRequest) -> object:
-        return {"choice": 0} if material(request, "situation") == LAST else honest(request)
+        return {"1": 0} if case_of(request)["situation"] == LAST else honest(request)
 
     with pytest.raises(ItemFailed, match="No draft of q02-v3 passed the choice gate in 8 readings") as failed:
         written({CHOOSE: [choose]}, reverse=True)
@@ -120,18 +118,18 @@ def test_an_answer_that_is_never_chosen_gives_the_user_up_with_the_votes_of_both
 @pytest.mark.parametrize(
     ("choice", "cannot_tell", "told"),
     [
-        (9, True, "choice: Input should be less than or equal to 2"),
-        (0, False, "choice: Input should be greater than or equal to 1"),
-        (-1, True, "choice: Input should be greater than or equal to 0"),
-        ("two", True, "choice: Input should be a valid integer"),
+        (9, True, "1: Input should be less than or equal to 2"),
+        (0, False, "1: Input should be greater than or equal to 1"),
+        (-1, True, "1: Input should be greater than or equal to 0"),
+        ("two", True, "1: Input should be a valid integer"),
     ],
 )
 def test_a_judges_number_must_be_one_of_those_offered(choice: object, cannot_tell: bool, told: str) -> None:
-    _, model = written({CHECK: [of_first({"choice": choice}, honest)]}, cannot_tell=cannot_tell)
+    _, model = written({CHECK: [of_first({"1": choice}, honest)]}, cannot_tell=cannot_tell)
     assert [told in objection for objection in model.objections(CHECK)] == [True]
 
 
 def test_each_vote_sees_the_variants_in_another_order() -> None:
     _, model = written(minimum=6, votes=3, votes_needed=3)
-    orders = [str(material(request, "choices")) for request in model.asked(CHECK)]
+    orders = [str(case_of(request)["situations"]) for request in model.asked(CHECK)]
     assert len(set(orders)) > len(orders) / 2

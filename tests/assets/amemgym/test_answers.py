@@ -1,6 +1,5 @@
 """Each variant gets an answer of its own, and each period's golden choice is the one of its state."""
 
-import json
 from datetime import date
 
 import pytest
@@ -13,10 +12,10 @@ from assets.amemgym.answers.variants import lived_variants, variants_of
 from tests.assets.amemgym.answer_sets import DRAFT, FIRST_QUESTION, REFINE, of_first, written
 from tests.support import scenario
 from tests.support.coroutines import run
-from tests.support.honest_replies import honest
+from tests.support.honest_replies import decoded, honest
 from tests.support.scenario import CHOICES, DIET
 from tests.support.scripted_model import ScriptedModel
-from tests.support.small import START, schema_of, small_recipe, trajectory_of
+from tests.support.small import START, excluding, schema_of, small_recipe, trajectory_of
 
 
 def test_the_golden_choice_of_every_period_is_the_one_of_its_state() -> None:
@@ -31,7 +30,7 @@ def test_each_answer_belongs_to_its_variant() -> None:
     record, _ = written()
     for question, answers in zip(scenario.schema().questions, record.questions, strict=True):
         for choice in answers.choices:
-            assert json.loads(choice.answer) == dict(zip(question.required_info, choice.state, strict=True))
+            assert decoded(choice.answer) == dict(zip(question.required_info, choice.state, strict=True))
 
 
 def test_lived_variants_come_first_and_random_ones_fill_up_to_the_minimum() -> None:
@@ -44,6 +43,23 @@ def test_lived_variants_come_first_and_random_ones_fill_up_to_the_minimum() -> N
     ]
     record, _ = written(minimum=4)
     assert sorted(choice.type for choice in record.questions[0].choices) == ["experience", "experience", "random", "random"]
+
+
+def test_a_variant_that_nobody_can_live_is_offered_only_where_there_is_no_other() -> None:
+    plain = schema_of({"a": ["x", "y"], "b": ["x", "y"]})
+    schema = excluding(plain, {"a": "y", "b": "x"})
+    for seed in range(8):
+        few, all_ = (
+            variants_of(
+                schema.questions[0],
+                schema,
+                trajectory_of([{"a": "x", "b": "x"}], ends=[START]),
+                recipe=small_recipe(min_variants_per_question=count, seed=seed),
+            )
+            for count in (3, 4)
+        )
+        assert {variant.values for variant in few} == {("x", "x"), ("x", "y"), ("y", "y")}
+        assert [variant.values for variant in all_][-1] == ("y", "x")
 
 
 @given(
@@ -75,8 +91,9 @@ def written_place(seed: int) -> str:
     return run(made).questions[0].golden[0]
 
 
+MORE = "Run more often before you eat, on roads that you know well, and rest in between for a day or"
 BAD = {
-    "equal answers": ({"variant_1": "Run more.", "variant_2": " run  MORE."}, "repeated: ['run more.']"),
+    "equal answers": ({"variant_1": "Run more.", "variant_2": " run  MORE."}, "these are repeated: ['Run more.']"),
     "blank answer": ({"variant_1": "Run.", "variant_2": " "}, "variant_2: String should have at least 1"),
     "no answer": ({"variant_1": "Run.", "variant_2": ""}, "variant_2: String should have at least 1"),
     "left out": ({"variant_1": "Run."}, "variant_2: Field required"),
@@ -95,7 +112,7 @@ def test_answers_that_do_not_serve_each_variant_are_sent_back(reply: dict[str, s
 
 
 def test_answers_that_stay_equal_are_told_apart_by_the_gate() -> None:
-    equal = {"variant_1": json.dumps("Run more."), "variant_2": json.dumps("run more.")}
+    equal = {"variant_1": f"{MORE} now.", "variant_2": f"{MORE.upper()}  NOW."}
     record, model = written({DRAFT: [of_first(equal)]})
     assert len({choice.answer for choice in record.questions[0].choices}) == 2
     assert len(model.objections(DRAFT)) == 1

@@ -4,18 +4,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.amemgym.audits.rates import GateCalls, gate_error_rates, recovery_rates
+from assets.amemgym.audits.rates import GateCalls, GateErrors, gate_error_rates, recovery_rates
 from assets.amemgym.records.audit import Decoy, Judgement, UserAudit
 from assets.records.base import GateRecord
 from assets.reporting.user_share import Outcome, share_by_user
 
 
-def decoy(kind: str, *, right: bool, accepted: bool, gate: str = "exposure", readings: int = 1) -> Decoy:
-    return Decoy(gate=gate, item_id="s00-01", kind=kind, text="Hi", label={}, right=right, accepted=accepted, readings=readings)
+def decoy(
+    kind: str, *, right: bool, accepted: bool, gate: str = "exposure", readings: int = 1, item: int = 0, place: int = 0
+) -> Decoy:
+    return Decoy(
+        gate=gate,
+        item=item,
+        place=place,
+        item_id="s00-01",
+        kind=kind,
+        text="Hi",
+        label={},
+        right=right,
+        accepted=accepted,
+        readings={gate: readings},
+        accepting={gate: readings if accepted else 0},
+    )
 
 
 def judgement(chosen: str | None, *, question: str = "q01", sample: int = 0) -> Judgement:
-    return Judgement(probe="state_from_answer", question_id=question, period=None, expected="c1", chosen=chosen, sample=sample)
+    return Judgement(probe="state_from_answer", question_id=question, period=0, expected="c1", chosen=chosen, sample=sample)
 
 
 def test_a_gate_errs_by_accepting_a_wrong_label_and_by_refusing_a_right_one() -> None:
@@ -23,21 +37,21 @@ def test_a_gate_errs_by_accepting_a_wrong_label_and_by_refusing_a_right_one() ->
         user_id="a",
         decoys=(
             decoy("old_value", right=False, accepted=True, readings=2),
-            decoy("other_value", right=False, accepted=False),
-            decoy("accepted", right=True, accepted=True, readings=2),
+            decoy("other_value", right=False, accepted=False, place=1),
+            decoy("accepted", right=True, accepted=True, readings=2, item=1),
         ),
     )
     second = UserAudit(
         user_id="b",
         decoys=(
             decoy("old_value", right=False, accepted=False),
-            decoy("accepted", right=True, accepted=False),
+            decoy("accepted", right=True, accepted=False, item=1),
             decoy("nearest_variant", right=False, accepted=False, gate="recovery"),
         ),
     )
     told = {(line.gate, line.error, line.kind): line for line in gate_error_rates([first, second])}
     assert {key: (line.errors, line.decoys, line.readings) for key, line in told.items()} == {
-        ("exposure", "false_accept", ""): (1, 3, 4),
+        ("exposure", "false_accept", ""): (1, 2, 4),
         ("exposure", "false_accept", "old_value"): (1, 2, 3),
         ("exposure", "false_accept", "other_value"): (0, 1, 1),
         ("exposure", "false_reject", ""): (1, 2, 3),
@@ -46,6 +60,20 @@ def test_a_gate_errs_by_accepting_a_wrong_label_and_by_refusing_a_right_one() ->
         ("recovery", "false_accept", "nearest_variant"): (0, 1, 1),
     }
     assert told["exposure", "false_accept", "old_value"].share.value == 0.5
+
+
+def test_an_item_is_falsely_accepted_when_any_of_its_texts_is() -> None:
+    texts = [decoy("old_value", right=False, accepted=place == 7, place=place) for place in range(8)]
+    whole, kind = gate_error_rates([UserAudit(user_id="a", decoys=tuple(texts))])
+    assert (whole.errors, whole.decoys, kind.errors, kind.decoys) == (1, 1, 1, 8)
+
+
+def test_single_readings_are_counted_by_gate() -> None:
+    errors = GateErrors()
+    decoys = (decoy("old_value", right=False, accepted=True, readings=2), decoy("accepted", right=True, accepted=False, item=1))
+    errors.add(UserAudit(user_id="a", decoys=decoys))
+    told = [(line.gate, line.error, line.errors, line.readings) for line in errors.of_readings()]
+    assert told == [("exposure", "false_accept", 2, 2), ("exposure", "false_reject", 1, 1)]
 
 
 def test_only_the_first_sample_of_a_pair_counts_towards_recovery() -> None:

@@ -9,10 +9,11 @@ from assets.amemgym.audits.stage import audit_user
 from assets.amemgym.records.audit import Judgement, UserAudit
 from assets.llm.ports import ModelRequest
 from assets.records.base import ItemFailed
-from tests.assets.amemgym.audited import CHOOSE, answered, audited, recipe, sessions
+from tests.assets.amemgym.audited import CHOOSE, EXPOSURE, answered, audited, recipe, sessions
 from tests.support import scenario
 from tests.support.coroutines import run
-from tests.support.honest_replies import Answer, honest, material
+from tests.support.honest_replies import Answer, case_of, honest, query_of, reading
+from tests.support.scenario import DIET, EVENINGS
 from tests.support.scripted_model import Script, ScriptedModel
 
 GUESSES = ("options_only", "question_only", "profile_only")
@@ -26,8 +27,38 @@ def test_pairs_are_recovered_in_both_directions_once_where_the_first_judge_is_ri
     audit, _ = audited(pairs=4)
     for probe in ("state_from_answer", "answer_from_state"):
         own = of(audit, probe)
-        assert [(one.chosen == one.expected, one.period, one.sample) for one in own] == [(True, None, 0)] * 4
-        assert Counter(one.question_id for one in own) == {"q01": 2, "q02": 2}
+        assert [(one.chosen == one.expected, one.sample) for one in own] == [(True, 0)] * 4
+        assert len({(one.question_id, one.period) for one in own}) == 4
+
+
+def test_pairs_are_drawn_from_all_questions_at_the_ends_of_all_periods() -> None:
+    golden = {question.question_id: question.golden for question in answered().questions}
+    audit, model = audited(pairs=100, decoys=0)
+    own = of(audit, "answer_from_state")
+    assert {(one.question_id, one.period, one.expected) for one in own} == {
+        (question, period, key) for question, keys in golden.items() for period, key in enumerate(keys)
+    }
+    assert len(model.asked(CHOOSE)) == sum(len(set(keys)) for keys in golden.values())
+
+
+def test_finished_queries_are_read_again_for_every_variable() -> None:
+    def leaking(request: ModelRequest) -> object:
+        told = query_of(request)
+        return reading({**told, DIET: "vegetarian"}) if list(told) == [EVENINGS] else honest(request)
+
+    audit, _ = audited({EXPOSURE: [leaking]}, decoys=0, pairs=10)
+    assert {one.item_id: one.leaked for one in audit.queries if one.leaked} == {
+        "s00-02": {DIET: "vegetarian"},
+        "s02-01": {DIET: "vegetarian"},
+    }
+    assert all(one.told for one in audit.queries)
+
+
+def test_the_recipe_may_name_a_model_of_its_own_for_the_audit() -> None:
+    _, model = audited(pairs=2, decoys=1, model="another")
+    audits = [request for request in model.requests if request.labels.prompt.startswith("audits/")]
+    assert {request.model for request in audits} == {"another"}
+    assert "another" in {request.model for request in model.asked(CHOOSE)}
 
 
 def test_pairs_are_those_that_somebody_lives_through() -> None:
@@ -41,34 +72,38 @@ def missing(times: int) -> Answer:
     seen = Counter[str]()
 
     def answer(request: ModelRequest) -> object:
-        situation = str(material(request, "situation"))
+        situation = str(case_of(request)["situation"])
         seen[situation] += 1
-        return {"choice": 0} if seen[situation] <= times else honest(request)
+        return {"1": 0} if seen[situation] <= times else honest(request)
 
     return answer
 
 
 def test_a_pair_that_the_first_judge_misses_is_read_again() -> None:
-    audit, _ = audited({CHOOSE: [missing(1)]}, decoys=0, pairs=1, tries=4)
+    audit, _ = audited({CHOOSE: [missing(1)]}, decoys=0, pairs=1, tries=4, min_ceiling=0.7)
     own = of(audit, "answer_from_state")
     assert [(one.chosen == one.expected, one.sample) for one in own] == [(False, 0), (True, 1), (True, 2), (True, 3)]
 
 
 def test_an_ambiguous_pair_gives_the_user_up_with_its_answer() -> None:
-    with pytest.raises(ItemFailed, match=r"q0\d is ambiguous for \{.*0 of 3 readings recovered answer from state") as failed:
+    with pytest.raises(ItemFailed, match=r"Perfect memory would score 0\.00 on 1 questions drawn") as failed:
         audited({CHOOSE: [missing(3)]}, decoys=0, pairs=1)
     assert failed.value.reason == "ambiguous"
+    assert {(vote.gate, vote.accepted) for vote in failed.value.gate_records} == {
+        ("answer_from_state", False),
+        ("state_from_answer", True),
+    }
     assert failed.value.last_reply in {one.answer for question in answered().questions for one in question.choices}
 
 
-@pytest.mark.parametrize(("times", "least", "passes"), [(2, 0.3, True), (2, 0.5, False), (1, 0.5, True), (3, 0.0, True)])
-def test_the_recipe_says_how_often_a_pair_must_be_recovered(times: int, least: float, passes: bool) -> None:
+@pytest.mark.parametrize(("times", "least", "passes"), [(2, 0.5, True), (2, 0.6, False), (1, 0.9, True), (3, 0.0, True)])
+def test_the_recipe_says_what_perfect_memory_must_score(times: int, least: float, passes: bool) -> None:
     script: Script = {CHOOSE: [missing(times)]}
     if passes:
-        audited(script, decoys=0, pairs=1, min_recovery=least)
+        audited(script, decoys=0, pairs=1, min_ceiling=least)
     else:
-        with pytest.raises(ItemFailed, match=f"audit.min_recovery is {least}"):
-            audited(script, decoys=0, pairs=1, min_recovery=least)
+        with pytest.raises(ItemFailed, match=f"audit.min_ceiling is {least}"):
+            audited(script, decoys=0, pairs=1, min_ceiling=least)
 
 
 def test_a_guess_counts_against_the_right_option_of_every_period() -> None:
@@ -87,21 +122,22 @@ def test_guessers_see_what_they_may_see_and_nothing_else() -> None:
     for probe, tags in zip(GUESSES, [(), ("question",), ("question", "user_profile")], strict=True):
         for request in model.asked(f"audits/{probe}"):
             shown = request.messages[1].content
-            assert [tag for tag in ("question", "user_profile", "state") if f"<{tag}>" in shown] == list(tags)
-            assert sorted(material(request, "options").values()) in [
+            seen = [*case_of(request), *(["user_profile"] if "<user_profile>" in shown else [])]
+            assert [tag for tag in seen if tag != "options"] == list(tags)
+            assert sorted(case_of(request)["options"].values()) in [
                 sorted(one.answer for one in question.choices) for question in answered().questions
             ]
 
 
 def test_every_guess_sees_the_options_in_an_order_of_its_own() -> None:
     _, model = audited(decoys=0, pairs=0, guesses=8)
-    orders = [str(material(request, "options")) for request in model.asked("audits/options_only")]
+    orders = [str(case_of(request)["options"]) for request in model.asked("audits/options_only")]
     assert len(set(orders)) > len(orders) / 2
     assert len({(request.sample, request.messages) for request in model.requests}) == len(model.requests) == 2 * 3 * 8
 
 
 def test_a_guess_out_of_range_is_sent_back() -> None:
-    _, model = audited({"audits/options_only": [{"choice": 9}, honest]}, decoys=0, pairs=0)
+    _, model = audited({"audits/options_only": [{"1": 9}, honest]}, decoys=0, pairs=0)
     assert ["Input should be less than or equal to 4" in told for told in model.objections("audits/options_only")] == [True]
 
 

@@ -8,13 +8,13 @@ from assets.llm.ports import ModelRequest
 from assets.records.base import ItemFailed
 from tests.assets.amemgym.session_sets import CHECK, FIRST, INITIAL, REFINE, UPDATE, of_period, part, queries, written
 from tests.support import scenario
-from tests.support.honest_replies import honest, material
+from tests.support.honest_replies import decoded, honest, material, query_of, reading
 from tests.support.scenario import DIET, EVENINGS, GOAL
 from tests.support.scripted_model import Reply
 
 
 def test_a_query_that_is_misread_is_refined_with_the_reading() -> None:
-    misread = {GOAL: "cannot_tell", DIET: "eats everything"}
+    misread = {DIET: "eats everything"}
     record, model = written({CHECK: [of_period(1, [misread, {GOAL: scenario.STATES[1][GOAL], DIET: "vegetarian"}])]})
     (refining,) = model.asked(REFINE)
     assert material(refining, "reading") == {GOAL: "could not tell", DIET: "eats everything"}
@@ -23,15 +23,15 @@ def test_a_query_that_is_misread_is_refined_with_the_reading() -> None:
         DIET: {"value": "vegetarian", "instead_of": ["eats everything", 'vegan, but "flexible"']},
     }
     votes = [vote for vote in record.gate_records if vote.item_id == "s01-01"]
-    assert [(vote.refinement, vote.reading[GOAL], vote.accepted) for vote in votes] == [
-        (0, "", False),
+    assert [(vote.refinement, vote.reading.get(GOAL), vote.accepted) for vote in votes] == [
+        (0, None, False),
         (1, "half-marathon (21,1 km)", True),
     ]
 
 
 @pytest.mark.parametrize("index", [0, 1])
 def test_a_query_that_refining_does_not_help_is_written_anew(index: int) -> None:
-    misread: Reply = dict.fromkeys(FIRST if index == 0 else (GOAL, DIET), "cannot_tell")
+    misread: Reply = {}
     truth = scenario.STATES[index] if index == 0 else {GOAL: scenario.STATES[1][GOAL], DIET: "vegetarian"}
     anew = queries(FIRST) if index == 0 else {"queries": ["Anew."]}
     prompt = INITIAL if index == 0 else UPDATE
@@ -48,7 +48,7 @@ def test_a_query_that_refining_does_not_help_is_written_anew(index: int) -> None
 
 def test_a_user_whose_query_is_never_understood_is_given_up_with_all_votes() -> None:
     with pytest.raises(ItemFailed, match="No draft of s02-01 passed the exposure gate in 4 readings") as failed:
-        written({CHECK: [of_period(2, [{EVENINGS: "cannot_tell"}] * 4)]})
+        written({CHECK: [of_period(2, [{}] * 4)]})
     assert failed.value.reason == "gate_exhausted"
     assert len(failed.value.gate_records) == 4
 
@@ -59,15 +59,12 @@ def test_a_judge_must_answer_with_a_listed_value() -> None:
     assert ["evenings {free}: Input should be" in told for told in model.objections(CHECK)] == [True]
 
 
-def test_where_judges_must_choose_they_cannot_pass() -> None:
-    _, model = written(cannot_tell=False, unexposed=0)
-    offered = [
-        value for request in model.asked(CHECK) for values in material(request, "state_choices").values() for value in values
-    ]
-    assert "cannot_tell" not in offered
-    _, model = written()
-    lists = [values for request in model.asked(CHECK) for values in material(request, "state_choices").values()]
-    assert {values[-1] for values in lists} == {"cannot_tell"}
+@pytest.mark.parametrize(("cannot_tell", "objected"), [(False, True), (True, False)])
+def test_where_judges_must_choose_they_may_leave_no_variable_out(cannot_tell: bool, objected: bool) -> None:
+    told = {EVENINGS: scenario.STATES[2][EVENINGS]}
+    replies: list[Reply] = [{}, told] if objected else [{}, told, told]
+    _, model = written({CHECK: [of_period(2, replies)]}, cannot_tell=cannot_tell)
+    assert any("evenings {free}: Field required" in objection for objection in model.objections(CHECK)) == objected
 
 
 def test_each_vote_sees_the_choices_in_another_order() -> None:
@@ -78,48 +75,78 @@ def test_each_vote_sees_the_choices_in_another_order() -> None:
         if list(material(request, "state_choices")) == [EVENINGS]
     ]
     assert len(set(orders)) > 1
-    assert {frozenset(order) for order in orders} == {frozenset([*scenario.CHOICES[EVENINGS], "cannot_tell"])}
+    assert {frozenset(order) for order in orders} == {frozenset(scenario.CHOICES[EVENINGS])}
     assert len({request.sample for request in model.asked(CHECK)}) == 6
 
 
 def leaking(request: ModelRequest) -> object:
     """Takes the diet, too, from the query about the evenings."""
-    leaks = list(material(request, "query")) == [EVENINGS]
-    return {**told(request), DIET: "vegetarian"} if leaks else told(request)
+    told = query_of(request)
+    return reading({**told, DIET: "vegetarian"}) if list(told) == [EVENINGS] else honest(request)
 
 
-def told(request: ModelRequest) -> dict[str, Any]:
-    truth = material(request, "query")
-    return {name: truth.get(name, values[-1]) for name, values in material(request, "state_choices").items()}
+def test_a_query_is_probed_for_every_variable_that_it_must_not_tell() -> None:
+    record, model = written({INITIAL: [queries(part(GOAL), part(DIET, EVENINGS))]}, unexposed=True)
+    assert all(set(material(request, "state_choices")) == {DIET, GOAL, EVENINGS} for request in model.asked(CHECK))
+    assert [vote.accepted for vote in record.gate_records] == [True] * 4
 
 
-def test_a_query_is_probed_for_variables_that_it_must_not_tell() -> None:
-    record, model = written({INITIAL: [queries(part(GOAL), part(DIET, EVENINGS))]}, unexposed=1)
-    assert [(vote.accepted, list(vote.target.values()).count("")) for vote in record.gate_records] == [(True, 1)] * 4
-    assert {len(material(request, "state_choices")) for request in model.asked(CHECK)} == {2, 3}
-
-
-def test_every_vote_on_a_query_probes_the_same_variables_in_another_order() -> None:
-    record, model = written({INITIAL: [queries(part(GOAL), part(DIET, EVENINGS))]}, unexposed=1, votes=4, votes_needed=4)
-    for item in {vote.item_id for vote in record.gate_records}:
-        assert len({frozenset(vote.target) for vote in record.gate_records if vote.item_id == item}) == 1
-    orders = [tuple(material(request, "state_choices")) for request in model.asked(CHECK)]
-    assert len(set(orders)) > len({frozenset(order) for order in orders})
+def test_every_vote_on_a_query_sees_the_variables_in_another_order() -> None:
+    _, model = written({INITIAL: [queries(part(GOAL), part(DIET, EVENINGS))]}, unexposed=True, votes=4, votes_needed=4)
+    assert len({tuple(material(request, "state_choices")) for request in model.asked(CHECK)}) > 1
 
 
 def test_a_query_that_tells_more_than_it_should_is_refined_with_what_leaked() -> None:
     def check(request: ModelRequest) -> object:
-        return leaking(request) if request.sample == 0 else told(request)
+        return leaking(request) if request.sample == 0 else honest(request)
 
-    record, model = written({CHECK: [check]}, unexposed=3)
+    record, model = written({CHECK: [check]}, unexposed=True)
     (refining,) = model.asked(REFINE)
     assert material(refining, "leaked") == {DIET: "vegetarian"}
     assert material(refining, "reading") == {EVENINGS: "Tue | Thu"}
     assert material(refining, "exposed_states").keys() == {EVENINGS}
-    votes = [(vote.reading[DIET], vote.accepted) for vote in record.gate_records if vote.item_id == "s02-01"]
-    assert votes == [("vegetarian", False), ("", True)]
+    votes = [(vote.reading.get(DIET), vote.accepted) for vote in record.gate_records if vote.item_id == "s02-01"]
+    assert votes == [("vegetarian", False), (None, True)]
 
 
 def test_a_query_that_keeps_telling_more_gives_the_user_up() -> None:
     with pytest.raises(ItemFailed, match="No draft of s02-01 passed the exposure gate"):
-        written({CHECK: [leaking]}, unexposed=3)
+        written({CHECK: [leaking]}, unexposed=True)
+
+
+def test_whoever_writes_a_query_knows_the_values_that_hold_beside_it() -> None:
+    def check(request: ModelRequest) -> object:
+        return leaking(request) if request.sample == 0 else honest(request)
+
+    _, model = written({CHECK: [check]}, unexposed=True)
+    others = {name: value for name, value in scenario.STATES[2].items() if name != EVENINGS}
+    assert material(model.asked(UPDATE)[-1], "other_states") == others
+    assert material(model.asked(REFINE)[0], "other_states") == others
+
+
+def test_queries_of_different_periods_share_a_call_and_those_of_one_period_do_not() -> None:
+    record, model = written({INITIAL: [queries(part(GOAL), part(DIET, EVENINGS))]}, unexposed=True, texts_per_call=8)
+    calls = [list(material(request, "messages").values()) for request in model.asked(CHECK)]
+    periods = [[period.index for period in record.periods for one in period.sessions if one.query in call] for call in calls]
+    assert sorted(map(sorted, periods)) == [[0, 1], [0, 2]]
+    assert {vote.accepted for vote in record.gate_records} == {True}
+
+
+def test_a_refused_query_is_read_again_without_those_that_passed() -> None:
+    def refused_once(request: ModelRequest) -> object:
+        texts: dict[str, str] = material(request, "messages")
+        told: dict[int, dict[str, str]] = {int(number): decoded(text) for number, text in texts.items()}
+        late = [number for number, own in told.items() if EVENINGS in own and request.sample == 0]
+        readings: list[dict[str, Any]] = [{"id": number, "tells": own} for number, own in told.items()]
+        for one in readings:
+            one["tells"] = {} if one["id"] in late else one["tells"]
+        return {"readings": readings}
+
+    _, model = written({CHECK: [refused_once]}, unexposed=True, texts_per_call=8)
+    assert [len(material(request, "messages")) for request in model.asked(CHECK)] == [3, 2]
+
+
+def test_a_reading_that_lacks_a_message_is_sent_back() -> None:
+    twice: dict[str, Any] = {"readings": [{"id": number, "tells": {}} for number in (1, 1, 3)]}
+    _, model = written({CHECK: [twice, honest]}, unexposed=True, texts_per_call=8)
+    assert ["one entry for each of the messages 1 to 3" in told for told in model.objections(CHECK)] == [True]

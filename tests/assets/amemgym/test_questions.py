@@ -63,7 +63,7 @@ BAD = {
         "required_info.0.info_choices: List should have at most 2 items",
     ),
     "a single choice": (f"{FIRST}.0.info_choices", ["a"], "info_choices: List should have at least 2 items"),
-    "equal choices": (f"{FIRST}.0.info_choices", ["Vegan", "vegan"], "choices of 'diet' repeat"),
+    "equal choices": (f"{FIRST}.0.info_choices", ["Vegan", "vegan"], "choices of 'diet' read the same"),
     "a type called like one of its choices": (f"{FIRST}.0.info_type", "Vegan", "'Vegan' is one of its own choices"),
     "equal types": (f"{FIRST}.1.info_type", "diet", r"requires ['diet'] twice"),
     "equal questions": ("questions.1.question", "what to  EAT?", "questions occur twice"),

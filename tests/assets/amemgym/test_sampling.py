@@ -10,9 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from assets.amemgym.personas import sampling
 from assets.amemgym.personas.sampling import OWN_POOL, pool_digest, pool_files, sample_personas
+from assets.amemgym.recipe import PoolSpec
 from assets.recipe.loading import RecipeError
-from assets.recipe.recipe import PoolSpec
 from tests.support.small import persona, persona_row, small_recipe
 
 Rows = Sequence[dict[str, object]]
@@ -101,17 +102,69 @@ def test_the_recipes_own_sql_sees_further_columns_too(tmp_path: Path) -> None:
         ("SELECT uuid FROM pool) ; COPY pool TO '{secret}' ; SELECT (1", r"pool\.query must select uuid"),
         ("SELECT age FROM pool", r"pool\.query must select uuid .*uuid"),
         ("SELECT uuid WHERE", r"pool\.query must select uuid .*syntax"),
+        ("SELECT uuid FROM pool; COPY pool TO '{secret}'", "in one SELECT and nothing else"),
+        ("SELECT uuid FROM (SELECT * FROM read_ndjson('{pool}'))", "disabled"),
+        ("SELECT range::VARCHAR AS uuid FROM range(99999999999) ORDER BY random()", "more than"),
         ("SELECT 'nobody' AS uuid FROM pool", "offers only 0"),
         ("SELECT NULL AS uuid FROM pool", "offers only 0"),
     ],
-    ids=["reads a file", "writes a file", "no uuid", "no SQL", "unknown uuid", "null"],
+    ids=[
+        "reads a file",
+        "writes a file",
+        "no uuid",
+        "no SQL",
+        "second statement",
+        "the pool's file",
+        "no end",
+        "unknown",
+        "null",
+    ],
 )
-def test_sql_that_reaches_beyond_the_pool_is_refused(tmp_path: Path, query: str, told: str) -> None:
+def test_sql_that_reaches_beyond_the_pool_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str, told: str
+) -> None:
+    monkeypatch.setattr(sampling, "SQL_SECONDS", 2.0)
+    pool = jsonl(tmp_path / "p.jsonl")
+    before = pool.read_bytes()
     secret = tmp_path / "secret.txt"
     secret.write_text("mine", encoding="utf-8")
+    sql = query.replace("{secret}", str(secret)).replace("{pool}", str(pool))
     with pytest.raises(RecipeError, match=told):
-        drawn(jsonl(tmp_path / "p.jsonl"), count=1, pool={"strategy": "sql", "query": query.replace("{secret}", str(secret))})
+        drawn(pool, count=1, pool={"strategy": "sql", "query": sql})
     assert secret.read_text(encoding="utf-8") == "mine"
+    assert pool.read_bytes() == before
+
+
+def test_a_second_statement_cannot_overwrite_the_pool(tmp_path: Path) -> None:
+    pool = jsonl(tmp_path / "p.jsonl")
+    before = pool.read_bytes()
+    query = f"SELECT uuid FROM pool) ; COPY (SELECT 1) TO '{pool}' ; SELECT * FROM (SELECT uuid FROM pool"
+    with pytest.raises(RecipeError, match=r"pool\.query must select uuid"):
+        drawn(pool, count=1, pool={"strategy": "sql", "query": query})
+    assert pool.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"age": -4}, "has age = -4, which no person has"),
+        ({"city": "Rome\0"}, "has a null byte in city"),
+        ({"city": "Rome\x1b[2J"}, "has the unusable character .*x1b.* in city"),
+        ({"uuid": "../../etc"}, "has no usable uuid"),
+        ({"uuid": "all"}, "has no usable uuid"),
+        ({"uuid": "a\nb"}, "has no usable uuid"),
+    ],
+)
+def test_rows_that_no_persona_can_have_are_refused(tmp_path: Path, changes: dict[str, object], told: str) -> None:
+    with pytest.raises(RecipeError, match=told):
+        drawn(jsonl(tmp_path / "p.jsonl", [{**persona_row(1), **changes}]), count=1)
+
+
+@pytest.mark.parametrize("make", [jsonl, parquet], ids=["jsonl", "parquet"])
+def test_one_id_with_two_different_rows_is_refused(tmp_path: Path, make: Callable[[Path, Rows], Path]) -> None:
+    rows = [persona_row(1), {**persona_row(1), "city": "Elsewhere"}]
+    with pytest.raises(RecipeError, match="stands in the pool twice, with different city"):
+        drawn(make(tmp_path / f"p.{make.__name__}", rows), count=1)
 
 
 @pytest.mark.parametrize(

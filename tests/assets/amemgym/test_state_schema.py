@@ -6,7 +6,7 @@ import pytest
 
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.question import Question, QuestionSet, RequiredInfo
-from assets.amemgym.records.state import StateSchema
+from assets.amemgym.records.state import JudgedSchema, StateSchema
 from assets.amemgym.state_schema import refine_schema
 from assets.records.base import ItemFailed
 from tests.support import scenario
@@ -145,3 +145,49 @@ def test_a_common_set_that_breaks_a_rule_is_sent_back(reply: Reply, told: str) -
 def test_a_user_whose_types_are_never_mapped_is_given_up() -> None:
     with pytest.raises(ItemFailed, match="state_schema/refine: time: Field required"):
         refined({name: SAME[name] for name in ("diet", "goal", "food")})
+
+
+JUDGE = "state_schema/check"
+NOTHING: dict[str, Any] = {"denied": [], "exclusive": []}
+DENIED: dict[str, Any] = {"denied": [{"state": {"diet": "x"}, "because": "He is allergic to it."}], "exclusive": []}
+
+
+def judged(*verdicts: Reply, unify: list[Reply] | None = None, **gates: Any) -> tuple[JudgedSchema, ScriptedModel]:
+    model = ScriptedModel({REFINE: [SAME], JUDGE: verdicts, UNIFY: unify or [{"diet": ["y", "z"]}]})
+    one_vote = {"votes": 1, "votes_needed": 1, "max_refinements": 1, "max_redrafts": 0, "max_reasks": 1}
+    recipe = small_recipe(num_questions=2, gates={**one_vote, **gates})
+    return run(refine_schema(scenario.profile(), PLAIN, recipe=recipe, model=model)), model
+
+
+def test_a_choice_that_the_profile_denies_gets_another_in_its_place() -> None:
+    schema, model = judged(DENIED, NOTHING)
+    assert schema.choices == {"diet": ["y", "z"], "goal": ["x", "y"], "food": ["x", "y"], "time": ["x", "y"]}
+    assert material(model.asked(UNIFY)[0], "denied") == {"diet": {"x": "He is allergic to it."}}
+    assert material(model.asked(UNIFY)[0], "conflicts") == {"diet": [{"question": "What about 0?", "info_choices": ["x", "y"]}]}
+    assert [(vote.reading, vote.accepted) for vote in schema.gate_records] == [
+        ({"diet": "x: He is allergic to it."}, False),
+        ({}, True),
+    ]
+
+
+def test_a_denied_choice_that_stays_is_sent_back_to_the_writer() -> None:
+    _, model = judged(DENIED, NOTHING, unify=[{"diet": [" X", "y"]}, {"diet": ["y", "z"]}])
+    assert "The profile denies ['x'] of 'diet'" in model.objections(UNIFY)[0]
+
+
+def test_a_user_whose_profile_always_denies_something_is_given_up() -> None:
+    with pytest.raises(ItemFailed, match="No draft of schema passed the schema gate in 2 readings"):
+        judged(DENIED, {"denied": [{"state": {"goal": "x"}, "because": "No."}], "exclusive": []})
+
+
+def test_states_that_any_judge_finds_to_exclude_each_other_are_kept_with_the_schema() -> None:
+    pairs = [{"diet": "x", "time": "y"}, {"goal": "x", "food": "y"}]
+    verdicts = [{"denied": [], "exclusive": [pair, {"diet": "x"}]} for pair in pairs]
+    schema, _ = judged(*verdicts, votes=2, votes_needed=2)
+    assert list(schema.exclusive) == pairs
+    assert schema.excluded({"diet": "x", "goal": "y", "time": "y"}) == [pairs[0]]
+
+
+def test_nobody_judges_the_choices_where_the_recipe_wants_none() -> None:
+    schema, model = judged(NOTHING, consistency=False)
+    assert (model.asked(JUDGE), schema.gate_records) == ([], ())

@@ -77,5 +77,5 @@ def test_votes_are_numbered_by_user_and_say_whether_the_user_is_released() -> No
     assert [(row.user_id, row.number, row.released) for row in votes] == [
         (scenario.USER_ID, 0, True),
         (scenario.USER_ID, 1, True),
-        (gate_votes.failure().user_id, 0, False),
+        (gate_votes.failure().item_id, 0, False),
     ]

@@ -13,12 +13,12 @@ from pydantic import ValidationError
 from assets.amemgym.state_trajectory.quality import golden_change_share
 from assets.llm.ports import ModelRequest
 from assets.recipe.policies import GatePolicy
-from tests.assets.amemgym.evolved_states import FIRST, INITIAL, SECOND, STORY, UPDATE, evolved, moved
+from tests.assets.amemgym.evolved_states import FIRST, INITIAL, SECOND, STORY, THIRD, UPDATE, evolved, moved
 from tests.support import scenario
 from tests.support.honest_replies import material, update
 from tests.support.scenario import DIET, EVENINGS, GOAL
 from tests.support.scripted_model import Reply
-from tests.support.small import schema_of, small_recipe
+from tests.support.small import excluding, schema_of, small_recipe
 
 
 def test_a_variable_that_has_changed_often_enough_is_no_longer_offered() -> None:
@@ -150,3 +150,16 @@ def test_whatever_a_model_chooses_every_possible_recipe_can_be_finished(counts: 
     assert min(per_period) >= recipe.fewest_changes
     assert max(per_period) <= recipe.num_changes_per_period + 1
     assert max(per_variable.values()) <= recipe.max_changes_per_state
+
+
+def test_states_that_exclude_each_other_are_never_held_together() -> None:
+    schema = excluding(
+        scenario.schema(), {DIET: FIRST[DIET], GOAL: FIRST[GOAL]}, {GOAL: SECOND[GOAL], EVENINGS: FIRST[EVENINGS]}
+    )
+    begun = {**FIRST, DIET: SECOND[DIET]}
+    replies = [moved(**{DIET: FIRST[DIET]}), moved(**{EVENINGS: THIRD[EVENINGS]}), moved(**{GOAL: SECOND[GOAL]})]
+    trajectory, model = evolved({INITIAL: [FIRST, begun], UPDATE: replies}, schema=schema)
+    assert "which exclude each other; choose otherwise" in model.objections(INITIAL)[0]
+    assert "which exclude each other; choose otherwise" in model.objections(UPDATE)[0]
+    assert [period.state for period in trajectory.periods if schema.excluded(period.state)] == []
+    assert material(model.asked(UPDATE)[0], "exclusive") == list(schema.exclusive)

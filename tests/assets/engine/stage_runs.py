@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from assets.engine.run_context import RunContext
+from assets.engine.ports import RunContext
 from assets.engine.stage import Stage
 from assets.engine.stage_runner import StageResult
 from assets.llm.ports import ModelRequest

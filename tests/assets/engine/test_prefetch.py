@@ -5,7 +5,7 @@ from pathlib import Path
 
 from assets.amemgym.questions import QUESTIONS
 from assets.amemgym.user_profiles import USER_PROFILES
-from assets.engine.run_context import RunContext
+from assets.engine.ports import RunContext
 from tests.assets.engine.stage_runs import PROFILE, QUESTION, refusing
 from tests.support.coroutines import run
 from tests.support.run_contexts import run_context, runner_of, sampled

@@ -19,7 +19,7 @@ def test_the_line_of_a_stage_tells_users_calls_and_failures() -> None:
 
 
 def watched(*, expected: float = 0.0, **users: int) -> ProgressLog:
-    meter = Meter(waiting=3, users={name: Usage(calls=calls) for name, calls in users.items()})
+    meter = Meter(waiting=3, items={name: Usage(calls=calls) for name, calls in users.items()})
     meter.add(Usage(calls=300), cost_usd=1.25)
     return ProgressLog(meter, first_line="answers of base: beginning", expected=expected)
 

@@ -7,27 +7,32 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from assets.engine.ports import SnapshotRef
+from assets.engine.ports import VALUES
+from assets.engine.provenance import Provenance, ReportValue, ResolvedRecipe
 from assets.engine.stage_asset import stage_assets
-from assets.recipe.partitions import VARIANT_PARTITIONS
-from assets.recipe.recipe import Recipe
 from assets.records.report import MinimalReport
+from dataset_card.hub.asset import hub_release_asset
 from dataset_card.release.asset import release_asset
 from dataset_card.release.checks import release_checks
 from dataset_card.release.store import FolderReleaseStore
 from dataset_card.release.verify import examine_release
-from pipelines.resources.storage.io_manager import RecordIOManager
+from pipelines.benchmarks import BenchmarkEntry
+from pipelines.jobs import benchmark_jobs
+from pipelines.resources.dagster_resources import PublisherResource
+from pipelines.resources.storage.io_manager import AssetValueIOManager
 from tests.support.releases import queried
 from tests.support.run_contexts import run_context
-from tests.support.sentences_benchmark import ARITHMETIC, FORMAT, VALIDATION, scripted_model
-from tests.support.small import small_recipe
+from tests.support.sentences_benchmark import ARITHMETIC, FORMAT, VALIDATION, ArithmeticRecipe, scripted_model
+from tests.support.small import PLAIN_GATES
 from validation.checks import benchmark_checks
 from validation.report.asset import report_asset
 
 
-@dg.asset(name=ARITHMETIC.key("recipe"), partitions_def=VARIANT_PARTITIONS)
-def recipe() -> Recipe:
-    return small_recipe(variant="demo", num_users=2, num_reserve=1)
+@dg.asset(name=ARITHMETIC.key("recipe"), partitions_def=ARITHMETIC.partitions.by_variant, io_manager_key=VALUES)
+def recipe() -> dg.MaterializeResult[ResolvedRecipe]:
+    fields = {"variant": "demo", "benchmark": "arithmetic", "num_reserve": 1, "gates": PLAIN_GATES}
+    resolved = ArithmeticRecipe.model_validate(fields)
+    return dg.MaterializeResult(value=ResolvedRecipe(recipe=resolved), data_version=dg.DataVersion(resolved.fingerprint))
 
 
 @dataclass
@@ -43,19 +48,25 @@ class Made:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     folder = tmp_path_factory.mktemp("arithmetic")
-    context, values = run_context(folder / "snapshots", scripted_model()), RecordIOManager(folder / "values", [ARITHMETIC])
+    context = run_context(folder / "snapshots", scripted_model())
+    values = AssetValueIOManager(folder / "values", context.snapshots, [ARITHMETIC])
     releases = FolderReleaseStore(folder / "releases")
-    resources: dict[str, Any] = {"run_context": context, "io_manager": values, "releases": releases, "reports": folder}
+    resources: dict[str, Any] = {"run_context": context, VALUES: values, "releases": releases, "reports": folder}
+    resources["publisher"] = PublisherResource()
     checks = [*benchmark_checks(VALIDATION), *release_checks(ARITHMETIC)[:2]]
-    assets = [recipe, *stage_assets(ARITHMETIC), report_asset(VALIDATION), release_asset(FORMAT), *checks]
-    result = dg.materialize(assets, partition_key="demo", resources=resources)
+    assets = [recipe, *stage_assets(ARITHMETIC), report_asset(VALIDATION), release_asset(FORMAT), hub_release_asset(FORMAT)]
+    jobs = benchmark_jobs(BenchmarkEntry(VALIDATION, FORMAT))
+    definitions = dg.Definitions(assets, asset_checks=checks, jobs=jobs, resources=resources)
+    result = definitions.resolve_job_def("arithmetic_generate_and_release").execute_in_process(partition_key="demo")
     snapshots: dict[str, dict[int, int]] = {}
     for stage in ARITHMETIC.stages:
-        ref = values.find(stage.name, "demo")
-        assert isinstance(ref, SnapshotRef)
-        records = context.snapshots.read(ref, stage.name, record=stage.record)
+        value = values.find(stage.name, "demo")
+        assert isinstance(value, Provenance)
+        records = context.snapshots.read(value.snapshots["demo"][stage.name], stage.name, record=stage.record)
         snapshots[stage.name] = {position: record.value for position, record in records.items()}
-    return Made(result, snapshots, values.find("arithmetic_quality_report", "demo"), releases.folder("demo", "0.1.0"))
+    reported = values.find("arithmetic_quality_report", "demo")
+    assert isinstance(reported, ReportValue)
+    return Made(result, snapshots, reported.report, releases.folder("demo", "0.1.0"))
 
 
 def test_stages_are_made_in_order_and_an_item_that_fails_the_gate_is_replaced_from_the_reserve(made: Made) -> None:
@@ -69,7 +80,13 @@ def test_stages_are_made_in_order_and_an_item_that_fails_the_gate_is_replaced_fr
 def test_its_checks_pass_and_the_report_has_its_gate_its_rule_and_its_tables(made: Made) -> None:
     checks = {check.check_name: check for check in made.result.get_asset_check_evaluations()}
     columns = {f"{table}_columns" for table in ARITHMETIC.tables}
-    others = {"all_numbers_finished", "rules_hold", "files_match_manifest", "links_and_configurations_resolve"}
+    others = {
+        "all_numbers_finished",
+        "made_from_one_recipe",
+        "rules_hold",
+        "files_match_manifest",
+        "links_and_configurations_resolve",
+    }
     assert {name: check.passed for name, check in checks.items()} == dict.fromkeys({"doubled", *columns, *others}, True)
     assert checks["doubled"].description == "Holds for all 2 numbers."
     assert isinstance(made.report, MinimalReport)
@@ -90,6 +107,5 @@ def test_its_release_folder_is_whole_and_has_its_tables(made: Made) -> None:
 def test_the_assets_have_their_direct_predecessors_and_the_benchmarks_group() -> None:
     specs = {spec.key.to_user_string(): spec for asset in stage_assets(ARITHMETIC) for spec in asset.specs}
     parents = {name: {dep.asset_key.to_user_string() for dep in spec.deps} for name, spec in specs.items()}
-    first = {"arithmetic_recipe", "numbers"}
-    assert parents == {"numbers": first - {"numbers"}, "doubles": first, "sentences": {*first, "doubles"}}
+    assert parents == {"numbers": {"arithmetic_recipe"}, "doubles": {"numbers"}, "sentences": {"doubles"}}
     assert {spec.group_name for spec in specs.values()} == {"arithmetic_1_items"}

@@ -23,8 +23,8 @@ def test_users_who_pass_need_no_reserve(tmp_path: Path) -> None:
     results, shop, model = passed(tmp_path, {}, USER_PROFILES)
     result = results["user_profiles"]
     assert positions(shop, result, USER_PROFILES) == [0, 1]
-    assert (result.ref.users, result.wanted, result.tried, result.ref.failures.users) == (2, 2, 2, 0)
-    assert (len(model.requests), result.ref.usage["user_profiles"].calls) == (2, 2)
+    assert (result.ref.items, result.wanted, result.tried, result.ref.failures.items) == (2, 2, 2, 0)
+    assert (len(model.requests), result.ref.usage.calls) == (2, 2)
 
 
 def test_a_rerun_over_the_same_work_asks_no_model(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_what_was_finished_before_the_run_ended_is_kept(tmp_path: Path) -> None:
     with pytest.raises(EndpointError):
         passed(tmp_path / "a", script, USER_PROFILES, record_cache=work, items_at_once=1)
     results, _, model = passed(tmp_path / "b", {}, USER_PROFILES, record_cache=work)
-    assert (results["user_profiles"].ref.users, len(model.requests)) == (2, 1)
+    assert (results["user_profiles"].ref.items, len(model.requests)) == (2, 1)
 
 
 def test_progress_is_reported_to_its_end(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_progress_is_reported_to_its_end(tmp_path: Path) -> None:
 
 def test_calls_carry_the_stage_and_user_they_are_for(tmp_path: Path) -> None:
     _, _, model = passed(tmp_path, {}, USER_PROFILES)
-    labels = sorted((request.labels.stage, request.labels.user_id) for request in model.requests)
+    labels = sorted((request.labels.stage, request.labels.item_id) for request in model.requests)
     assert labels == [("user_profiles", persona(number).user_id) for number in (0, 1)]
 
 
@@ -95,7 +95,7 @@ def test_a_unit_without_users_makes_an_empty_snapshot(tmp_path: Path) -> None:
     line = runner_of(USER_PROFILES, shop, recipe, {"personas": sampled(shop, recipe)})
     line.unit = type(line.unit)("small", "small", range(0), range(0))
     result = run(line.run())
-    assert (result.ref.users, result.ref.parts) == (0, ())
+    assert (result.ref.items, result.ref.parts) == (0, ())
 
 
 def test_a_stages_code_version_changes_with_its_version_and_its_prompts() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from assets.llm.gate import Gate, GateAttempt, VoteContext, pass_gate
+from assets.llm.gate import Gate, GateAttempt, ReadingTask, VoteContext, pass_gates
 from assets.recipe.policies import GatePolicy
 from assets.records.base import GateRecord
 from tests.support.coroutines import run
@@ -19,12 +19,14 @@ class Bench:
     readings: Sequence[dict[str, str]]
     votes_seen: list[VoteContext] = field(default_factory=list[VoteContext])
 
-    def gate(self) -> Gate:
-        return Gate("exposure", RIGHT, self.judge, self.refine, self.redraft)
+    def gate(self) -> Gate[None]:
+        return Gate("exposure", RIGHT, None, self.refine, self.redraft)
 
-    async def judge(self, text: str, vote: VoteContext) -> dict[str, str]:
-        self.votes_seen.append(vote)
-        return self.readings[min(len(self.votes_seen), len(self.readings)) - 1]
+    async def read(self, tasks: Sequence[ReadingTask[None]]) -> list[dict[str, str]]:
+        """The next reading, of the only text of a call."""
+        (task,) = tasks
+        self.votes_seen.append(task.vote)
+        return [self.readings[min(len(self.votes_seen), len(self.readings)) - 1]]
 
     async def refine(self, text: str, reading: dict[str, str], sample: int) -> str:
         return f"{text}, not {reading.get('diet') or 'unclear'}"
@@ -33,12 +35,13 @@ class Bench:
         return f"draft {number}"
 
 
-def through(gate: Gate, *, policy: GatePolicy, **models: object) -> GateAttempt:
+def through(bench: Bench, *, policy: GatePolicy, **models: object) -> GateAttempt:
     attempt = GateAttempt("s01-01", "draft 0")
-    run(pass_gate(gate, attempt, recipe=small_recipe(gates=policy, models=models)))
+    recipe = small_recipe(gates=policy, models=models)
+    run(pass_gates([[(bench.gate(), attempt)]], bench.read, size=1, recipe=recipe))
     return attempt
 
 
 def passed(*readings: dict[str, str], policy: GatePolicy) -> tuple[str, list[GateRecord]]:
-    attempt = through(Bench(readings).gate(), policy=policy)
+    attempt = through(Bench(readings), policy=policy)
     return attempt.text, attempt.records

@@ -55,6 +55,6 @@ def test_every_vote_of_an_item_has_a_number_of_its_own(refinements: int, redraft
     policy = GatePolicy(votes=votes, votes_needed=1, max_refinements=refinements, max_redrafts=redrafts)
     bench = Bench([WRONG])
     with pytest.raises(ItemFailed):
-        through(bench.gate(), policy=policy)
+        through(bench, policy=policy)
     numbers = [vote.number for vote in bench.votes_seen]
     assert len(set(numbers)) == len(numbers) == votes * (refinements + 1) * (redrafts + 1)

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.engine.seeded_random import SeededRandom
-from assets.llm.gate import Gate, GateAttempt, VoteContext, is_accepted
+from assets.llm.gate import Gate, GateAttempt, ReadingTask, decide, independent_groups, pass_gates
 from assets.recipe.policies import GatePolicy
 from assets.records.base import ItemFailed
 from tests.assets.llm.gate_bench import RIGHT, WRONG, Bench, passed, through
@@ -55,16 +56,15 @@ def test_as_many_judges_as_are_needed_read_at_once() -> None:
     at_work: list[int] = []
     most: list[int] = []
 
-    async def judge(text: str, vote: VoteContext) -> dict[str, str]:
-        at_work.append(vote.vote)
-        await asyncio.sleep(0)
-        most.append(len(at_work))
-        at_work.remove(vote.vote)
-        return WRONG if vote.vote == 0 else RIGHT
+    class Busy(Bench):
+        async def read(self, tasks: Sequence[ReadingTask[None]]) -> list[dict[str, str]]:
+            at_work.append(tasks[0].vote.vote)
+            await asyncio.sleep(0)
+            most.append(len(at_work))
+            at_work.remove(tasks[0].vote.vote)
+            return [WRONG if tasks[0].vote.vote == 0 else RIGHT]
 
-    bench = Bench([])
-    gate = Gate("exposure", RIGHT, judge, bench.refine, bench.redraft)
-    attempt = through(gate, policy=GatePolicy(votes=5, votes_needed=3))
+    attempt = through(Busy([]), policy=GatePolicy(votes=5, votes_needed=3))
     assert [record.accepted for record in attempt.records] == [False, True, True, True]
     assert max(most) == 3
 
@@ -72,7 +72,7 @@ def test_as_many_judges_as_are_needed_read_at_once() -> None:
 def test_judge_models_take_turns_and_their_names_are_kept() -> None:
     bench = Bench([RIGHT])
     judges = {"model": "one", "further": ["two", "three"]}
-    attempt = through(bench.gate(), policy=GatePolicy(votes=4, votes_needed=4), judge=judges)
+    attempt = through(bench, policy=GatePolicy(votes=4, votes_needed=4), judge=judges)
     assert [vote.judge for vote in bench.votes_seen] == ["one", "two", "three", "one"]
     assert [record.judge for record in attempt.records] == ["one", "two", "three", "one"]
 
@@ -85,28 +85,25 @@ class Unreliable:
     tells: dict[str, str]
     options: int = 4
 
-    def gate(self, number: int) -> Gate:
-        async def judge(text: str, vote: VoteContext) -> dict[str, str]:
-            rng = SeededRandom("judge", number, vote.number)
-            if not rng.bernoulli(self.wrong):
-                return self.tells
-            others = [f"option {place}" for place in range(self.options - 2)]
-            return {"diet": rng.choice([*others, RIGHT["diet"] if self.tells != RIGHT else "option"])}
-
+    def gate(self, number: int) -> Gate[int]:
         bench = Bench([])
-        return Gate("exposure", RIGHT, judge, bench.refine, bench.redraft)
+        return Gate("exposure", RIGHT, number, bench.refine, bench.redraft)
+
+    async def read(self, tasks: Sequence[ReadingTask[int]]) -> list[dict[str, str]]:
+        return [self.reading(task) for task in tasks]
+
+    def reading(self, task: ReadingTask[int]) -> dict[str, str]:
+        rng = SeededRandom("judge", task.subject, task.vote.number)
+        if not rng.bernoulli(self.wrong):
+            return self.tells
+        others = [f"option {place}" for place in range(self.options - 2)]
+        return {"diet": rng.choice([*others, RIGHT["diet"] if self.tells != RIGHT else "option"])}
 
     def accepted(self, votes: int, needed: int) -> float:
         """The share of texts that the gate accepts."""
         recipe = small_recipe(gates=GatePolicy(votes=votes, votes_needed=needed))
-
-        async def passing() -> list[bool]:
-            return [
-                await is_accepted(self.gate(number), GateAttempt(f"t{number}", "text"), recipe=recipe)
-                for number in range(TEXTS)
-            ]
-
-        return sum(run(passing())) / TEXTS
+        texts = [(self.gate(number), GateAttempt(f"t{number}", "text")) for number in range(TEXTS)]
+        return sum(run(decide(texts, self.read, recipe=recipe))) / TEXTS
 
 
 def binomial(votes: int, needed: int, share: float) -> float:
@@ -122,3 +119,41 @@ def test_k_of_n_votes_of_unreliable_judges_err_as_often_as_the_binomial_says(wro
         truth = binomial(votes, needed, hit)
         assert abs(measured[str(tells)] - truth) < 4 * math.sqrt(truth * (1 - truth) / TEXTS)
     assert (votes, needed) == (1, 1) or measured[str(WRONG)] < 0.6 * Unreliable(wrong, WRONG).accepted(1, 1)
+
+
+@given(st.lists(st.lists(st.integers(), max_size=6), max_size=6), st.integers(1, 9))
+def test_groups_hold_every_text_once_and_no_two_of_one_source(counts: list[list[int]], size: int) -> None:
+    sources = [[(number, place) for place in range(len(own))] for number, own in enumerate(counts)]
+    groups = independent_groups(sources, size=size)
+    assert sorted(item for group in groups for item in group) == [item for source in sources for item in source]
+    assert all(len({number for number, _ in group}) == len(group) <= size for group in groups)
+
+
+def test_texts_that_share_a_call_are_judged_each_by_its_own_target() -> None:
+    calls: list[list[str]] = []
+
+    async def read(tasks: Sequence[ReadingTask[str]]) -> list[dict[str, str]]:
+        calls.append([task.item_id for task in tasks])
+        return [RIGHT if task.subject == "sound" or task.vote.refinement else WRONG for task in tasks]
+
+    bench = Bench([])
+    texts = {name: GateAttempt(name, "text") for name in ("sound", "faulty", "broken")}
+    gated = [[(Gate("exposure", RIGHT, name, bench.refine, bench.redraft), attempt)] for name, attempt in texts.items()]
+    recipe = small_recipe(gates=GatePolicy(votes=1, votes_needed=1))
+    run(pass_gates(gated, read, size=3, recipe=recipe))
+    assert calls == [["sound", "faulty", "broken"], ["faulty", "broken"]]
+    assert [[vote.accepted for vote in attempt.records] for attempt in texts.values()] == [[True], [False, True], [False, True]]
+
+
+def test_calibrated_votes_end_with_the_first_that_refuses() -> None:
+    bench = Bench([WRONG, RIGHT])
+    attempt = through(bench, policy=GatePolicy(policy="calibrated"))
+    assert [(vote.refinement, vote.accepted) for vote in attempt.records] == [(0, False), *[(1, True)] * 3]
+
+
+def test_all_gates_of_an_item_share_its_rewritings() -> None:
+    policy = GatePolicy(votes=1, votes_needed=1, max_refinements=1, max_redrafts=0)
+    attempt = through(Bench([WRONG, RIGHT]), policy=policy)
+    second = Bench([WRONG])
+    with pytest.raises(ItemFailed, match="passed the exposure gate in 3 readings"):
+        run(pass_gates([[(second.gate(), attempt)]], second.read, size=1, recipe=small_recipe(gates=policy)))

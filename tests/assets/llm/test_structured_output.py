@@ -150,13 +150,13 @@ def test_a_request_carries_the_roles_model_and_the_replys_schema() -> None:
 def test_calls_are_counted_under_their_stages_labels() -> None:
     meter = Meter(Meter())
     model = ScriptedModel({NAME: ["No.", replace(reply('{"n": 2}'), repeated=True)]})
-    metered = MeteredModel(model, CallLabels(stage="answers", user_id="u"), meter)
+    metered = MeteredModel(model, CallLabels(stage="answers", item_id="u"), meter)
     run(ask_test_prompt(metered, even, reply=Number, recipe=small_recipe()))
     assert (meter.usage.calls, meter.usage.reasks, meter.usage.input_tokens, meter.usage.output_tokens) == (2, 1, 20, 4)
     assert meter.repeated == 1
     assert meter.parent is not None
     assert meter.parent.usage == meter.usage
-    labels = [(label.stage, label.user_id, label.prompt, label.attempt) for label in (one.labels for one in model.requests)]
+    labels = [(label.stage, label.item_id, label.prompt, label.attempt) for label in (one.labels for one in model.requests)]
     assert labels == [("answers", "u", NAME, 0), ("answers", "u", NAME, 1)]
 
 

@@ -18,10 +18,10 @@ def request(attempt: int) -> ModelRequest:
 def test_calls_reasks_and_seconds_are_counted_by_user_and_replies_of_a_store_take_no_time() -> None:
     kept = ModelReply(text="{}", finish="stop", input_tokens=10, output_tokens=2, repeated=True, seconds=9.0)
     meter = Meter()
-    model = MeteredModel(ScriptedModel({"test/ask": [REPLY, REPLY, kept]}), CallLabels(user_id="zoe"), meter)
+    model = MeteredModel(ScriptedModel({"test/ask": [REPLY, REPLY, kept]}), CallLabels(item_id="zoe"), meter)
     for attempt in range(3):
         run(model.complete(request(attempt)))
-    assert meter.users == {"zoe": Usage(calls=3, reasks=2, seconds=3.0)}
+    assert meter.items == {"zoe": Usage(calls=3, reasks=2, seconds=3.0)}
     assert (meter.usage.calls, meter.repeated, meter.cost_usd, meter.waiting) == (3, 1, 0.5, 0)
 
 
@@ -43,7 +43,7 @@ def test_who_takes_work_over_counts_what_was_done_before_and_after() -> None:
     flight.add(Usage(calls=1, input_tokens=7))
     flight.note("zoe", Usage(calls=1, reasks=1, seconds=0.5))
     assert asset.usage == Usage(calls=2, input_tokens=12)
-    assert asset.users == {"zoe": Usage(calls=2, reasks=1, seconds=1.0)}
+    assert asset.items == {"zoe": Usage(calls=2, reasks=1, seconds=1.0)}
 
 
 def test_rows_store_what_is_the_same_in_every_run_over_the_same_replies() -> None:

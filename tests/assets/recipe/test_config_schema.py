@@ -6,10 +6,12 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from assets.amemgym.pipeline import AMEMGYM
 from assets.amemgym.recipe import AMemGymRecipe
-from assets.recipe.asset import check_again, flatten, recipe
+from assets.engine.ports import VALUES
+from assets.engine.recipe_asset import check_again, recipe_asset
 from assets.recipe.config_schema import NOT_FOR_PEOPLE, RecipeField, recipe_fields
-from assets.recipe.loading import RecipeError
+from assets.recipe.loading import RecipeError, dotted
 from tests.support.small import small_recipe
 
 FIELDS = recipe_fields(AMemGymRecipe)
@@ -28,8 +30,11 @@ def paths(value: dict[str, Any], prefix: str = "") -> Iterator[str]:
 
 def accepted(config: dict[str, Any]) -> dict[str, Any]:
     """The recipe's config as Dagster passes it on. Raises DagsterInvalidConfigError."""
+    resources = {"run_context": dg.ResourceDefinition.none_resource(), VALUES: dg.mem_io_manager}
     definitions = dg.Definitions(
-        [recipe], jobs=[JOB], resources={"run_context": dg.ResourceDefinition.none_resource(), "io_manager": dg.mem_io_manager}
+        [recipe_asset(AMEMGYM)],
+        jobs=[JOB],
+        resources=resources,
     )
     job = definitions.resolve_job_def("only_recipe")
     return dg.validate_run_config(job, {"ops": {"recipe": {"config": config}}})["ops"]["recipe"]["config"]
@@ -60,7 +65,7 @@ def test_a_field_is_one_sentence_of_meaning_and_one_of_limits() -> None:
 def test_what_is_given_reaches_the_recipe_and_nothing_else_does() -> None:
     config = {"num_users": 3, "models": {"writer": {"temperature": None}}, "again": {"u": {"answers": 1}}}
     assert accepted(config) == config
-    assert flatten(config) == {"num_users": 3, "models.writer.temperature": None, "again.u.answers": 1}
+    assert dotted(config) == {"num_users": 3, "models.writer.temperature": None, "again.u.answers": 1}
 
 
 @pytest.mark.parametrize(
@@ -68,7 +73,7 @@ def test_what_is_given_reaches_the_recipe_and_nothing_else_does() -> None:
     [
         ({"num_users": "many"}, "num_users"),
         ({"num_user": 3}, "num_user"),
-        ({"language": "fr"}, "language"),
+        ({"language": "tlh"}, "language"),
         ({"gates": {"policy": "lax"}}, "policy"),
         ({"models": {"writer": {"temprature": 0.1}}}, "temprature"),
         ({"again": {"u": {"answer": 1}}}, "answer"),
@@ -82,9 +87,9 @@ def test_the_launchpad_refuses_wrong_names_kinds_and_words(config: dict[str, Any
 
 
 def test_who_is_asked_again_has_to_be_in_the_sample() -> None:
-    check_again(small_recipe(again={"all": {"answers": 1}}))
-    with pytest.raises(RecipeError, match=r"again names the user 'nobody', who is not in the sample of 'small'"):
-        check_again(small_recipe(again={"nobody": {"answers": 1}}))
+    check_again(small_recipe(again={"all": {"answers": 1}}), AMEMGYM)
+    with pytest.raises(RecipeError, match=r"again names the user 'nobody', which is not in the sample of 'small'"):
+        check_again(small_recipe(again={"nobody": {"answers": 1}}), AMEMGYM)
 
 
 def test_a_stage_is_asked_again_a_whole_number_of_times() -> None:

@@ -1,7 +1,10 @@
 """A recipe names what is wrong with it, splits its users without overlap, and is identified by what decides its rows."""
 
+import subprocess
+import sys
 from collections import Counter
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.amemgym.recipe import AMemGymRecipe
+from assets.recipe import loading
 from assets.recipe.loading import RecipeError, build_recipe, expect_recipe, load_recipe, units, variants
+from tests.support.commands import clean_environment
 from tests.support.small import small_recipe
 
 
@@ -66,7 +71,7 @@ def test_a_dotted_override_keeps_the_rest_of_its_group() -> None:
     spec = load_recipe("base").models.writer
     assert recipe.models.writer == spec.model_copy(update={"model": "tiny"})
     assert recipe.models.judge == load_recipe("base").models.judge
-    assert (recipe.gates.votes, recipe.gates.max_refinements, recipe.num_users) == (3, 3, 5)
+    assert (recipe.gates.votes, recipe.gates.max_refinements, recipe.num_items) == (3, 3, 5)
 
 
 @given(
@@ -77,7 +82,7 @@ def test_a_dotted_override_keeps_the_rest_of_its_group() -> None:
 def test_work_units_share_out_all_users_once_and_their_reserves_do_not_overlap(**counts: Any) -> None:
     recipe = small_recipe(**counts)
     shares = units(recipe)
-    assert [position for unit in shares for position in unit.users] == list(range(recipe.num_users))
+    assert [position for unit in shares for position in unit.items] == list(range(recipe.num_users))
     assert set(Counter(position for unit in shares for position in unit.positions).values()) == {1}
     reserve = [position for unit in shares for position in unit.reserve]
     assert len(reserve) >= recipe.num_reserve
@@ -127,20 +132,54 @@ def test_every_change_of_a_recipe_gives_it_another_fingerprint(change: dict[str,
 
 def test_where_the_pool_lies_changes_no_fingerprint() -> None:
     moved = other(small_recipe(), {"pool": {"paths": ("/elsewhere/*.parquet",)}})
-    assert (moved.fingerprint, moved.user_fingerprint) == (small_recipe().fingerprint, small_recipe().user_fingerprint)
+    assert (moved.fingerprint, moved.item_fingerprint) == (small_recipe().fingerprint, small_recipe().item_fingerprint)
 
 
 @pytest.mark.parametrize("change", WHICH_USERS, ids=str)
 def test_which_users_there_are_does_not_change_what_is_made_of_each(change: dict[str, Any]) -> None:
-    assert other(small_recipe(), change).user_fingerprint == small_recipe().user_fingerprint
+    assert other(small_recipe(), change).item_fingerprint == small_recipe().item_fingerprint
 
 
 @pytest.mark.parametrize("change", WHAT_OF_THEM, ids=str)
 def test_what_decides_a_users_records_changes_the_users_fingerprint(change: dict[str, Any]) -> None:
-    assert other(small_recipe(), change).user_fingerprint != small_recipe().user_fingerprint
+    assert other(small_recipe(), change).item_fingerprint != small_recipe().item_fingerprint
 
 
 def test_creative_prompts_are_asked_at_the_creative_temperature() -> None:
     models = small_recipe().models
     assert (models.writer.temperature_for("creative"), models.writer.temperature_for("steady")) == (1.0, 0.2)
     assert models.for_role("judge").temperature_for("creative") == 0.0
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"num_users: 3\nnum_users: 30\n", "the field 'num_users' stands there twice"),
+        (b"num_users: 1:30\n", "1:30 would be read as a number to the base of 60"),
+        (b"num_users: true\n", "num_users is true, which is no number"),
+        (b"gates:\n  votes: true\n", r"gates\.votes is true, which is no number"),
+        (b"start_date: 2020-13-45\n", "cannot be read"),
+        (b"language: \xff\n", "it is not UTF-8"),
+        (b"x: &x [1]\ny: [" + b"*x, " * 200 + b"]\n", "more than 100 aliases"),
+        (b"x: " + b"[" * 5000 + b"]" * 5000, "nested too deeply"),
+    ],
+    ids=["twice", "base 60", "true", "true in a group", "no date", "no UTF-8", "aliases", "deep"],
+)
+def test_a_file_that_says_something_else_than_it_seems_to_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, told: str
+) -> None:
+    (tmp_path / "own.yaml").write_bytes(content)
+    monkeypatch.setattr(loading, "RECIPES", tmp_path)
+    with pytest.raises(RecipeError, match=told):
+        load_recipe("own")
+
+
+def test_one_bad_file_leaves_the_other_variants_alone(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text("num_users: [")
+    (tmp_path / "good.yaml").write_text("num_users: 2\n")
+    code = "from assets.recipe.partitions import partitions_of; print(list(partitions_of('amemgym').units))"
+    found = subprocess.run(
+        [sys.executable, "-c", code], env=clean_environment(AMEMGYM_RECIPES=str(tmp_path)), capture_output=True, text=True
+    )
+    assert found.stdout == "['good']\n", found.stderr
+    assert "Recipe bad.yaml cannot be read" in found.stderr

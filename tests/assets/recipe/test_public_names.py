@@ -3,7 +3,7 @@
 import pytest
 
 from assets.amemgym.recipe import AMemGymRecipe
-from assets.recipe.asset import resolve, stand_in
+from assets.engine.recipe_asset import stand_in, with_embedded_model
 from assets.recipe.public_names import file_name, shared_model
 from dataset_card.card.recipe import model_names, shared_recipe
 from tests.support import gate_votes, scenario
@@ -45,7 +45,7 @@ def test_all_judges_are_named_in_a_release() -> None:
 
 def test_the_embedded_model_stands_in_for_every_judge() -> None:
     local = scenario.recipe(models=PANEL, pool={})
-    assert set(resolve(local, embedded_model="amemgym-embedded-1").models.judge.panel) == {"amemgym-embedded-1"}
+    assert set(with_embedded_model(local, embedded_model="amemgym-embedded-1").models.judge.panel) == {"amemgym-embedded-1"}
 
 
 def test_the_models_that_the_embedded_one_stands_in_for_are_told() -> None:

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from assets.amemgym.questions import QUESTIONS
 from assets.amemgym.recipe import AMemGymRecipe
+from assets.amemgym.records.user import UserRecord
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage_runner import StageResult
-from assets.records.base import UserRecord
 from tests.support.run_contexts import DictRecordCache, materialized, run_context
 from tests.support.scripted_model import ScriptedModel
 from tests.support.small import persona, small_recipe
@@ -23,7 +23,7 @@ QUESTION = "questions/draft"
 
 def test_all_and_one_user_add_up_and_leave_other_stages_as_they_are() -> None:
     recipe = small_recipe(sample=1, again={"all": {"answers": 2}, FIRST: {"answers": 1, "events": 4}})
-    samples = {(user, stage): recipe.for_stage(stage, user_id=user).sample for user in (FIRST, SECOND) for stage in STAGES}
+    samples = {(user, stage): recipe.for_stage(stage, item_id=user).sample for user in (FIRST, SECOND) for stage in STAGES}
     assert samples == {
         (FIRST, "user_profiles"): 1,
         (FIRST, "questions"): 1,
@@ -39,7 +39,7 @@ def test_only_those_who_are_named_have_another_fingerprint(again: Mapping[str, M
     plain, asked = small_recipe(), small_recipe(again=again)
     for user in (FIRST, SECOND):
         for stage in STAGES:
-            same = asked.for_stage(stage, user_id=user).user_fingerprint == plain.user_fingerprint
+            same = asked.for_stage(stage, item_id=user).item_fingerprint == plain.item_fingerprint
             assert same == (not again.get(user, {}).get(stage))
 
 
@@ -65,7 +65,7 @@ def test_one_users_stage_is_asked_anew_and_the_other_user_is_not_asked_at_all(tm
     assert len(model.asked(QUESTION)) == 2
     model, after = made(tmp_path, small_recipe(again={FIRST: {"questions": 1}}), work)
     (request,) = model.requests
-    assert (request.labels.user_id, request.labels.prompt, request.sample) == (FIRST, QUESTION, 1000)
+    assert (request.labels.item_id, request.labels.prompt, request.sample) == (FIRST, QUESTION, 1000)
     assert after["user_profiles"].ref.digest == before["user_profiles"].ref.digest
     assert rows(tmp_path, after, "questions")[1] == rows(tmp_path, before, "questions")[1]
 

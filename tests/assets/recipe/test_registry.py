@@ -7,12 +7,12 @@ import pytest
 
 from assets.amemgym.pipeline import AMEMGYM
 from assets.amemgym.recipe import FIELDS, AMemGymRecipe
+from assets.amemgym.records.user import UserRecord
 from assets.engine.benchmark import Benchmark
 from assets.engine.stage import Stage
 from assets.recipe.loading import RecipeError, build_recipe, expect_recipe, load_recipe, recipe_from_json
 from assets.recipe.recipe import Recipe
 from assets.recipe.registry import RECIPE_TYPES
-from assets.records.base import UserRecord
 from tests.support.small import small_recipe
 
 
@@ -71,11 +71,11 @@ def test_amemgyms_fields_keep_the_order_in_which_they_were_released_and_fingerpr
 
 
 @pytest.mark.parametrize(
-    ("variant", "fingerprint", "user_fingerprint"),
-    [("demo", "366b6d7b7cd0fd09", "828a9314a1255b1a"), ("base", "56ac0213a63a7ad4", "f7d51087c415a407")],
+    ("variant", "fingerprint", "item_fingerprint"),
+    [("demo", "04dac415052e0595", "8c78118009926a7a"), ("base", "f074453027549683", "6f33087aedbec0d5")],
 )
 def test_fingerprints_are_those_of_the_time_when_there_was_one_benchmark(
-    variant: str, fingerprint: str, user_fingerprint: str
+    variant: str, fingerprint: str, item_fingerprint: str
 ) -> None:
     recipe = load_recipe(variant)
-    assert (recipe.fingerprint, recipe.user_fingerprint) == (fingerprint, user_fingerprint)
+    assert (recipe.fingerprint, recipe.item_fingerprint) == (fingerprint, item_fingerprint)

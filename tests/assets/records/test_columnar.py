@@ -87,8 +87,8 @@ SESSION = Session(
 )
 REAL: list[Record] = [
     StateTrajectory(user_id="u", periods=(FIRST, SECOND)),
-    Failure(user_id="u", position=3, stage="answers", reason="refused", message="", last_reply="", gate_records=(VOTE, VOTE)),
-    Failure(user_id="u", position=3, stage="answers", reason="refused", message="", last_reply=""),
+    Failure(item_id="u", position=3, stage="answers", reason="refused", message="", last_reply="", gate_records=(VOTE, VOTE)),
+    Failure(item_id="u", position=3, stage="answers", reason="refused", message="", last_reply=""),
     VOTE,
     SESSION,
     SESSION.model_copy(update={"event": "é", "messages": (ChatMessage(role="user", content=""),)}),

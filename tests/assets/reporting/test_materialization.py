@@ -5,6 +5,7 @@ from typing import Any
 
 from assets.amemgym.events import EVENTS
 from assets.amemgym.questions import QUESTIONS
+from assets.amemgym.records.user import UserRecord
 from assets.amemgym.session_queries.stage import SESSION_QUERIES
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
@@ -12,7 +13,6 @@ from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import Stage
 from assets.engine.stage_runner import StageResult
 from assets.llm.usage import Usage
-from assets.records.base import UserRecord
 from assets.reporting.asset_description import IN_PLACE, AssetDescription
 from assets.reporting.materialization import SUMMARIZED, first_records, stage_metadata
 from tests.support.run_contexts import materialized, run_context
@@ -34,7 +34,7 @@ def test_a_stage_with_a_gate_tells_counts_rows_gates_and_where_its_snapshot_lies
     result = materialized(shop, recipe, *CHAIN)["session_queries"]
     shown = told(tmp_path, result, SESSION_QUERIES)
     assert shown["dagster/row_count"] == shown["users"] == 2
-    assert shown["calls"] == shown["calls_from_cache"] + sum(work.calls for work in result.meter.users.values()) > 0
+    assert shown["calls"] == shown["calls_from_cache"] + sum(work.calls for work in result.meter.items.values()) > 0
     assert (shown["users_replaced"], shown["refinements"], shown["redrafts"], shown["cost_usd"]) == (0, 0, 0, "unknown")
     assert persona(0).user_id in shown["preview"].md_str
     assert "| exposure |" in shown["gates"].md_str
@@ -45,7 +45,7 @@ def test_a_stage_with_a_gate_tells_counts_rows_gates_and_where_its_snapshot_lies
 def test_the_slowest_users_come_first_and_fit_in_place(tmp_path: Path) -> None:
     shop, recipe = run_context(tmp_path, ScriptedModel()), small_recipe()
     result = materialized(shop, recipe, USER_PROFILES)["user_profiles"]
-    result.meter.users.update({f"{number:036}": Usage(calls=9, seconds=float(number)) for number in range(20)})
+    result.meter.items.update({f"{number:036}": Usage(calls=9, seconds=float(number)) for number in range(20)})
     table = told(tmp_path, result, USER_PROFILES)["slowest_users"].md_str
     assert [line.split(" | ")[0][-2:] for line in table.splitlines()[2:]] == ["19", "18", "17", "16", "15"]
     assert len(table) < IN_PLACE
@@ -66,5 +66,5 @@ def test_no_more_users_are_read_back_than_are_surveyed(tmp_path: Path) -> None:
     shop = run_context(tmp_path, ScriptedModel(), items_per_part=90)
     result = materialized(shop, recipe, USER_PROFILES)["user_profiles"]
     records = first_records(shop.snapshots, result, USER_PROFILES.record)
-    assert [record.user_id for record in records] == [persona(number).user_id for number in range(SUMMARIZED)]
+    assert [record.item_id for record in records] == [persona(number).user_id for number in range(SUMMARIZED)]
     assert told(tmp_path, result, USER_PROFILES)["summarized_users"] == SUMMARIZED

@@ -89,10 +89,3 @@ def test_it_loads_from_where_the_files_lie_in_a_repository(release: Release, tmp
         path.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(release.folder / file.path, path)
     assert [plain(record)["user_id"] for record in opened(there).records("users")] == ["5f0c-zoë-001", "5f0c-ada-003"]
-
-
-def test_it_names_the_page_where_the_repository_is_known(tmp_path: Path) -> None:
-    known = write_release(content(repository="me/mine"), root=tmp_path / "known").folder / croissant_path("demo")
-    unknown = write_release(content(), root=tmp_path / "unknown").folder / croissant_path("demo")
-    assert json.loads(known.read_bytes())["url"] == "https://huggingface.co/datasets/me/mine"
-    assert "url" not in json.loads(unknown.read_bytes())

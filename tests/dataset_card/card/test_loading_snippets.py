@@ -11,11 +11,11 @@ import pytest
 import yaml
 
 from dataset_card.hub.layout import ReleaseSummary, release_paths
-from dataset_card.hub.repo_card import VariantCard, repository_card
+from dataset_card.hub.repo_card import RepositoryPage, VariantCard, repository_card
 from dataset_card.release.folder import Release, write_release
 from dataset_card.release.manifest import CARD
 from tests.support import gate_votes, scenario
-from tests.support.commands import AMEMGYM, clean_environment
+from tests.support.commands import clean_environment
 from tests.support.releases import content, queried, readme, report
 
 PROJECT = Path(__file__).parents[3]
@@ -72,7 +72,9 @@ def test_images_have_words_and_links_lead_to_files_of_the_release(whole: Release
     text = (whole.folder / CARD).read_text(encoding="utf-8")
     listed = {file.path for file in whole.manifest.files}
     images = IMAGE.findall(text)
-    assert [path for _, path in images] == [f"figures/{name}.png" for name in ("course", "lengths", "wall", "balance")]
+    assert [path for _, path in images] == [
+        f"figures/{name}.png" for name in ("states", "course", "lengths", "wall", "balance")
+    ]
     assert all(len(words) > 20 for words, _ in images)
     assert {path for _, path in images} | set(LINK.findall(text)) <= listed
     assert {path for path in listed if path.startswith("figures/")} == {path for _, path in images}
@@ -82,17 +84,18 @@ def test_on_the_hub_links_of_the_top_card_and_of_the_variant_s_own_lead_somewher
     text = (whole.folder / CARD).read_text(encoding="utf-8")
     summary = ReleaseSummary.model_validate(whole.manifest.model_dump())
     there = set(release_paths(summary).values())
-    top = repository_card({"demo": VariantCard(summary, text)}, repo="me/mine", current=None)
-    assert len(IMAGE.findall(top)) == 4
+    page = RepositoryPage("me/mine", "https://hub/datasets/me/mine", {"demo": VariantCard(summary, text)})
+    top = repository_card(page)
+    assert len(IMAGE.findall(top)) == len(IMAGE.findall(text))
     assert {path for _, path in IMAGE.findall(top)} | set(LINK.findall(top)) <= there
     assert {f"demo/{path}" for _, path in IMAGE.findall(text)} | {f"demo/{path}" for path in LINK.findall(text)} <= there
 
 
 def test_every_file_that_the_card_s_table_names_is_there_and_the_other_way_round(whole: Release) -> None:
     text = (whole.folder / CARD).read_text(encoding="utf-8")
-    rows = re.findall(r"^\| \[?`([^`]+)`", text.partition("## How it compares")[0], re.MULTILINE)
-    unnamed = {path for path in (file.path for file in whole.manifest.files) if not path.startswith("figures/")}
-    assert set(rows) == unnamed - {CARD, "LICENSE"} | {"manifest.json"}
+    rows = re.findall(r"^\| \[?`([^`]+)`", text.partition("<details>")[0], re.MULTILINE)
+    unnamed = {path for path in (file.path for file in whole.manifest.files) if not path.startswith(("figures/", "demo/gx/"))}
+    assert set(rows) == unnamed - {CARD, "LICENSE"} | {"manifest.json", "demo/gx/"}
 
 
 def test_the_snippets_run_in_the_release_folder(whole: Release, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -101,7 +104,7 @@ def test_the_snippets_run_in_the_release_folder(whole: Release, monkeypatch: pyt
     monkeypatch.setenv("AMEMGYM_HOME", str(tmp_path / "home"))
     seen: dict[str, Any] = {}
     for code in snippets(text, "python"):
-        if "load_dataset" not in code:
+        if "load_dataset" not in code and "great_expectations" not in code:
             exec(code, seen)
     assert seen["state"] == scenario.STATES[0]
     assert len(seen["sessions"]) == 8
@@ -118,18 +121,3 @@ def test_the_snippet_for_datasets_loads_the_very_rows(whole: Release, tmp_path: 
     show = "print([(len(one), one[0]['user_id']) for one in (episodes, questions)])"
     told = run(sys.executable, "-c", f"{code}\n{show}", folder=whole.folder, home=tmp_path / "home")
     assert told.splitlines()[-1] == str([(2, scenario.USER_ID), (4, scenario.USER_ID)])
-
-
-def test_the_snippet_for_evaluating_runs(whole: Release, tmp_path: Path) -> None:
-    (line,) = [
-        one.split() for one in snippets((whole.folder / CARD).read_text(encoding="utf-8"), "bash") if "amemgym evaluate" in one
-    ]
-    told = run(*AMEMGYM, *line[1:], folder=whole.folder, home=tmp_path / "home")
-    assert "overall" in told
-
-
-def test_loading_names_the_repository_where_it_is_known(tmp_path: Path) -> None:
-    named, local = readme(tmp_path / "a", repository="me/my-benchmark"), readme(tmp_path / "b")
-    assert 'folder = "me/my-benchmark"' in named
-    assert "hf download me/my-benchmark" in named
-    assert "Path.cwd()" in local

@@ -2,16 +2,24 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
+from assets.amemgym.recipe import PoolSpec
 from assets.llm.text import count_tokens
 from assets.recipe.model_policy import Models, ModelSpec
-from dataset_card.card.header import size_category
-from dataset_card.card.recipe import EMBEDDED_FAMILY
-from dataset_card.release.manifest import ManifestUsage
+from assets.records.estimate import Estimate
+from dataset_card.card import markdown
+from dataset_card.card.header import matches, size_category, split_card
+from dataset_card.card.recipe import EMBEDDED_FAMILY, source_datasets
+from dataset_card.release.folder import write_release
+from dataset_card.release.manifest import CARD, ManifestUsage
 from tests.support import gate_votes, scenario
-from tests.support.releases import readme, report
+from tests.support.releases import content, readme, report
 from validation.amemgym.report.contents import FactCounter, length_rows, parity_rows
 
 
@@ -90,14 +98,30 @@ def test_a_short_release_says_so(tmp_path: Path) -> None:
 def test_a_quality_report_is_shown_with_its_intervals(tmp_path: Path) -> None:
     text = one_line(readme(tmp_path, report=report()))
     assert "| exposure | 11 | 22 | 7 | 3 | 1 |" in text
-    assert "| exposure | 40 | lets a wrong one through | 5.0 % (1.0 to 12.5) |" in text
+    assert "| exposure | 40 | lets a wrong one through | 5.0 % (1.0 to 12.5)* |" in text
+    assert "* An interval over fewer than 8 users is rough." in text
     assert "| longest | taking the longest option | 60.0 % | 40.0 % | 45.0 % |" in text
-    assert "| initial | saying what was true at first | 50.0 % (40.0 to 62.5) | 40.0 % | none |" in text
+    assert "| initial | saying what was true at first | 50.0 % (40.0 to 62.5)* | 40.0 % | none |" in text
     assert "chance allow, as here longest." in text
-    assert "would score 95.0 % (90.0 to 100.0)" in text
+    assert "would score 95.0 % (90.0 to 100.0)*" in text
     assert "| Values \\| stay | yes | 0 |" in text
     assert "75.0 % of the questions" in text
     assert "| sex | 25.0 % | 40.0 % |" in text
+
+
+def test_intervals_over_enough_users_are_not_marked(tmp_path: Path) -> None:
+    text = one_line(readme(tmp_path, report=report(counts={"users": 8})))
+    assert "would score 95.0 % (90.0 to 100.0) by these judges." in text
+    assert "is rough" not in text
+
+
+def test_the_card_says_where_a_guess_is_too_near_to_perfect_memory(tmp_path: Path) -> None:
+    guess = report().wall[0].model_copy(update={"cue": "random", "random": 0.4, "verdict": "told"})
+    near = Estimate(value=0.45, low=0.4, high=0.5)
+    assert "There is no memory score on this set: perfect memory scores 45.0 % and a guess 40.0 %" in one_line(
+        readme(tmp_path / "near", report=report(wall=[guess], ceiling=near))
+    )
+    assert "no memory score" not in readme(tmp_path / "apart", report=report(wall=[guess]))
 
 
 def test_a_report_without_an_audit_leaves_its_parts_out(tmp_path: Path) -> None:
@@ -132,3 +156,59 @@ def test_the_card_names_the_paper_and_has_no_emoji_or_version(tmp_path: Path) ->
     assert "title = {{AM}emGym: Interactive Memory Benchmarking" in text
     assert not re.search("[\U0001f000-\U0001faff\u2600-\u27bf]", text)
     assert text == readme(tmp_path / "again", items=[scenario.episode()], recipe=scenario.recipe())
+
+
+def test_a_user_s_story_shows_how_a_right_answer_changes(tmp_path: Path) -> None:
+    text = readme(tmp_path)
+    story = text.partition("## One user's story")[2].partition("\n## ")[0]
+    first, later = scenario.episode().questions[0].golden[:2]
+    answers = {one.choice_id: one.answer for one in scenario.episode().questions[0].answer_choices}
+    assert story.index(markdown.text(answers[first])) < story.index(markdown.text(answers[later]))
+    assert "figures/states.png" in story
+    assert "arxiv.org/abs/2603.01966" in text
+
+
+def test_words_of_the_data_become_no_markup(tmp_path: Path) -> None:
+    hostile = "![x](http://evil/a.png) [y](http://evil) <img src=x> `code` www.evil.org http://evil.org a@evil.org **b** | # c"
+    episode = scenario.episode()
+    first, *others = episode.questions
+    changed = scenario.varied(episode, questions=(scenario.varied(first, query=hostile), *others))
+    plain, spoiled = readme(tmp_path / "a"), readme(tmp_path / "b", items=[changed, scenario.episode("5f0c-ada-003")])
+    kinds = [[token.type for token in tokens(text)] for text in (plain, spoiled)]
+    assert kinds[0].count("image") == kinds[1].count("image")
+    assert kinds[0].count("link_open") == kinds[1].count("link_open")
+    assert kinds[0].count("code_inline") == kinds[1].count("code_inline")
+    assert "evil" in spoiled
+
+
+def tokens(text: str) -> list[Token]:
+    """What a reader of GitHub's Markdown makes of the text, addresses made into links included."""
+    parser = MarkdownIt("gfm-like", {"linkify": False}).enable("table")
+    return [inner for token in parser.parse(text) for inner in [token, *(token.children or [])]]
+
+
+def test_the_header_tells_columns_rows_and_bytes_as_datasets_reads_them(tmp_path: Path) -> None:
+    import datasets  # late: it imports the Hub's client, whose address other tests set before
+
+    release = write_release(content(), root=tmp_path)
+    header = split_card((release.folder / CARD).read_text(encoding="utf-8"), source=CARD)[0]
+    files = {file.path: file for file in release.manifest.files}
+    for info, config in zip(header["dataset_info"], header["configs"], strict=True):
+        (pattern,) = [one["path"] for one in config["data_files"]]
+        file = next(file for path, file in files.items() if matches(path, pattern))
+        schema: Any = pq.read_schema(release.folder / file.path)  # pyright: ignore[reportUnknownMemberType]
+        features: Any = datasets.Features
+        assert info["config_name"] == config["config_name"]
+        assert features._from_yaml_list(info["features"]) == features.from_arrow_schema(schema)
+        assert (info["splits"][0]["num_examples"], info["download_size"]) == (file.rows, file.bytes)
+    assert header["size_categories"] == ["n<1K"]
+    assert header["source_datasets"] == ["extended|other"]
+
+
+@pytest.mark.parametrize(
+    ("attribution", "source"),
+    [("nvidia/Nemotron-Personas-USA", "nvidia/Nemotron-Personas-USA"), ("Some People, 2025", "extended|other")],
+)
+def test_the_source_is_the_data_set_that_the_attribution_names(attribution: str, source: str) -> None:
+    assert source_datasets(PoolSpec(paths=("people.parquet",), attribution=attribution)) == [source]
+    assert source_datasets(PoolSpec()) == ["original"]

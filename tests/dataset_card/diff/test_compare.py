@@ -2,21 +2,27 @@
 
 import json
 import re
+from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from assets.amemgym.records.episode import Episode
+from assets.records.estimate import Estimate
 from dataset_card.amemgym import AMEMGYM_RELEASE
 from dataset_card.diff.compare import DiffError, compare, metric_changes, read_release, report_metrics
+from dataset_card.diff.page import diff_page
 from dataset_card.diff.records import ReleaseDiff, TableChange
-from dataset_card.diff.render import changes_section, diff_page, marked_words, with_changes, without_changes
+from dataset_card.diff.render import changes_section, marked_words, rules_text, with_changes, without_changes
+from dataset_card.diff.terminal import print_diff
 from dataset_card.release.folder import write_release
 from tests.support import scenario
-from tests.support.releases import content
+from tests.support.releases import content, report
 
 SECOND, THIRD = "5f0c-ada-003", "5f0c-eve-004"
 BOTH = (scenario.episode(), scenario.episode(SECOND))
@@ -56,14 +62,14 @@ def test_users_who_came_and_went_are_named_with_their_rows(tmp_path: Path) -> No
     assert not sessions.examples
 
 
-def test_words_are_told_apart_from_labels(tmp_path: Path) -> None:
+def test_texts_that_an_assistant_reads_are_labels_and_notes_are_not(tmp_path: Path) -> None:
     found = diff(tmp_path, {}, {"items": [retold(), scenario.episode(SECOND)]})
-    assert found.level == "patch"
-    assert {one.table: one.reworded for one in found.tables if one.changed} == {"sessions": 1, "answer_choices": 1}
+    assert (found.level, found.level_by_first_rule) == ("major", "patch")
+    assert {one.table: one.relabelled for one in found.tables if one.changed} == {"sessions": 1, "answer_choices": 1}
     (row,) = table(found, "sessions").examples
     assert row.key == {"user_id": scenario.USER_ID, "period": 1, "session": 0}
-    assert [(cell.column, cell.kind) for cell in row.cells] == [("event", "words"), ("query", "words")]
-    assert row.cells[1].after == "No more <meat>, and twice the distance?"
+    assert [(cell.column, cell.kind) for cell in row.cells] == [("query", "label"), ("event", "note")]
+    assert row.cells[0].after == "No more <meat>, and twice the distance?"
 
 
 def test_a_key_that_moved_is_a_label(tmp_path: Path) -> None:
@@ -86,7 +92,7 @@ def test_figures_and_settings_that_moved_are_listed_and_others_not(tmp_path: Pat
     found = diff(tmp_path, {}, longer)
     figures = {one.figure: (one.before, one.after) for one in found.statistics}
     assert set(figures) == {"characters of a session's query", "characters of an answer"}
-    assert figures["characters of an answer"] == (58.8333, 59.5)
+    assert figures["characters of an answer"] == (59.1667, 59.8333)
     assert [(one.name, one.before, one.after) for one in found.settings] == [("seed", "42", "7")]
 
 
@@ -132,14 +138,15 @@ def test_releases_of_two_variants_are_not_compared(tmp_path: Path) -> None:
 def test_examples_are_bounded_and_counts_are_not(tmp_path: Path) -> None:
     names = [scenario.varied(one, user_profile=scenario.profile(user_id=one.user_id, name="Zoë")) for one in BOTH]
     users = table(diff(tmp_path, {}, {"items": names}, examples=1), "users")
-    assert (users.reworded, len(users.examples)) == (2, 1)
+    assert (users.relabelled, len(users.examples)) == (2, 1)
 
 
 def test_the_section_has_no_empty_table_and_is_undone(tmp_path: Path) -> None:
     found = diff(tmp_path, {}, {"items": [retold(), scenario.episode(SECOND)]})
     section = changes_section(found)
     assert section.startswith(
-        "## Changes since 0.1.0\n\nThis asks for a new patch number: 1 row of sessions is worded otherwise."
+        "## Changes since 0.1.0\n\nScores do not compare with those on 0.1.0.\nThis asks for a new major number: "
+        "1 row of sessions is changed in what an assistant reads or is scored on (query of user\\_id 5f0c-zoë-001"
     )
     assert "quality report" not in section
     for card in ("---\na: b\n---\n\n# T\n\n## What\n\nx\n\n## Loading it\n\ny\n", "# T\n", "# T\n\n## License and citation\n"):
@@ -154,6 +161,44 @@ def test_the_page_needs_nothing_else_and_escapes_what_it_shows(tmp_path: Path) -
     assert "<meat>" not in page
     assert "<ins>Always.</ins>" in page
     assert not re.search(r"<script|<link|src=|https?://", page)
+
+
+def test_the_page_shows_pictures_before_tables_and_texts_before_bookkeeping(tmp_path: Path) -> None:
+    page = diff_page(diff(tmp_path, {}, {"items": [retold(), scenario.episode(SECOND)], "gate_records": []}))
+    places = [page.index(part) for part in ("<svg", 'id="answer_choices"', 'id="sessions"', "Rows by table", ">gate_records<")]
+    assert places == sorted(places)
+
+
+def test_a_figure_inside_its_interval_is_noise_and_told_apart(tmp_path: Path) -> None:
+    ceilings = [Estimate(value=value, low=0.9, high=0.99) for value in (0.95, 0.96, 0.5)]
+    sides = [{"report": report(ceiling=ceiling)} for ceiling in ceilings]
+    quiet, loud = diff(tmp_path / "1", sides[0], sides[1]), diff(tmp_path / "2", sides[0], sides[2])
+    assert [one.is_noise for one in (*quiet.quality, *loud.quality)] == [True, False]
+    assert "Figures that moved inside their intervals" in diff_page(quiet)
+    assert "Figures that moved inside the interval they had before: 1." in changes_section(quiet)
+    assert "| ceiling | 0.95 | 0.5 |" in changes_section(loud)
+
+
+def test_the_terminal_marks_words_first_and_bookkeeping_last(tmp_path: Path) -> None:
+    found = diff(tmp_path, {}, {"items": [retold(), scenario.episode(SECOND)], "gate_records": []})
+    console = Console(width=200, record=True, file=StringIO())
+    print_diff(found, console)
+    told = console.export_text()
+    assert told.startswith("From demo 0.1.0 to demo 1.0.0: a new major number, because 1 row of sessions is changed in what")
+    assert "[-My doctor said" in told
+    assert "{+Always.+}" in told
+    assert "gate_records:" not in told
+    places = [told.index(part) for part in ("answer_choices: user", "sessions: user", "│ sessions", "│ gate_records")]
+    assert places == sorted(places)
+
+
+def test_releases_numbered_by_the_first_rule_are_told_as_such(tmp_path: Path) -> None:
+    sides = [read_release(write_release(content(**changes), root=tmp_path).folder) for changes in ({}, {"items": BOTH[:1]})]
+    assert sides[1].body.previous is not None
+    by_rule_1 = sides[1].body.previous.model_copy(update={"rule": None})
+    older = replace(sides[1], body=sides[1].body.model_copy(update={"previous": by_rule_1}))
+    assert "1.0.0 was numbered after 0.1.0 by rule 1." in rules_text(compare(sides[0], older, form=AMEMGYM_RELEASE))
+    assert "was numbered" not in rules_text(compare(sides[0], sides[1], form=AMEMGYM_RELEASE))
 
 
 WORDS = st.lists(st.sampled_from(["a", "b", "", "long", "§"]), max_size=8).map(" ".join)

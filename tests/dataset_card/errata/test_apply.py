@@ -12,7 +12,7 @@ from assets.records.erratum import Erratum, Vote
 from assets.records.estimate import Estimate
 from dataset_card.amemgym import AMEMGYM_RELEASE
 from dataset_card.diff.compare import compare, read_release
-from dataset_card.errata.apply import Corrector
+from dataset_card.errata.apply import Corrector, text_of
 from dataset_card.errata.files import ERRATA, STUDIES, errata_text, read_errata, studies_bytes
 from dataset_card.reference.data_json import read_data_json
 from dataset_card.release.folder import Release, write_release
@@ -148,6 +148,54 @@ def test_the_diff_tells_errata_and_what_they_took(tmp_path: Path) -> None:
         f"erratum question q01 of {USER_ID}": "applied (exclude): No option | fits."
     }
     assert {one.table: one.removed for one in found.tables if one.removed}["questions"] == 1
+
+
+@pytest.mark.parametrize(
+    ("people", "places", "version"),
+    [
+        ((), {"question_id": "q01"}, "1.0.0"),
+        (("anna",), {"question_id": "q01"}, "1.0.0"),
+        (("anna", "ben"), {"question_id": "q01"}, "0.2.0"),
+        (("anna", "ben"), {"question_id": "q01", "choice_id": "q01-c1"}, "0.2.0"),
+        (("anna", "ben"), {"question_id": None, "period": 1, "session": 0}, "0.2.0"),
+    ],
+    ids=["nobody", "one person", "a question", "an answer", "a session's query"],
+)
+def test_a_correction_that_two_people_marked_as_wording_only_is_minor(
+    tmp_path: Path, people: tuple[str, ...], places: dict[str, Any], version: str
+) -> None:
+    write_release(content(), root=tmp_path)
+    was = text_of(episode(), erratum(action="note", **places)) or ""
+    fixed = erratum(action="correct", was=was, now=f"{was} Please.", wording_only=people, **places)
+    assert released(tmp_path, fixed).version == version
+
+
+def test_another_change_beside_a_wording_is_still_major(tmp_path: Path) -> None:
+    was = episode().questions[0].query
+    fixed = erratum(action="correct", was=was, now=f"{was} Please.", wording_only=("anna", "ben"))
+    before = write_release(content(), root=tmp_path)
+    after = released(
+        tmp_path, fixed, erratum(question_id="q02", action="correct", was=episode().questions[1].query, now="Which?")
+    )
+    found = compare(read_release(before.folder), read_release(after.folder), form=AMEMGYM_RELEASE)
+    (questions,) = (one for one in found.tables if one.table == "questions")
+    assert (after.version, questions.relabelled, questions.reworded) == ("1.0.0", 1, 1)
+    assert [row.cells[0].kind for row in questions.examples] == ["label", "wording"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"wording_only": ("anna", "ben")},
+        {"action": "correct", "was": "a", "now": "b", "wording_only": ("anna", "anna")},
+        {"action": "correct", "was": "a", "now": "b", "wording_only": ("anna", "robot")},
+    ],
+    ids=["no correction", "one person twice", "a model"],
+)
+def test_wording_is_marked_by_two_people_and_only_of_a_correction(changes: dict[str, Any]) -> None:
+    votes = (Vote(annotator="robot", kind="model", value="b"),)
+    with pytest.raises(ValueError, match=r"wording only|Wording is marked"):
+        erratum(votes=votes, **changes)
 
 
 def test_the_same_errata_give_the_same_bytes_and_the_release_stays_as_it_is(tmp_path: Path) -> None:

@@ -9,19 +9,24 @@ import dagster as dg
 import pytest
 from typer.testing import CliRunner, Result
 
+from assets.amemgym.pipeline import AMEMGYM
 from dataset_card.amemgym import AMEMGYM_RELEASE
 from dataset_card.hub.asset import HubReleaseConfig, Openness, hub_release_asset
 from dataset_card.hub.port import HubError
+from dataset_card.release.checks import release_checks
+from dataset_card.release.folder import write_release
 from dataset_card.release.store import FolderReleaseStore
 from pipelines.cli.errors import Problem
 from pipelines.cli.main import app
 from pipelines.definitions import defs
-from pipelines.resources.dagster_resources import PublisherResource
+from pipelines.resources.dagster_resources import PublisherResource, configured_resources
 from pipelines.resources.hub.open_hub import open_hub
 from pipelines.resources.hub.settings import HubSettings, checked_endpoint
+from tests.support import scenario
 from tests.support.hub_server.faults import Fault
-from tests.support.hub_server.releases import a_release, assert_holds, commits, tags
+from tests.support.hub_server.releases import a_release, assert_holds, commits, held_files, tags
 from tests.support.hub_server.state import READER, WRITER, FakeHub
+from tests.support.releases import content
 
 
 @pytest.fixture
@@ -57,6 +62,51 @@ def test_a_variant_is_published_and_fetched(fake: FakeHub, home: Path, repo: str
     fetched = run("fetch", f"{repo}@demo-v0.2.0")
     assert Path(fetched.stdout.strip()) == home / "fetched" / repo / commit / "demo"
     assert f"demo 0.2.0 at commit {commit}, digest {a_release(version='0.2.0', users=1).digest}" in fetched.stderr
+
+
+@pytest.fixture
+def embedded(home: Path) -> Path:
+    """A release of the demo whose rows the embedded model wrote."""
+    models = scenario.recipe(num_users=2).models
+    writer = models.writer.model_copy(update={"model": "amemgym-embedded-1"})
+    recipe = scenario.recipe(num_users=2, models=models.model_copy(update={"writer": writer}))
+    return write_release(content(recipe=recipe), root=home / "releases", version="2.0.0").folder
+
+
+@pytest.mark.parametrize("openness", ["--public", "--gated"])
+def test_rows_of_the_embedded_model_are_opened_to_others_only_where_somebody_allows_it(
+    fake: FakeHub, embedded: Path, repo: str, openness: str
+) -> None:
+    assert f"No language model wrote demo-v2.0.0, and {repo} is open to others or would be" in refused(
+        "publish", "demo", "--repo", repo, openness
+    )
+    assert not fake.repos
+    run("publish", "demo", "--repo", repo)
+    assert "No language model wrote demo-v2.0.0" in refused("publish", "demo", "--repo", repo, openness)
+    assert fake.repos[repo].private
+    assert "Already published" in run("publish", "demo", "--repo", repo, openness, "--embedded").stdout
+    header = held_files(fake, repo)["README.md"].decode().split("---\n")[1]
+    assert "- embedded-model" in header
+
+
+@pytest.mark.usefixtures("embedded")
+def test_the_asset_opens_rows_of_the_embedded_model_only_where_config_allows_it(fake: FakeHub, repo: str) -> None:
+    config = {"repo": repo, "openness": "PUBLIC"}
+    with pytest.raises(dg.Failure, match=r"--embedded, in Dagster `embedded: true`"):
+        published(ops={"hub_release": {"config": config}})
+    assert not fake.repos
+    assert published(ops={"hub_release": {"config": {**config, "embedded": True}}}).success
+
+
+def test_a_version_is_deprecated_and_in_use_again(fake: FakeHub, home: Path, repo: str) -> None:
+    run("publish", "demo", "--repo", repo, "--version", "0.1.0")
+    done = run("deprecate", repo, "demo-v0.1.0", "--because", "its key is wrong")
+    assert done.stdout == f"{repo}@demo-v0.1.0 is withdrawn because its key is wrong.\n"
+    fetched = run("fetch", f"{repo}@demo-v0.1.0")
+    assert f"{repo}@demo-v0.1.0 should not be used any more: withdrawn because its key is wrong." in fetched.stderr
+    assert run("deprecate", repo, "demo-v0.1.0", "--restore").stdout == f"{repo}@demo-v0.1.0 is in use again.\n"
+    assert "should not be used" not in run("fetch", f"{repo}@demo-v0.1.0").stderr
+    assert "Give one of --superseded-by" in refused("deprecate", repo, "demo-v0.1.0")
 
 
 @pytest.mark.parametrize(
@@ -104,9 +154,15 @@ def test_a_version_too_low_for_what_was_published_is_refused(fake: FakeHub, home
     assert set(tags(fake, repo)) == {"demo-v0.1.0"}
 
 
+def published(**config: object) -> dg.ExecuteInProcessResult:
+    """The job `publish`, with resources as the environment has them now."""
+    resources = {**(defs.resources or {}), **configured_resources()}
+    return defs.resolve_job_def("publish").execute_in_process(config, partition_key="demo", resources=resources)
+
+
 def test_the_asset_tells_commit_tag_and_digest(fake: FakeHub, home: Path, repo: str) -> None:
     config = {"hub_release": {"config": {"repo": repo, "version": "0.1.0", "openness": "PUBLIC"}}}
-    result = defs.resolve_job_def("publish").execute_in_process(partition_key="demo", run_config={"ops": config})
+    result = published(ops=config)
     told = {name: value.value for name, value in result.asset_materializations_for_node("hub_release")[0].metadata.items()}
     assert_holds(fake, repo, a_release())
     assert not fake.repos[repo].private
@@ -131,6 +187,39 @@ def test_the_asset_fails_with_one_sentence(fake: FakeHub, home: Path, repo: str)
             run_config=dg.RunConfig({"hub_release": HubReleaseConfig(repo=repo, openness=Openness.UNCHANGED)}),
         )
     assert not fake.repos
+
+
+@pytest.mark.usefixtures("home")
+def test_the_repository_is_the_publishers_unless_config_names_another(
+    fake: FakeHub, repo: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AMEMGYM_HUB_REPO", repo)
+    assert published().success
+    assert published(ops={"hub_release": {"config": {"repo": f"{repo}-2"}}}).success
+    assert set(fake.repos) == {repo, f"{repo}-2"}
+
+
+@pytest.mark.usefixtures("fake", "home")
+def test_without_a_repository_publishing_is_refused_where_it_is_asked_for() -> None:
+    with pytest.raises(dg.Failure, match=r"give OWNER/NAME as `repo` of hub_release, or for all runs in AMEMGYM_HUB_REPO\."):
+        published()
+
+
+@pytest.mark.usefixtures("fake")
+def test_without_a_repository_a_run_of_everything_publishes_nothing_and_warns(home: Path) -> None:
+    @dg.asset(partitions_def=AMEMGYM.partitions.by_variant)
+    def release() -> None:
+        pass
+
+    (tag_reads_back,) = (check for check in release_checks(AMEMGYM) if check.check_key.name == "tag_reads_back")
+    result = dg.materialize(
+        [release, hub_release_asset(AMEMGYM_RELEASE), tag_reads_back],
+        partition_key="demo",
+        resources={"publisher": PublisherResource(), "releases": FolderReleaseStore(home / "releases")},
+    )
+    (check,) = result.get_asset_check_evaluations()
+    assert (check.passed, check.severity) == (False, dg.AssetCheckSeverity.WARN)
+    assert (check.description or "").startswith("Nothing is on the Hub. No repository is set to publish in")
 
 
 def test_publishing_is_no_part_of_making_a_release() -> None:

@@ -15,8 +15,7 @@ from typing import Any
 
 import pytest
 
-from dataset_card.hub.plan import PublishRefused
-from dataset_card.hub.port import Hub, HubError
+from dataset_card.hub.port import Hub, HubError, PublishRefused
 from dataset_card.hub.publish import Published
 from dataset_card.hub.tag_registry import TagRegistry
 from dataset_card.release.folder import Release

@@ -6,7 +6,7 @@ import pytest
 
 from dataset_card.hub.port import Hub
 from dataset_card.release.store import FolderReleaseStore
-from pipelines.evaluation.dataset import load_dataset
+from pipelines.evaluation.amemgym.dataset import load_dataset
 from pipelines.evaluation.errors import EvaluationError
 from tests.support.hub_server.releases import a_release, published
 

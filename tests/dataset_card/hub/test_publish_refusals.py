@@ -1,14 +1,17 @@
 """What a publisher may not or will not write, and what it says of that."""
 
+import hashlib
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
-from dataset_card.hub.plan import PublishRefused, PublishRequest, TagConflict
-from dataset_card.hub.port import Hub, HubDenied, HubError, UnfitRelease
+from dataset_card.hub.plan import PublishRequest, TagConflict
+from dataset_card.hub.port import Hub, HubDenied, HubError, PublishRefused, UnfitRelease
 from dataset_card.hub.publish import Publisher
 from dataset_card.hub.tag_registry import TagRegistry
+from dataset_card.release.manifest import MANIFEST, RECIPE, read_manifest
 from pipelines.benchmarks import format_of
 from tests.support.hub_server.releases import a_release, commits, published
 from tests.support.hub_server.state import READER, FakeHub
@@ -82,3 +85,20 @@ def test_a_damaged_release_is_not_sent(fake: FakeHub, hub: Hub, repo: str, tmp_p
 def test_a_bad_name_of_a_repository_is_refused(hub: Hub, repo_name: str) -> None:
     with pytest.raises(HubError, match="give OWNER/NAME"):
         published(hub, a_release(), repo=repo_name)
+
+
+def test_a_release_whose_recipe_is_not_that_of_its_rows_is_refused(fake: FakeHub, hub: Hub, repo: str, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(a_release().folder, tmp_path / "demo" / "0.1.0"))
+    recipe = (folder / RECIPE).read_text(encoding="utf-8")
+    changed = re.sub(r"^num_periods: \d+$", "num_periods: 7", recipe, flags=re.MULTILINE).encode()
+    assert changed.decode() != recipe
+    (folder / RECIPE).write_bytes(changed)
+    manifest = read_manifest(folder)
+    facts = {"bytes": len(changed), "sha256": hashlib.sha256(changed).hexdigest()}
+    files = tuple(file.model_copy(update=facts) if file.path == RECIPE else file for file in manifest.files)
+    body = manifest.model_copy(update={"files": files})
+    body = body.model_copy(update={"digest": body.release_digest()})
+    (folder / MANIFEST).write_text(body.model_dump_json(), encoding="utf-8")
+    with pytest.raises(UnfitRelease, match="the recipe says 8 periods for each user, and 2 users have"):
+        Publisher(hub, format_of=format_of).publish(PublishRequest(folder, repo))
+    assert repo not in fake.repos

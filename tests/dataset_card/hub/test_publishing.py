@@ -1,6 +1,7 @@
 """What a publisher writes, in which order, and for whom to see."""
 
 import json
+from pathlib import Path
 
 import pytest
 import yaml
@@ -9,9 +10,11 @@ from dataset_card.hub.plan import PublishRequest
 from dataset_card.hub.port import Hub
 from dataset_card.hub.publish import Publisher
 from dataset_card.hub.tag_registry import TagRegistry
+from dataset_card.release.folder import write_release
 from pipelines.benchmarks import format_of
-from tests.support.hub_server.releases import a_release, assert_holds, commits, held_files, published, tags
+from tests.support.hub_server.releases import a_release, assert_holds, commit_by_hand, commits, held_files, published, tags
 from tests.support.hub_server.state import READER, FakeHub
+from tests.support.releases import content, report
 
 
 def test_a_release_becomes_one_commit_with_its_tag_in_a_private_repository(fake: FakeHub, hub: Hub, repo: str) -> None:
@@ -64,15 +67,17 @@ def test_the_card_on_top_names_files_where_they_lie(fake: FakeHub, hub: Hub, rep
     assert 'revision="demo-v0.1.0"' in text
 
 
-def test_files_that_a_version_no_longer_has_are_deleted_and_those_of_others_kept(fake: FakeHub, hub: Hub, repo: str) -> None:
-    published(hub, a_release(), repo=repo)
-    git = fake.repos[repo].git
-    strangers = {"tables/demo/old.parquet": b"", "paper.pdf": b"%PDF", "demonstration/notes.txt": b"mine"}
-    git.commit("refs/heads/main", base=git.resolve("main"), adds=strangers, deletes=(), message="by hand")
+def test_files_that_a_version_no_longer_has_are_deleted_and_those_of_others_kept(
+    fake: FakeHub, hub: Hub, repo: str, tmp_path: Path
+) -> None:
+    published(hub, write_release(content(report=report()), root=tmp_path), repo=repo)
+    strangers = {"tables/demo/notes.txt": b"", "paper.pdf": b"%PDF", "demonstration/notes.txt": b"mine"}
+    commit_by_hand(fake, repo, strangers)
+    assert "demo/quality_report.html" in held_files(fake, repo)
     published(hub, a_release(version="1.0.0", users=1), repo=repo)
     held = held_files(fake, repo)
-    assert "tables/demo/old.parquet" not in held
-    assert (held["paper.pdf"], held["demonstration/notes.txt"]) == (b"%PDF", b"mine")
+    assert "demo/quality_report.html" not in held
+    assert {path: held[path] for path in strangers} == strangers
 
 
 def test_gating_text_that_was_set_on_the_page_survives(fake: FakeHub, hub: Hub, repo: str) -> None:

@@ -76,7 +76,7 @@ EXPECTED: dict[str, Any] = {
         {
             "period_start": "2021-01-01",
             "period_end": "2021-04-01",
-            "period_summary": "Shifts change; “Tue | Thu” are hers.",
+            "period_summary": "Shifts change; “she | the ward” agreed.",
             "sessions": [
                 {
                     "event": "The ward gave her Tuesdays | Thursdays off.",
@@ -124,12 +124,12 @@ EXPECTED: dict[str, Any] = {
                 },
                 {
                     "state": ["{none}", "eats everything"],
-                    "answer": 'None for now: make it a breakfast with "everything".',
+                    "answer": 'Not for now: make it a breakfast with "everything".',
                     "type": "experience",
                 },
                 {
                     "state": ["{none}", "vegetarian"],
-                    "answer": "None, so invite them to a meatless brunch.",
+                    "answer": "Not yet, so invite them to a meatless brunch.",
                     "type": "experience",
                 },
             ],

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from assets.amemgym.records.user import UserRecord
 from assets.engine.benchmark import Benchmark, Table
 from assets.engine.stage import Stage
 from assets.recipe.loading import Unit
 from assets.recipe.recipe import Recipe
-from assets.records.base import Record, UserRecord
+from assets.records.base import Record
 from assets.records.common_tables import FailureRow
 from dataset_card.release.checks import card_problems
 from dataset_card.release.content import ReleaseContent, ReleaseFormat
@@ -76,7 +77,7 @@ def riddle(name: str = "one", *, text: str = "What has keys?", answer: str = "a 
 def released(root: Path, *items: Solved) -> Release:
     content = ReleaseContent(
         form=FORMAT,
-        recipe=scenario.recipe(variant="riddles"),
+        recipe=scenario.recipe(variant="riddles", num_users=3),
         items=items,
         generator="amemgym-synth 0.1.0",
         failures=[gate_votes.failure()],
@@ -89,6 +90,9 @@ def test_the_folder_holds_nested_rows_flat_tables_card_recipe_and_manifest(tmp_p
     assert set(all_bytes(release.folder)) == {
         *("LICENSE", "README.md", "manifest.json", "recipe.yaml", "riddles/test-00000-of-00001.parquet"),
         *(f"tables/riddles/{name}.parquet" for name in ("riddles", "hints", "failures")),
+        *("riddles/gx/checkpoints/release.json", "riddles/gx/great_expectations.yml"),
+        *(f"riddles/gx/expectations/{name}.json" for name in ("riddles", "hints", "failures")),
+        *(f"riddles/gx/validation_definitions/{name}.json" for name in ("riddles", "hints", "failures")),
     }
     assert release.manifest.counts == {"riddles": 2, "hints": 4, "failures": 1}
     nested = queried(f"SELECT user_id, hints FROM '{release.folder}/riddles/test-*.parquet'")
@@ -103,7 +107,7 @@ def test_the_folder_holds_nested_rows_flat_tables_card_recipe_and_manifest(tmp_p
     ("after", "version"),
     [
         ((riddle(),), "0.1.0"),
-        ((riddle(text="What has many keys?"),), "0.1.1"),
+        ((riddle(text="What has many keys?"),), "1.0.0"),
         ((riddle(), riddle("two")), "0.2.0"),
         ((riddle(answer="a map"),), "1.0.0"),
         ((riddle(hints=3),), "1.0.0"),

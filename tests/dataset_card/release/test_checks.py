@@ -8,7 +8,6 @@ import dagster as dg
 import pytest
 
 from assets.amemgym.pipeline import AMEMGYM
-from assets.recipe.partitions import VARIANT_PARTITIONS
 from dataset_card.release.asset import card_metadata, release_metadata
 from dataset_card.release.checks import card_problems, release_checks
 from dataset_card.release.folder import Release, write_release
@@ -37,7 +36,7 @@ def checked(root: Path, written: Release) -> dict[str, dg.AssetCheckEvaluation]:
 
     @dg.multi_asset(
         outs={name: dg.AssetOut(dagster_type=dg.Nothing) for name in ("dataset_card", "release")},
-        partitions_def=VARIANT_PARTITIONS,
+        partitions_def=AMEMGYM.partitions.by_variant,
     )
     def release_folder() -> Any:
         yield dg.MaterializeResult(asset_key="dataset_card", metadata=card_metadata(written))

@@ -25,12 +25,17 @@ FILES = {
     "README.md",
     "demo/croissant.json",
     "demo/data.json",
+    "demo/data.settings.json",
     "demo/test-00000-of-00001.parquet",
     "figures/course.png",
     "figures/lengths.png",
+    "figures/states.png",
     "manifest.json",
     "recipe.yaml",
     *(f"tables/demo/{name}.parquet" for name in TABLES),
+    *(f"demo/gx/{kind}/{name}.json" for name in TABLES for kind in ("expectations", "validation_definitions")),
+    "demo/gx/checkpoints/release.json",
+    "demo/gx/great_expectations.yml",
 }
 
 

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from assets.amemgym.pipeline import AMEMGYM, STAGES
-from assets.engine.ports import SnapshotRef
-from assets.engine.run_context import RunContext
-from dataset_card.release.rows import FinishedRows, released_stages
-from tests.support.run_contexts import materialized, run_context, sampled
+from assets.engine.ports import RunContext, SnapshotRef
+from dataset_card.release.rows import FinishedRows
+from tests.support.run_contexts import materialized, provenance, run_context, sampled
 from tests.support.scripted_model import Script, ScriptedModel, reply
 from tests.support.small import persona, small_recipe
 from validation.amemgym.report.builder import users_of
@@ -17,7 +16,7 @@ from validation.finished_items import FinishedItems
 RECIPE = small_recipe()
 REFUSED_LATE: Script = {
     "audits/profile_only": [
-        lambda request: reply("No.", finish="refusal") if "Ada Number0" in str(request.messages) else {"choice": 1}
+        lambda request: reply("No.", finish="refusal") if "Ada Number0" in str(request.messages) else {"1": 1}
     ]
 }
 
@@ -27,15 +26,16 @@ def made(folder: Path, script: Script) -> tuple[RunContext, dict[str, dict[str, 
     results = materialized(shop, RECIPE, *STAGES[1:])
     refs = {"personas": {RECIPE.variant: sampled(shop, RECIPE)}}
     refs |= {name: {RECIPE.variant: result.ref} for name, result in results.items()}
-    return shop, {name: refs[name] for name in released_stages(AMEMGYM)}
+    return shop, refs
 
 
 @pytest.mark.parametrize("script", [{}, REFUSED_LATE], ids=["nobody replaced", "one replaced at the end"])
 @pytest.mark.parametrize("portion", [1, 50])
 def test_portions_hold_what_the_report_sees(tmp_path: Path, script: Script, portion: int) -> None:
     shop, refs = made(tmp_path, script)
+    made_from = provenance(RECIPE, {name: units[RECIPE.variant] for name, units in refs.items()})
     rows, whole = (
-        FinishedRows(AMEMGYM, shop.snapshots, refs, items_at_a_time=portion),
+        FinishedRows(AMEMGYM, shop.snapshots, made_from, items_at_a_time=portion),
         FinishedItems(shop, RECIPE, refs, AMEMGYM),
     )
     users = [user for some in whole.portions() for user in users_of(some)]

@@ -1,5 +1,6 @@
 """Which number of a version has to grow, and what is refused."""
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.amemgym.records.episode import Episode
+from dataset_card.card.header import split_card
 from dataset_card.diff.render import SECTION
 from dataset_card.release.folder import ReleaseConflict, write_release
-from dataset_card.release.manifest import ReleaseError
+from dataset_card.release.manifest import CARD, ReleaseError
 from dataset_card.release.versions import LEVELS, Level, numbers, smallest_after
 from tests.support import scenario
-from tests.support.releases import all_bytes, content
+from tests.support.releases import all_bytes, content, report
 
 SECOND = "5f0c-ada-003"
 TWO = (scenario.episode(), scenario.episode(SECOND))
@@ -26,6 +28,44 @@ def auto(root: Path, **changes: Any) -> str:
 def reworded(episode: Episode) -> Episode:
     first, *others = episode.questions
     return scenario.varied(episode, questions=(scenario.varied(first, query="And before a run?"), *others))
+
+
+def resaid(episode: Episode, **changes: Any) -> Episode:
+    """The session of the first period told otherwise."""
+    first, second, *periods = episode.periods
+    session = scenario.varied(second.sessions[0], **changes)
+    return scenario.varied(episode, periods=(first, scenario.varied(second, sessions=(session,)), *periods))
+
+
+def summed_up(episode: Episode) -> Episode:
+    first, second, *periods = episode.periods
+    return scenario.varied(episode, periods=(first, scenario.varied(second, period_summary="A talk."), *periods))
+
+
+def reanswered(episode: Episode, answers: tuple[str, ...]) -> Episode:
+    """The first options of the first question with these answers."""
+    first, *others = episode.questions
+    count = len(answers)
+    changed = [scenario.varied(one, answer=text) for one, text in zip(first.answer_choices[:count], answers, strict=True)]
+    question = scenario.varied(first, answer_choices=(*changed, *first.answer_choices[count:]))
+    return scenario.varied(episode, questions=(question, *others))
+
+
+def swapped(episode: Episode) -> Episode:
+    one, other, *_ = (choice.answer for choice in episode.questions[0].answer_choices)
+    return reanswered(episode, (other, one))
+
+
+def renamed(episode: Episode) -> Episode:
+    profile = scenario.varied(episode.user_profile, complementary_info="She sails.")
+    return scenario.varied(episode, user_profile=profile)
+
+
+def redrafted(episode: Episode) -> Episode:
+    """A question of the schema in other words, which stands in no flat table."""
+    first, *others = episode.state_schema.questions
+    schema = scenario.varied(episode.state_schema, questions=(scenario.varied(first, text="And before a run?"), *others))
+    return scenario.varied(episode, state_schema=schema)
 
 
 def relabelled(episode: Episode) -> Episode:
@@ -53,7 +93,17 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ("a question gone", {}, {"items": (without_last_question(TWO[0]), TWO[1])}, "1.0.0"),
     ("a question more", {"items": (without_last_question(TWO[0]), TWO[1])}, {}, "0.2.0"),
     ("an option more", {"items": (without_unlived_options(TWO[0]), TWO[1])}, {}, "1.0.0"),
-    ("a question reworded", {}, {"items": (reworded(TWO[0]), TWO[1])}, "0.1.1"),
+    ("a question in other words", {}, {"items": (reworded(TWO[0]), TWO[1])}, "1.0.0"),
+    ("a session query in other words", {}, {"items": (resaid(TWO[0], query="No more meat."), TWO[1])}, "1.0.0"),
+    ("an answer in other words", {}, {"items": (reanswered(TWO[0], ("Eat.",)), TWO[1])}, "1.0.0"),
+    ("two answers swapped, so that the key names the other", {}, {"items": (swapped(TWO[0]), TWO[1])}, "1.0.0"),
+    ("a session at another time", {}, {"items": (resaid(TWO[0], session_time=datetime(2020, 11, 4)), TWO[1])}, "1.0.0"),
+    ("a profile in other words", {}, {"items": (renamed(TWO[0]), TWO[1])}, "1.0.0"),
+    ("what only the nested rows show", {}, {"items": (redrafted(TWO[0]), TWO[1])}, "1.0.0"),
+    ("another event behind a session", {}, {"items": (resaid(TWO[0], event="A talk."), TWO[1])}, "0.1.1"),
+    ("another summary of a period", {}, {"items": (summed_up(TWO[0]), TWO[1])}, "0.1.1"),
+    ("other votes of the gates", {}, {"gate_records": []}, "0.1.1"),
+    ("a quality report", {}, {"report": report()}, "0.1.1"),
     ("rows in another order", {}, {"items": TWO[::-1]}, "0.1.1"),
     ("no failures told", {}, {"failures": []}, "0.1.1"),
     ("another program", {}, {"generator": "amemgym-synth 9.9.9"}, "0.1.1"),
@@ -86,7 +136,7 @@ def test_a_refusal_names_the_first_row_and_the_smallest_version(tmp_path: Path) 
     with pytest.raises(ReleaseError) as refusal:
         write_release(content(items=(relabelled(TWO[0]), TWO[1])), root=tmp_path, version="0.2.0")
     assert str(refusal.value) == (
-        "0.2.0 is too low for demo: since 0.1.0, 1 row of answer_choices is changed in a label "
+        "0.2.0 is too low for demo: since 0.1.0, 1 row of answer_choices is changed in what an assistant reads or is scored on "
         "(type of user_id 5f0c-zoë-001, question_id q01, choice_id q01-c2), so it has to be at least 1.0.0."
     )
 
@@ -103,14 +153,14 @@ def test_a_release_that_tells_changes_is_found_again(tmp_path: Path) -> None:
     write_release(first, root=tmp_path)
     made = write_release(second, root=tmp_path)
     again = write_release(second, root=tmp_path)
-    named = write_release(second, root=tmp_path, version="0.1.1")
+    named = write_release(second, root=tmp_path, version="1.0.0")
     assert [(one.version, one.created, one.digest) for one in (made, again, named)] == [
-        ("0.1.1", True, made.digest),
-        ("0.1.1", False, made.digest),
-        ("0.1.1", False, made.digest),
+        ("1.0.0", True, made.digest),
+        ("1.0.0", False, made.digest),
+        ("1.0.0", False, made.digest),
     ]
-    with pytest.raises(ReleaseConflict, match="1 row of questions is worded otherwise"):
-        write_release(first, root=tmp_path, version="0.1.1")
+    with pytest.raises(ReleaseConflict, match="1 row of questions is changed in what"):
+        write_release(first, root=tmp_path, version="1.0.0")
 
 
 def test_the_same_two_releases_have_the_same_bytes_anywhere(tmp_path: Path) -> None:
@@ -131,15 +181,24 @@ def test_the_data_digest_knows_rows_alone_and_the_digest_every_byte(tmp_path: Pa
 
 def test_the_card_tells_what_changed_since_the_version_before_and_the_first_tells_nothing(tmp_path: Path) -> None:
     first = write_release(content(), root=tmp_path)
-    second = write_release(content(items=(reworded(TWO[0]), TWO[1])), root=tmp_path)
+    # The card tells the first user's story, so that the other one is changed.
+    second = write_release(content(items=(TWO[0], reworded(TWO[1]))), root=tmp_path)
     cards = [(one.folder / "README.md").read_text(encoding="utf-8") for one in (first, second)]
     assert not SECTION.search(cards[0])
     (section,) = SECTION.findall(cards[1])
     assert section.startswith("## Changes since 0.1.0\n")
-    assert "| `questions` | 4 | 4 | 0 | 0 | 0 | 1 |" in section
-    assert SECTION.sub("", cards[1]) == cards[0]
+    assert "Scores do not compare with those on 0.1.0." in section
+    assert "Rule 1, by which releases of before were numbered and no free text was a label, asks for a patch number" in section
+    assert "| `questions` | 4 | 4 | 1 |" in section
+    # What the header tells besides of files is their sizes.
+    (first_header, first_body), (header, body) = (split_card(SECTION.sub("", card), source=CARD) for card in cards)
+    assert body == first_body
+    assert {**header, "dataset_info": None} == {**first_header, "dataset_info": None}
     assert second.manifest.previous is not None
-    assert second.manifest.previous.model_dump() == {"version": "0.1.0", "data_digest": first.manifest.data_digest}
+    previous = second.manifest.previous
+    assert (previous.version, previous.data_digest, previous.rule) == ("0.1.0", first.manifest.data_digest, 2)
+    assert previous.because is not None
+    assert previous.because.startswith("major: 1 row of questions is changed in what an assistant reads or is scored on")
 
 
 VERSIONS = st.tuples(*[st.integers(min_value=0, max_value=99)] * 3).map(lambda three: ".".join(map(str, three)))

@@ -9,16 +9,17 @@ from typing import Any
 from assets.llm.ports import LanguageModel, ModelRequest
 from assets.recipe.recipe import Budget
 from pipelines.evaluation.folder import RunFolder
-from pipelines.evaluation.records import AssistantSpec
+from pipelines.evaluation.plan import recipe_of
+from pipelines.evaluation.records import MemorySpec
 from pipelines.experiments.evolution.command import evolve_and_write
 from pipelines.experiments.evolution.loop import Evolution
 from pipelines.experiments.evolution.plan import EvolutionPlan, evolution_manifest
 from pipelines.experiments.evolution.results import FinishedEvolution
-from tests.evaluation.scripted_evaluation import ROLES, HonestModel, believed, dataset, fenced, run_of
+from tests.evaluation.scripted_evaluation import MODELS, HonestModel, believed, dataset, fenced, run_of
 from tests.support.coroutines import run
 
 FIRST = "- the weather where the user lives"
-AWI = AssistantSpec(name="awi", kind="awi", settings={"freq": 2, "ns": 0, "policy": FIRST})
+AWI = MemorySpec(name="awi", kind="awi", settings={"freq": 2, "ns": 0, "policy": FIRST})
 
 
 def plain(name: str) -> str:
@@ -50,7 +51,7 @@ def supported(request: ModelRequest) -> object:
 
 
 LEARNING: dict[str, Any] = {
-    "evaluation/update_notes": named_only,
+    "memories/update_notes": named_only,
     "evaluation/improve_policy": name_the_updates,
     "evaluation/check_memory": supported,
 }
@@ -64,11 +65,11 @@ def learner(script: Mapping[str, Any] | None = None, **fields: Any) -> HonestMod
 def evolution_of(folder: Path, model: LanguageModel, *, users: tuple[str, ...] = ("ada", "ben"), **plan: Any) -> Evolution:
     """An evolution in the folder; the plan's fields by keyword."""
     data = dataset(*users)
-    evaluation = run_of(folder, model, data=data, spec=AWI, unknown_probe=False)
+    evaluation = run_of(folder, model, data=data, spec=AWI, conditions=())
     manifest = evolution_manifest(
-        data, EvolutionPlan(**plan), run=evaluation.manifest, initial_policy=FIRST, improver=ROLES.assistant
+        data, EvolutionPlan(**plan), run=evaluation.manifest, initial_policy=FIRST, improver=MODELS["memory"]
     )
-    recipe, place = ROLES.recipe(manifest.run, budget=Budget()), RunFolder(folder / manifest.run.run_id)
+    recipe, place = recipe_of(manifest.run, budget=Budget()), RunFolder(folder / manifest.run.run_id)
     return Evolution(manifest, replace(evaluation, manifest=manifest.run, recipe=recipe, folder=place))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assets.llm.ports import EndpointError, ModelRequest
+from assets.llm.ports import EndpointError, ModelRequest, RequestFailed
 from pipelines.experiments.evolution.feedback import letter
 from pipelines.experiments.evolution.records import PolicyStep
 from pipelines.experiments.evolution.results import FinishedEvolution
@@ -38,7 +38,7 @@ def test_a_policy_is_in_force_in_the_cycle_after_the_one_it_was_made_from(tmp_pa
     model = learner()
     done = evolved(evolution_of(tmp_path, model, users=("ada",), protocols=("paper",), feedbacks=("complete",)))
     first, second = done.steps
-    in_force = [fenced(request.messages[0].content, "kinds") for request in model.asked("evaluation/update_notes")]
+    in_force = [fenced(request.messages[0].content, "kinds") for request in model.asked("memories/update_notes")]
 
     assert (first.before, first.cycle, second.before, second.cycle) == (FIRST, 0, first.after, 1)
     assert first.outcome == "improved"
@@ -56,6 +56,19 @@ def test_an_evolution_ends_when_its_baselines_fail_not_when_all_is_lived(tmp_pat
         evolved(evolution_of(tmp_path, model, users=("ada",), protocols=("paper",), feedbacks=("none",)))
     # A whole life has six messages of the user.
     assert len(model.asked("chat")) <= 4
+
+
+def test_a_user_whose_dialogue_is_not_served_is_given_up_and_the_others_evolve(tmp_path: Path) -> None:
+    def refuse(request: ModelRequest) -> object:
+        if request.labels.item_id == "ada":
+            raise RequestFailed("The prompt is too long.")
+        return "Noted."
+
+    done = evolved(evolution_of(tmp_path, learner({"chat": refuse}), protocols=("held-out",), feedbacks=("complete",)))
+
+    assert {answer.user_id for answer in done.answers if answer.reason} == {"ada"}
+    assert {turn.user_id for turn in done.turns} == {"ben"}
+    assert len(done.steps) == 2
 
 
 def test_what_the_policy_names_is_remembered_from_the_next_period_on(tmp_path: Path) -> None:

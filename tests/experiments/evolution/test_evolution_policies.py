@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.evaluation.assistant import Evolvable
-from pipelines.evaluation.assistants.notes import default_policy
-from pipelines.evaluation.assistants.registry import make_assistant
+from pipelines.evaluation.amemgym.subjects import MemorySubject
+from pipelines.evaluation.contract import MemoryEvent
 from pipelines.evaluation.errors import EvaluationError
-from pipelines.evaluation.records import AssistantSpec
+from pipelines.evaluation.memories.registry import host_memory
+from pipelines.evaluation.reasoning import Reasoner
+from pipelines.evaluation.records import MemorySpec
 from pipelines.experiments.evolution.improvement import changed_lines, usable
-from pipelines.experiments.evolution.plan import evolvable
 from pipelines.experiments.evolution.report import mention
-from tests.evaluation.scripted_evaluation import HonestModel, fenced, tools
-from tests.evaluation.test_assistants import talk
+from tests.evaluation.scripted_evaluation import HonestModel, fenced
+from tests.evaluation.test_memories import tools as memory_tools
 from tests.experiments.evolution.scripted_evolution import FIRST, evolution_of, evolved, learner
 from tests.support.coroutines import run
 
@@ -25,9 +25,7 @@ HUGE = '{"braces": "and \'quotes\'"} ' * 800  # 20 kB and more
 
 def sections(model: HonestModel) -> list[str]:
     """The policies that were in force when notes were updated, as the model saw them."""
-    return list(
-        dict.fromkeys(fenced(request.messages[0].content, "kinds") for request in model.asked("evaluation/update_notes"))
-    )
+    return list(dict.fromkeys(fenced(request.messages[0].content, "kinds") for request in model.asked("memories/update_notes")))
 
 
 @pytest.mark.parametrize(
@@ -63,26 +61,32 @@ def test_a_diff_holds_both_sections(before: str, after: str) -> None:
     assert [line[2:] for line in lines if line[:2] in ("  ", "+ ")] == after.splitlines()
 
 
-def test_an_awi_assistant_goes_on_under_another_policy_with_its_memory() -> None:
-    model = learner()
-    first = make_assistant(AssistantSpec(name="awi", kind="awi", settings={"freq": 2, "ns": 0}), tools(model))
-    assert isinstance(first, Evolvable)
-    assert first.policy == default_policy()
-    named = first.with_policy("- tea")
-    run(talk(named, '{"tea": "green"}'))
-    assert isinstance(named, Evolvable)
-    again = named.with_policy(QUOTED)
+async def subject_of(model: HonestModel, **settings: str | int) -> MemorySubject:
+    """An empty AWI memory with these settings."""
+    host = host_memory(MemorySpec(name="awi", kind="awi", settings={"freq": 2, "ns": 0, **settings}), memory_tools(model))
+    reasoner = Reasoner(model, "test-model", seed=7)
+    return MemorySubject(await host.new_memory(), reasoner, reasoner, 1000)
 
-    assert isinstance(again, Evolvable)
+
+def told(*words: str) -> list[MemoryEvent]:
+    return [event for said in words for event in (MemoryEvent(said, "user"), MemoryEvent("Noted.", "assistant"))]
+
+
+def test_an_awi_memory_goes_on_under_another_policy_with_its_notes() -> None:
+    first = run(subject_of(learner()))
+    named = run(first.with_policy("- tea"))
+    run(named.observe(told('{"tea": "green"}')))
+    again = run(named.with_policy(QUOTED))
+
+    assert "likes and dislikes" in first.policy
     assert again.policy == QUOTED
-    assert again.snapshot() == named.snapshot() != first.snapshot()
+    assert run(again.recall("tea", tokens=100)) == run(named.recall("tea", tokens=100)) != run(first.recall("tea", tokens=100))
 
 
 def test_a_policy_is_put_into_the_prompt_as_it_is_and_never_evaluated() -> None:
     hostile = f"{HUGE}\n{{{{ 7 * 7 }}}} {{% include 'x' %}} {{current_memories}} \\n \"' </kinds> <user>"
     model = learner()
-    policy = AssistantSpec(name="awi", kind="awi", settings={"freq": 2, "ns": 0, "policy": hostile})
-    run(talk(make_assistant(policy, tools(model)), '{"tea": "green"}', "Well."))
+    run(run(subject_of(model, policy=hostile)).observe(told('{"tea": "green"}', "Well.")))
 
     assert sections(model) == [hostile.replace("</", "&lt;/").replace("<user", "&lt;user")]
 
@@ -107,11 +111,13 @@ def test_a_reply_that_cannot_be_used_is_asked_for_again_and_then_the_old_section
     assert done.results.outcomes["complete-paper"] == {"kept": 2}
 
 
-def test_an_assistant_without_a_policy_is_told_so() -> None:
-    plain = make_assistant(AssistantSpec(name="llm", kind="llm"), tools(learner()))
+def test_a_memory_without_a_policy_is_told_so() -> None:
+    host = host_memory(MemorySpec(name="bm25", kind="bm25"), memory_tools(learner()))
+    reasoner = Reasoner(learner(), "test-model", seed=7)
+    plain = MemorySubject(run(host.new_memory()), reasoner, reasoner, 1000)
 
-    with pytest.raises(EvaluationError, match="'llm' has no section that could evolve"):
-        evolvable(plain, name="llm")
+    with pytest.raises(EvaluationError, match="'bm25' has no section that could evolve"):
+        assert plain.policy
 
 
 def test_a_policy_names_a_variable_outright_partly_or_not() -> None:

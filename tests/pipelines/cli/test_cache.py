@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -47,12 +49,15 @@ def asked(tmp_path: Path) -> Path:
 
 
 def test_the_cache_is_told_by_model(asked: Path, amemgym: Amemgym) -> None:
+    with closing(sqlite3.connect(asked / "calls.sqlite")) as replies, replies:
+        replies.execute("UPDATE replies SET rejected = 1 WHERE model = 'made-up'")
     output = amemgym("cache", "info")
     lines = {line.split()[0]: line.split() for line in output.replace("│", " ").splitlines() if line.strip()}
     today = time.strftime("%Y-%m-%d")
-    assert lines["gpt-4.1"] == ["gpt-4.1", "2", "0.0", today, today, "33%"]
-    assert lines["made-up"][1] == "1"
+    assert lines["gpt-4.1"] == ["gpt-4.1", "2", "0", "0.0", today, today, "33%"]
+    assert lines["made-up"][1:3] == ["1", "1"]
     assert "3 replies" in output
+    assert "Rejected replies were paid for and hold nothing that can be used" in output
 
 
 def test_the_cache_is_exported_as_lines_or_as_a_database(asked: Path, amemgym: Amemgym) -> None:

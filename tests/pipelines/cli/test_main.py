@@ -1,5 +1,6 @@
 """The list of commands: each is loaded when it is called, and its process ends at once when all is done."""
 
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pipelines.cli.main import COMMANDS, app, load_command
+from tests.support.commands import amemgym, clean_environment, finish
 
 ROOT = Path(__file__).parents[3]
 ENDING = """
@@ -59,14 +61,41 @@ def test_threads_end_temporary_folders_go_and_what_was_printed_arrives_before_th
     assert not list(tmp_path.iterdir())
 
 
-def test_an_error_that_nobody_foresaw_shows_its_traceback_and_ends_with_status_1(tmp_path: Path) -> None:
-    process = ended("raise RuntimeError('unforeseen')", tmp_path)
+def test_an_error_that_nobody_foresaw_ends_with_one_sentence_and_a_report_without_secrets(tmp_path: Path) -> None:
+    process = ended("raise RuntimeError('unforeseen, with sk-very-secret')", tmp_path, AMEMGYM_API_KEY="sk-very-secret")
     assert process.returncode == 1
-    assert process.stderr.startswith("Traceback")
-    assert process.stderr.endswith("RuntimeError: unforeseen\n")
+    assert "Traceback" not in process.stderr
+    (report,) = (tmp_path / "crashes").iterdir()
+    assert f"(RuntimeError). The report is in {report}; everything finished so far is kept" in process.stderr
+    assert "RuntimeError: unforeseen, with [hidden]" in report.read_text()
 
 
-def ended(end: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+def test_a_data_folder_that_is_none_ends_every_command_with_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for words in (("show", "1"), ("generate", "demo"), ("doctor",)):
+        status, output = finish(amemgym(tmp_path / "file", *words))
+        assert status == 1
+        assert len(output.strip().splitlines()) == 1, output
+
+
+def test_dates_that_no_calendar_has_end_with_one_sentence(tmp_path: Path) -> None:
+    for value in ("9999-12-01", "2020-13-45"):
+        status, output = finish(amemgym(tmp_path, "generate", "demo", "--set", f"start_date={value}"))
+        assert status == 1
+        assert "Traceback" not in output
+        assert "start_date" in output
+
+
+def test_a_taken_port_is_told_before_anything_starts(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        status, output = finish(amemgym(tmp_path, "ui", "--port", str(taken.getsockname()[1])))
+    assert (status, "choose another with --port" in output) == (1, True)
+
+
+def ended(end: str, folder: Path, **further: str) -> "subprocess.CompletedProcess[str]":
     """The process of a command that leaves a thread and a temporary folder behind and ends like this."""
     line = [sys.executable, "-c", ENDING.format(end=end), str(folder)]
-    return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
+    environment = clean_environment(folder, **further)
+    return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False, env=environment)

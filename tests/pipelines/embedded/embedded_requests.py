@@ -54,12 +54,12 @@ def events(changed: Sequence[str], *, objection: str = "", seed: int = 1) -> Any
 
 
 def initial_queries(state: Mapping[str, str] = STATE, *, seed: int = 1, objection: str = "") -> Any:
-    others = [name for name in SCHEMA if name not in state]
+    others = {name: value for name, value in STATE.items() if name not in state}
     values = {
         **COMMON,
         "state_schema": SCHEMA,
         "initial_state": dict(state),
-        "other_variables": others,
+        "other_states": others,
         "whole": bool(others),
     }
     return ask("session_queries/initial", values, seed=seed, objection=objection)["queries"]

@@ -22,8 +22,8 @@ def answers(seed: int) -> dict[str, str]:
 
 def recovered(text: str, *, cannot_tell: bool = True) -> int:
     choices = {str(index + 1): variant for index, variant in enumerate(VARIANTS)}
-    values = {"question": QUESTION, "answer": text, "choices": choices, "cannot_tell": cannot_tell}
-    return ask("answers/check", values)["choice"]
+    cases = {"1": {"question": QUESTION, "situations": choices, "answer": text}}
+    return ask("answers/check", {"cases": cases, "cannot_tell": cannot_tell})["1"]
 
 
 def test_answers_differ_and_most_are_recovered_but_not_all() -> None:
@@ -61,8 +61,8 @@ def test_a_refined_answer_is_recovered() -> None:
 
 def chosen(situation: Mapping[str, str], texts: Sequence[str], *, cannot_tell: bool = True) -> int:
     choices = {str(index + 1): text for index, text in enumerate(texts)}
-    values = {"question": QUESTION, "situation": situation, "choices": choices, "cannot_tell": cannot_tell}
-    return ask("answers/choose", values)["choice"]
+    cases = {"1": {"question": QUESTION, "situation": situation, "answers": choices}}
+    return ask("answers/choose", {"cases": cases, "cannot_tell": cannot_tell})["1"]
 
 
 def test_an_informed_judge_chooses_most_answers_for_their_own_situation_and_none_for_another() -> None:

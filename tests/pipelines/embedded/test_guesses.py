@@ -12,9 +12,11 @@ TROUBLE = TOPIC.variables[0]
 ADVICE = {value: " ".join(choice.advice[:2]) for value, choice in TROUBLE.choices.items()}
 
 
-def guess(probe: str, options: list[str], **known: str) -> str:
+def guess(probe: str, options: list[str], *, question: str = "", user_profile: str = "") -> str:
     numbered = {str(place): text for place, text in enumerate(options, start=1)}
-    return numbered[str(ask(f"audits/{probe}", {"options": numbered, **known})["choice"])]
+    case = {**({"question": question} if question else {}), "options": numbered}
+    known = {"user_profile": user_profile} if user_profile else {}
+    return numbered[str(ask(f"audits/{probe}", {"cases": {"1": case}, **known})["1"])]
 
 
 def test_a_blind_guess_is_one_option_wherever_it_stands() -> None:

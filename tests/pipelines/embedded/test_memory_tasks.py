@@ -24,7 +24,7 @@ def ask(name: str, **values: object) -> Any:
 
 def test_only_the_users_statements_are_facts() -> None:
     assert statements(SPOKEN) == [CUE]
-    assert ask("evaluation/extract_facts", conversation=SPOKEN) == {"facts": [CUE]}
+    assert ask("memories/extract_facts", conversation=SPOKEN) == {"facts": [CUE]}
 
 
 def test_a_fact_replaces_the_memory_about_the_same() -> None:
@@ -32,8 +32,8 @@ def test_a_fact_replaces_the_memory_about_the_same() -> None:
     other = next(cue for cue in cues if settled_variables(cue) == settled_variables(CUE))
     memories = [{"id": "4", "at": "2020-10-01", "text": other}]
 
-    changes = ask("evaluation/reconcile_memories", memories=memories, facts=[CUE])["memory"]
-    new = ask("evaluation/reconcile_memories", memories=[], facts=[CUE])["memory"]
+    changes = ask("memories/reconcile_memories", memories=memories, facts=[CUE])["memory"]
+    new = ask("memories/reconcile_memories", memories=[], facts=[CUE])["memory"]
 
     assert changes == [{"id": "4", "text": CUE, "event": "UPDATE"}]
     assert new == [{"id": "", "text": CUE, "event": "ADD"}]
@@ -41,7 +41,7 @@ def test_a_fact_replaces_the_memory_about_the_same() -> None:
 
 def test_notes_are_taken_by_variable_where_the_list_of_kinds_names_it() -> None:
     def noted(kinds: str) -> dict[str, str]:
-        return ask("evaluation/update_notes", kinds=kinds, current_memories={}, conversation=SPOKEN)
+        return ask("memories/update_notes", kinds=kinds, current_memories={}, conversation=SPOKEN)
 
     words = VARIABLE.name.replace("_", " ")
     assert noted(f"- the weather\n- {words}, as it is now")[VARIABLE.name] == CUE

@@ -10,9 +10,10 @@ from tests.pipelines.embedded.embedded_requests import COMMON, SCHEMA, STATE, as
 
 
 def judge(query: str, names: Sequence[str]) -> Any:
-    options = {name: [*reversed(SCHEMA[name]), "cannot_tell"] for name in names}
-    values = {"query": query, "state_choices": options, "cannot_tell": "cannot_tell"}
-    return ask("session_queries/check_exposure", values)
+    options = {name: list(reversed(SCHEMA[name])) for name in names}
+    values = {"messages": {"1": query}, "state_choices": options, "cannot_tell": True}
+    (reading,) = ask("session_queries/check_exposure", values)["readings"]
+    return reading["tells"]
 
 
 def test_initial_queries_reveal_every_variable_once_and_ask_for_something() -> None:
@@ -32,7 +33,7 @@ def test_an_update_query_puts_the_event_into_the_first_person() -> None:
     event = events(["usual_running_surface"])[0]["event"]
     change = {"usual_running_surface": {"old": "stadium_track", "new": "paved_streets"}}
     context = [{"background": event, "state_transition": change}]
-    values = {**COMMON, "state_schema": SCHEMA, "other_variables": [], "period": {"from": "a", "to": "b"}, "context": context}
+    values = {**COMMON, "state_schema": SCHEMA, "other_states": {}, "period": {"from": "a", "to": "b"}, "context": context}
     queries = [ask("session_queries/update", values, seed=seed)["queries"][0] for seed in range(20)]
     assert sum(event[1:] in query for query in queries) >= 15
     assert all(f"I {event[0].lower()}" in query for query in queries if event[1:] in query)
@@ -64,6 +65,7 @@ def test_most_drafts_are_read_as_meant_but_not_all_and_refining_mends_most_of_th
             "state_choices": choices,
             "reading": reading,
             "leaked": {},
+            "other_states": {},
         }
         text = ask("session_queries/refine", {**values, "language": "English"})["query"]
         mended += judge(text, list(exposed)) == exposed
@@ -72,10 +74,10 @@ def test_most_drafts_are_read_as_meant_but_not_all_and_refining_mends_most_of_th
 
 def test_a_judge_that_may_not_pass_takes_the_closest_value() -> None:
     options = {"home_type": SCHEMA["home_type"]}
-    values = {"query": "My place is nice.", "state_choices": options, "cannot_tell": ""}
-    reply = ask("session_queries/check_exposure", values)
-    assert reply["home_type"] in SCHEMA["home_type"]
-    assert judge("My place is nice.", ["home_type"]) == {"home_type": "cannot_tell"}
+    values = {"messages": {"1": "My place is nice."}, "state_choices": options, "cannot_tell": False}
+    (reading,) = ask("session_queries/check_exposure", values)["readings"]
+    assert reading["tells"]["home_type"] in SCHEMA["home_type"]
+    assert judge("My place is nice.", ["home_type"]) == {}
 
 
 def test_a_query_that_leaked_is_refined_without_the_leak() -> None:
@@ -85,6 +87,7 @@ def test_a_query_that_leaked_is_refined_without_the_leak() -> None:
     assert leak is not None
     query = f"My soil is dust by noon. {leak.choices['shared_house'].cues[0]} Which crops cope best?"
     values = {"query": query, "exposed_states": exposed, "state_choices": choices, "reading": exposed, "language": "English"}
+    values["other_states"] = {}
     for seed in range(10):
         text = ask("session_queries/refine", {**values, "leaked": {"home_type": "shared_house"}}, seed=seed)["query"]
         assert read_value(text, name="home_type", values=SCHEMA["home_type"]) is None
@@ -93,8 +96,8 @@ def test_a_query_that_leaked_is_refined_without_the_leak() -> None:
 def test_a_variable_that_the_bank_does_not_know_is_served_all_the_same() -> None:
     schema = {"hat {size} <b>": ["very tiny hats", "huge straw hats"], "evenings": ["choir singing", "chess club"]}
     state = {name: choices[0] for name, choices in schema.items()}
-    others: list[str] = []
-    values = {**COMMON, "state_schema": schema, "initial_state": state, "other_variables": others, "whole": False}
+    others: dict[str, str] = {}
+    values = {**COMMON, "state_schema": schema, "initial_state": state, "other_states": others, "whole": False}
     queries = ask("session_queries/initial", values)["queries"]
     assert sorted(name for query in queries for name in query["exposed_states"]) == sorted(schema)
     info = {"question": "Which hat?", "required_info": schema, "language": "English"}

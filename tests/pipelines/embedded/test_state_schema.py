@@ -99,6 +99,6 @@ def test_unifying_gives_exactly_the_number_of_choices_asked() -> None:
         "hat": [{"question": "?", "info_choices": ["a", "b", "c"]}, {"question": "?", "info_choices": ["b", "c", "d"]}],
     }
     values = {"user_profile": PROFILE, "start_date": "2020-10-01", "num_total_months": 30, "language": "English"}
-    unified = ask("state_schema/unify", {**values, "conflicts": conflicts, "num_choices_per_state": 3})
+    unified = ask("state_schema/unify", {**values, "conflicts": conflicts, "denied": {}, "num_choices_per_state": 3})
     assert set(home[1:3]) < set(unified["home_type"]) < set(home)
     assert unified["hat"] == ["a", "b", "c"]

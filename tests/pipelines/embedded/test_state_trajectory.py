@@ -16,16 +16,24 @@ def update(**changes: object) -> Any:
         "period": {"step": 1, "steps": 10, "from": "2020-10-01", "to": "2021-01-01"},
         "num_changes": 3,
         "max_changes_per_state": 3,
+        "exclusive": (),
         "due": None,
         "questions": None,
         "answers": None,
+        "language": "English",
     }
     objection = str(changes.pop("objection", ""))
     return ask("state_trajectory/update", {**values, **changes}, objection=objection)
 
 
 def test_the_initial_state_is_legal() -> None:
-    schema = {"user_profile": PROFILE, "start_date": "2020-10-01", "num_total_months": 30, "state_schema": SCHEMA}
+    schema = {
+        "user_profile": PROFILE,
+        "start_date": "2020-10-01",
+        "num_total_months": 30,
+        "state_schema": SCHEMA,
+        "exclusive": (),
+    }
     state = ask("state_trajectory/initial", schema)
     assert all(state[name] in values for name, values in SCHEMA.items())
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from assets.amemgym.recipe import AMemGymRecipe
-from assets.llm.ports import CallLabels, EndpointError, LanguageModel, ModelReply, ModelRequest
+from assets.llm.ports import CallLabels, EndpointError, LanguageModel, ModelReply, ModelRequest, Then, as_it_is
 from assets.recipe.recipe import Budget
-from pipelines.resources.cache.reply_cache import CachedModel, open_replies
+from pipelines.resources.cache.reply_cache import NOWHERE, CachedModel, ReplyCache, open_replies
 from pipelines.resources.ledger.budget import BudgetedModel, VariantBudget
-from pipelines.resources.ledger.ledger import CacheHitRecorder, Ledger, PaidCallRecorder, UnitLedger
+from pipelines.resources.ledger.ledger import CacheHitRecorder, Ledger, PaidCallRecorder, PaidModel, UnitLedger
 from pipelines.resources.ledger.prices import Prices
 from pipelines.resources.open import open_budget_counter
 from tests.pipelines.llm.scripted_server import a_request
@@ -28,12 +28,22 @@ class UsingModel:
     fails: bool = False
     asked: list[ModelRequest] = field(default_factory=list[ModelRequest])
 
-    async def complete(self, request: ModelRequest) -> ModelReply:
+    async def complete(self, request: ModelRequest, *, then: Then = as_it_is) -> ModelReply:
         self.asked.append(request)
         await asyncio.sleep(0.005)
         if self.fails:
             raise EndpointError("The endpoint is gone.")
-        return ModelReply(f"reply {len(self.asked)}", "stop", 1000, 100, seconds=0.25)
+        return await then(ModelReply(f"reply {len(self.asked)}", "stop", 1000, 100, seconds=0.25))
+
+
+@dataclass(frozen=True)
+class Paid:
+    """Any model as a client, which lets its replies be stored before they are used."""
+
+    model: LanguageModel
+
+    async def complete(self, request: ModelRequest, *, then: Then = as_it_is) -> ModelReply:
+        return await then(await self.model.complete(request))
 
 
 def call(number: int, *, model: str = PRICED, labels: CallLabels | None = None) -> ModelRequest:
@@ -59,20 +69,18 @@ class LedgerStores:
         self.replies = open_replies(self.folder / "calls.sqlite")
         self.prices = Prices({})
 
-    def stack(self, model: LanguageModel, *, recipe: AMemGymRecipe | None = None, at_once: int = 4) -> LanguageModel:
+    def stack(self, model: PaidModel, *, recipe: AMemGymRecipe | None = None, at_once: int = 4) -> LanguageModel:
         """As a run opens it."""
         recipe = recipe or small_recipe()
         ledger = UnitLedger(self.ledger, self.prices, recipe, "small", ADDRESS)
-        paid: LanguageModel = PaidCallRecorder(model, ledger)
+        paid: LanguageModel = PaidCallRecorder(model, ledger, ReplyCache(self.replies, place=NOWHERE))
         if recipe.budget != Budget():
             budget = VariantBudget(recipe.variant, recipe.budget, self.prices)
             counter = open_budget_counter(self.ledger, variant=recipe.variant)
             paid = BudgetedModel(paid, budget=budget, counter=counter, at_once=at_once)
         return CacheHitRecorder(CachedModel(paid, store=self.replies, mode="use"), ledger)
 
-    def ask(
-        self, model: LanguageModel, requests: Sequence[ModelRequest], *, recipe: AMemGymRecipe | None = None
-    ) -> list[object]:
+    def ask(self, model: PaidModel, requests: Sequence[ModelRequest], *, recipe: AMemGymRecipe | None = None) -> list[object]:
         """Replies or errors of all requests, asked at once."""
 
         async def together() -> list[object]:

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from assets.llm.ports import BudgetReached, EndpointError, ModelReply
 from assets.recipe.loading import RecipeError, build_recipe
 from assets.recipe.recipe import Budget
-from pipelines.resources.ledger.budget import exhausted
+from pipelines.embedded.bank import model_name
+from pipelines.resources.ledger.budget import exhausted, with_tags
 from pipelines.resources.ledger.ledger import Spent
+from pipelines.resources.ledger.prices import OwnPrice, Prices
 from pipelines.resources.storage.errors import StoreError
-from tests.pipelines.ledger.ledger_stores import LedgerStores, UsingModel, call, open_stores
+from tests.pipelines.ledger.ledger_stores import PRICED, LedgerStores, UsingModel, call, open_stores
 from tests.support.small import small_recipe
 
 TOKENS, DOLLARS = 1100, 0.0028  # what a call uses
@@ -35,7 +37,10 @@ def test_a_run_stops_at_its_budget_and_says_what_to_do(stores: LedgerStores) -> 
     answers = stores.ask(UsingModel(), [call(number) for number in range(40)], recipe=recipe)
     errors = [answer for answer in answers if isinstance(answer, BudgetReached)]
     assert len(errors) == 30
-    assert "'small' is reached: 11,000 of 11,000 tokens are spent in 10 calls. Raise budget.max_tokens" in str(errors[0])
+    assert (
+        "'small' is reached: 11,000 of 11,000 tokens are spent in 10 calls over all its runs. Raise budget.max_tokens"
+        in str(errors[0])
+    )
 
 
 @settings(max_examples=20, deadline=None)
@@ -115,6 +120,25 @@ def test_errors_and_hits_are_not_spending(stores: LedgerStores) -> None:
     assert (spent(stores).calls, spent(stores).tokens) == (1, TOKENS)
 
 
+def test_calls_that_cost_nothing_are_not_spending_and_pass_a_budget_that_is_used_up(stores: LedgerStores) -> None:
+    stores.prices = Prices({"gift": OwnPrice(input=0, output=0)})
+    stores.ask(
+        UsingModel(), [call(number, model=name) for number, name in enumerate(("gift", model_name(), PRICED, "nobody's"))]
+    )
+    assert (spent(stores).calls, spent(stores).tokens) == (2, 2 * TOKENS)
+    recipe = small_recipe(budget={"max_tokens": TOKENS})
+    free, paid = stores.ask(UsingModel(), [call(5, model="gift"), call(6)], recipe=recipe)
+    assert isinstance(free, ModelReply)
+    assert isinstance(paid, BudgetReached)
+
+
+def test_tags_of_a_run_change_a_budget_and_say_what_is_wrong_with_them() -> None:
+    changed = with_tags(Budget(max_tokens=5, max_cost_usd=1), {"budget.max_tokens": "70", "dagster/partition": "demo"})
+    assert changed == Budget(max_tokens=70, max_cost_usd=1)
+    with pytest.raises(RecipeError, match=r"The run's tag budget\.max_cost_usd is 'ten'; give a number above 0\."):
+        with_tags(Budget(), {"budget.max_cost_usd": "ten"})
+
+
 def test_counting_on_from_an_earlier_count_misses_nothing(stores: LedgerStores) -> None:
     stores.ask(UsingModel(), [call(1), call(2)])
     first = spent(stores)
@@ -139,7 +163,7 @@ def test_without_limits_nothing_is_exhausted() -> None:
 
 def test_the_budget_changes_no_fingerprint() -> None:
     plain, capped = small_recipe(), small_recipe(budget={"max_cost_usd": 1, "max_tokens": 5})
-    assert (plain.fingerprint, plain.user_fingerprint) == (capped.fingerprint, capped.user_fingerprint)
+    assert (plain.fingerprint, plain.item_fingerprint) == (capped.fingerprint, capped.item_fingerprint)
 
 
 @pytest.mark.parametrize("budget", [{"max_cost_usd": 0}, {"max_tokens": -1}, {"max_cost_usd": float("nan")}])

@@ -14,7 +14,7 @@ from assets.llm.usage import Meter, MeteredModel
 from pipelines.resources.ledger.ledger import COLUMNS, Ledger
 from pipelines.resources.ledger.queries import Grouping, LedgerSums, dollars, export, summary
 from pipelines.resources.llm.client import read_reply
-from tests.pipelines.ledger.ledger_stores import ADDRESS, LedgerStores, UsingModel, call, open_stores
+from tests.pipelines.ledger.ledger_stores import ADDRESS, LedgerStores, Paid, UsingModel, call, open_stores
 from tests.support.scripted_model import ScriptedModel, ask_test_prompt
 from tests.support.small import small_recipe
 
@@ -43,7 +43,7 @@ def test_a_row_tells_what_was_asked_for_whom_and_what_it_cost(stores: LedgerStor
     assert row == {
         "variant": "small",
         "unit": "small",
-        "recipe": small_recipe().user_fingerprint,
+        "recipe": small_recipe().item_fingerprint,
         "stage": "questions",
         "user_id": "u-1",
         "prompt": "questions/draft",
@@ -126,7 +126,7 @@ def test_asking_again_counts_the_attempts(stores: LedgerStores) -> None:
 
     async def use() -> None:
         answers = ['{"name": "Bo"}', '{"name": "Cy"}', '{"name": "Ada"}']
-        model_stack = stores.stack(ScriptedModel({"test/ask": answers}))
+        model_stack = stores.stack(Paid(ScriptedModel({"test/ask": answers})))
         model = MeteredModel(model_stack, CallLabels("questions", "u-1"), Meter())
         recipe = small_recipe(gates={"max_reasks": 3})
         await ask_test_prompt(model, convert, reply=Reply, recipe=recipe)

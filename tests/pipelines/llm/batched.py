@@ -9,8 +9,7 @@ import httpx2
 
 from assets.amemgym.pipeline import STAGES
 from assets.amemgym.recipe import AMemGymRecipe
-from assets.engine.ports import SnapshotRef
-from assets.engine.run_context import RunContext
+from assets.engine.ports import RunContext, SnapshotRef
 from assets.llm.ports import ModelRequest
 from assets.recipe.model_policy import Transport
 from pipelines.embedded.bank import model_name

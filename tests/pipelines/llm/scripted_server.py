@@ -116,5 +116,5 @@ def a_request(text: str = "Who?", *, schema: dict[str, object] | None = None, sa
         json_schema=schema,
         seed=42,
         sample=sample,
-        labels=CallLabels(stage="questions", user_id="u-1", prompt="questions/draft"),
+        labels=CallLabels(stage="questions", item_id="u-1", prompt="questions/draft"),
     )

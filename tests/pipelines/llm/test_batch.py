@@ -193,4 +193,4 @@ def test_the_road_is_no_part_of_what_a_recipe_makes() -> None:
     live = AMemGymRecipe(variant="own")
     batched_recipe = live.model_copy(update={"models": Models(writer=ModelSpec(transport="batch"))})
     assert batched_recipe.models.batched
-    assert (live.fingerprint, live.user_fingerprint) == (batched_recipe.fingerprint, batched_recipe.user_fingerprint)
+    assert (live.fingerprint, live.item_fingerprint) == (batched_recipe.fingerprint, batched_recipe.item_fingerprint)

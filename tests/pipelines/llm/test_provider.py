@@ -72,14 +72,16 @@ def test_who_asks_again_after_a_damaged_reply_hears_what_was_meant(fault: FaultP
 
 def judgement(text: str) -> dict[str, Any]:
     options = json.dumps(OPTIONS)
-    body = chat(f"<state_choices>\n{options}\n</state_choices>\n<query>\n{text}\n</query>", seed=1)
+    messages = json.dumps({"1": text})
+    body = chat(f"<state_choices>\n{options}\n</state_choices>\n<messages>\n{messages}\n</messages>", seed=1)
     return {**body, "response_format": {"type": "json_schema", "json_schema": {"name": SCHEMA_NAME}}}
 
 
 def judged(provider: Provider, text: str) -> dict[str, str]:
     answer = post(provider, judgement(text))
     assert answer is not None
-    return json.loads(answer.json()["choices"][0]["message"]["content"])
+    (reading,) = json.loads(answer.json()["choices"][0]["message"]["content"])["readings"]
+    return reading["tells"]
 
 
 def test_a_wrong_judgement_is_a_legal_one_and_stays_the_same() -> None:
@@ -89,7 +91,8 @@ def test_a_wrong_judgement_is_a_legal_one_and_stays_the_same() -> None:
     )
     for text in TEXTS[:10]:
         given = judged(wrong, text)
-        assert sum(given[name] != value for name, value in judged(right, text).items()) == 1
+        meant = judged(right, text)
+        assert sum(given.get(name) != meant.get(name) for name in given.keys() | meant.keys()) == 1
         assert all(value in OPTIONS[name] for name, value in given.items())
         assert judged(wrong, text) == given
     assert wrong.log.counts["wrong_judgements"] == 20

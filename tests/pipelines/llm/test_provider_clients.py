@@ -123,10 +123,9 @@ def test_what_is_made_of_damaged_replies_is_the_same_for_more_tokens(
 ) -> None:
     disturbed = made_in(FaultProfile(errors=0.05, cut_off=0.12, refusals=0.08, seed=3), tmp_path)
     assert {stage: ref.digest for stage, ref in disturbed.items()} == {stage: ref.digest for stage, ref in undisturbed.items()}
-    used, asked = disturbed["episodes"].usage, undisturbed["episodes"].usage
-    assert sum(use.calls for use in used.values()) > sum(use.calls for use in asked.values())
+    assert sum(ref.usage.calls for ref in disturbed.values()) > sum(ref.usage.calls for ref in undisturbed.values())
 
 
 def test_wrong_judgements_cost_refinements_but_no_user(tmp_path: Path) -> None:
     refs = made_in(FaultProfile(wrong_judgements=0.15), tmp_path)
-    assert (refs["episodes"].users, refs["episodes"].failures.users) == (2, 0)
+    assert (refs["episodes"].items, refs["episodes"].failures.items) == (2, 0)

@@ -5,13 +5,14 @@ from pathlib import Path
 
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import Question, QuestionSet, RequiredInfo
+from assets.amemgym.records.user import UserRecord
 from assets.engine.ports import SnapshotRef
 from assets.engine.serialized_record import SerializedRecord, serialized, serialized_rows
-from assets.records.base import Failure, UserRecord
+from assets.records.base import Failure
 from pipelines.resources.storage.file_store import LocalFiles
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 
-FAILURE = Failure(user_id="u1", position=1, stage="questions", reason="refused", message="Nein.", last_reply="…")
+FAILURE = Failure(item_id="u1", position=1, stage="questions", reason="refused", message="Nein.", last_reply="…")
 
 
 def questions(position: int, text: str = "Was nun?") -> QuestionSet:

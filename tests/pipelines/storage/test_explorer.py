@@ -41,7 +41,7 @@ def test_views_unite_the_latest_snapshots_of_all_units(tmp_path: Path) -> None:
         ]
         carried = select(connection, "SELECT unit, position, user_id FROM user_profiles ORDER BY ALL")
         assert carried == [("demo", 0, "u0"), ("demo", 4, "u4"), ("large-0001", 4, "u4")]
-        failed = select(connection, "SELECT unit, user_id, message FROM failures ORDER BY ALL")
+        failed = select(connection, "SELECT unit, item_id, message FROM failures ORDER BY ALL")
         assert failed == [("demo", "u1", "Nein."), ("large-0001", "u1", "Nein.")]
 
 

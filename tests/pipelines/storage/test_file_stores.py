@@ -11,7 +11,7 @@ import pytest
 
 from dataset_card.release.store import FolderReleaseStore, ReleaseStore
 from dataset_card.release.verify import verify_release
-from pipelines.evaluation.dataset import load_dataset
+from pipelines.evaluation.amemgym.dataset import load_dataset
 from pipelines.home import Home, home
 from pipelines.resources.storage.errors import StoreError
 from pipelines.resources.storage.file_store import FileStore, LocalFiles

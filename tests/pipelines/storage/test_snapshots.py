@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import dagster as dg
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
@@ -16,8 +17,11 @@ from hypothesis import strategies as st
 
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import QuestionSet
-from assets.engine.ports import SnapshotRef
+from assets.engine.ports import SnapshotRef, UnreadableValue
+from assets.engine.provenance import ResolvedRecipe
+from assets.recipe.loading import load_recipe
 from pipelines.resources.storage.file_store import HOST
+from pipelines.resources.storage.io_manager import AssetValueIOManager
 from pipelines.resources.storage.snapshots import ParquetSnapshots, SnapshotError
 from tests.pipelines.storage.snapshot_rows import FAILURE, folder_of, profile, questions, rows, write
 
@@ -40,7 +44,7 @@ def test_a_snapshot_gives_its_rows_back_own_and_carried(store: ParquetSnapshots)
     assert store.read(ref, "questions", record=QuestionSet) == {p: questions(p) for p in (0, 2, 4)}
     assert store.read(ref, "user_profiles", record=UserProfile) == {4: profile(4)}
     assert store.read(ref, "answers", record=QuestionSet) == {}
-    assert (ref.users, ref.failures.users, store.failures(ref)) == (3, 1, [FAILURE])
+    assert (ref.items, ref.failures.items, store.failures(ref)) == (3, 1, [FAILURE])
     assert list(store.positions(ref)) == [[0, 2], [4]]
 
 
@@ -103,7 +107,7 @@ def test_a_snapshot_without_rows_is_a_snapshot(store: ParquetSnapshots) -> None:
     writer = store.writer("questions", unit="demo")
     writer.add("questions", [])
     ref = writer.finish([])
-    assert (ref.users, ref.parts) == (0, ())
+    assert (ref.items, ref.parts) == (0, ())
     assert store.read(ref, "questions", record=QuestionSet) == {}
 
 
@@ -156,6 +160,7 @@ import os, sys, signal
 from pathlib import Path
 from assets.engine.serialized_record import serialized
 from assets.amemgym.records.question import QuestionSet
+from pipelines.resources.storage.io_manager import AssetValueIOManager
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 writer = ParquetSnapshots(Path(sys.argv[1])).writer("questions", unit="demo")
 writer.add("questions", [(0, serialized(QuestionSet(user_id="u", questions=())))])
@@ -198,3 +203,32 @@ def test_a_byte_that_changed_within_a_text_is_noticed(store: ParquetSnapshots) -
     path.write_bytes(content)
     with pytest.raises(SnapshotError, match="is damaged; delete its folder"):
         store.read(ref, "questions", record=QuestionSet)
+
+
+def test_valid_parquet_with_other_rows_is_noticed_and_made_again(store: ParquetSnapshots) -> None:
+    ref = write(store, [[0, 2]])
+    path = folder_of(store) / ref.parts[0].path
+    table: Any = pq.read_table(path)  # pyright: ignore[reportUnknownMemberType]
+    pq.write_table(table.slice(0, 1), path)  # pyright: ignore[reportUnknownMemberType]
+    for positions in (None, [0]):
+        with pytest.raises(SnapshotError, match="does not hold the rows that were written"):
+            ParquetSnapshots(store.files).read(ref, "questions", record=QuestionSet, positions=positions)
+    again = ParquetSnapshots(store.files)
+    assert write(again, [[0, 2]]) == ref
+    assert sorted(again.read(ref, "questions", record=QuestionSet)) == [0, 2]
+
+
+def test_a_value_that_was_edited_is_noticed_and_one_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    manager = AssetValueIOManager(tmp_path, ParquetSnapshots(tmp_path / "snapshots"))
+    recipe = ResolvedRecipe(recipe=load_recipe("demo"))
+    context = dg.build_output_context(asset_key=dg.AssetKey("recipe"), partition_key="demo")  # pyright: ignore[reportUnknownMemberType]
+    manager.handle_output(context, recipe)
+    path = tmp_path / "recipe" / "demo.json"
+    assert manager.find("recipe", "demo") == recipe
+    path.write_bytes(path.read_bytes().replace(b'"seed":42', b'"seed":43'))
+    with pytest.raises(
+        UnreadableValue, match=r"recipe/demo\.json does not hold what was written .*; materialize 'recipe' again"
+    ):
+        manager.find("recipe", "demo")
+    path.write_text(f"ResolvedRecipe\n{recipe.model_dump_json()}\n")
+    assert manager.find("recipe", "demo") == recipe

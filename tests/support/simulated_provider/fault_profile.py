@@ -81,23 +81,40 @@ Chat = dict[str, Any]
 REFUSAL = "I'm sorry, but I can't help with that."
 
 
-def _wrong_values(task: PromptTask, *, given: dict[str, Any], rng: SeededRandom) -> dict[str, Any] | None:
-    options = cast(Mapping[str, list[str]], task.data("state_choices"))
-    name = rng.choice(sorted(options))
-    others = [option for option in options[name] if option != given[name]]
-    return {**given, name: rng.choice(others)} if others else None
+LEFT_OUT = ""
 
 
-def _wrong_number(task: PromptTask, *, given: dict[str, Any], rng: SeededRandom) -> dict[str, Any] | None:
-    numbers = [int(key) for key in task.data("choices")] + ([0] if "choose 0" in task.system else [])
-    others = [number for number in numbers if number != given["choice"]]
-    return {"choice": rng.choice(others)} if others else None
+def _wrong_values(task: PromptTask, *, given: dict[str, Any], rng: SeededRandom) -> dict[str, Any]:
+    """The readings with one variable of each message read as another of its choices, or left out where that is allowed."""
+    choices = cast(Mapping[str, list[str]], task.data("state_choices"))
+    may_leave_out = "leave out every other" in task.system
+    readings: list[dict[str, Any]] = []
+    for reading in given["readings"]:
+        name = rng.choice(sorted(choices))
+        tells: dict[str, str] = reading["tells"]
+        options = [*choices[name], *([LEFT_OUT] if may_leave_out else [])]
+        wrong = rng.choice([option for option in options if option != tells.get(name, LEFT_OUT)] or [LEFT_OUT])
+        changed = {**tells, name: wrong}
+        readings.append({**reading, "tells": {name: value for name, value in changed.items() if value != LEFT_OUT}})
+    return {"readings": readings}
+
+
+def _wrong_numbers(task: PromptTask, *, given: dict[str, Any], rng: SeededRandom) -> dict[str, Any]:
+    """The replies with another legal number in every case."""
+    cases = cast(Mapping[str, Mapping[str, Any]], task.data("cases"))
+    least = 0 if "choose 0" in task.system else 1
+    wrong = dict(given)
+    for case, one in cases.items():
+        options: Mapping[str, object] = one.get("situations") or one["answers"]
+        others = [number for number in range(least, len(options) + 1) if number != given[case]]
+        wrong[case] = rng.choice(others) if others else given[case]
+    return wrong
 
 
 WRONG = {
     "session_queries/check_exposure": _wrong_values,
-    "answers/check": _wrong_number,
-    "answers/choose": _wrong_number,
+    "answers/check": _wrong_numbers,
+    "answers/choose": _wrong_numbers,
 }
 
 
@@ -133,7 +150,7 @@ class ReplyFaults:
         if task.name not in WRONG:
             return None
         wrong = WRONG[task.name](task, given=json.loads(text), rng=SeededRandom(self._profile.seed, "wrong", same))
-        return None if wrong is None else json.dumps(wrong, ensure_ascii=False)
+        return json.dumps(wrong, ensure_ascii=False)
 
 
 async def meant_by(chat: Chat, whole: Callable[[Chat], Awaitable[str]]) -> Chat:

@@ -1,0 +1,42 @@
+"""Typed answers are graded by what they mean, not by how they are spelled."""
+
+import hashlib
+
+import pytest
+
+from assets.llm.text import PIECE
+from assets.memory_items.answers import AnswerKind, TypedAnswer, is_right, read_date
+from assets.memory_items.documents import TOKENIZER
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "right", "wrong"),
+    [
+        (
+            "number",
+            "1250",
+            ("1250", "1,250", "1250 grams", "It weighs 1250 grams."),
+            ("1251", "125", "between 1250 and 1300", ""),
+        ),
+        ("date", "2031-05-04", ("4 May 2031", "May 4, 2031", "2031-05-04"), ("5 May 2031", "May 2031", "2031", "soon")),
+        ("name", "Quillon Works", ("quillon works", "The Quillon Works", "Quillon Works."), ("Quillon", "Quillon Press")),
+        ("option", "slate", ("Slate", "slate."), ("copper", "slate or copper")),
+        ("number", "3.10", ("3.10", "version 3.10"), ("3.1", "310")),
+    ],
+)
+def test_an_answer_is_right_in_any_spelling_and_wrong_with_anything_else(
+    kind: AnswerKind, value: str, right: tuple[str, ...], wrong: tuple[str, ...]
+) -> None:
+    answer = TypedAnswer(kind=kind, value=value)
+    assert {given: is_right(answer, given) for given in right} == dict.fromkeys(right, True)
+    assert {given: is_right(answer, given) for given in wrong} == dict.fromkeys(wrong, False)
+    assert not is_right(answer, None)
+
+
+def test_a_date_without_its_day_is_none() -> None:
+    assert [read_date(text) for text in ("May 2031", "2031", "4 May", "12")] == [None] * 4
+
+
+def test_the_tokenizers_name_belongs_to_its_pattern() -> None:
+    digest = hashlib.sha256(PIECE.pattern.encode()).hexdigest()[:12]
+    assert (TOKENIZER, digest) == ("amemgym-pieces-1", "e4f52717ecf4")

@@ -1,0 +1,98 @@
+"""A judge of texts that are the JSON of what they tell; it errs as often as it is told to."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assets.engine.seeded_random import SeededRandom
+from assets.llm.ports import ModelReply, ModelRequest
+from tests.support.honest_replies import material
+
+
+@dataclass(frozen=True)
+class ScriptedJudge:
+    """The LanguageModel port, for the readings of queries, of stories and of schemas.
+
+    `error` is the share of readings of a text in which one variable is read as another of its options, each as likely; of
+    a schema, in which what is to be found is overlooked, or something is found that is not there.
+    """
+
+    error: float
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        reply = JUDGEMENTS[request.labels.prompt](self, request)
+        return ModelReply(text=json.dumps(reply), finish="stop", input_tokens=10, output_tokens=10)
+
+    def _reads(self, request: ModelRequest, text: str, choices: Mapping[str, Sequence[str]]) -> dict[str, str]:
+        rng = SeededRandom("judge", request.seed, request.sample, text)
+        told = read(json.loads(text)["tells"], choices)
+        return _misread(told, choices, rng) if rng.bernoulli(self.error) else told
+
+    def queries(self, request: ModelRequest) -> object:
+        choices: dict[str, list[str]] = material(request, "state_choices")
+        texts: dict[str, str] = material(request, "messages")
+        return {"readings": [{"id": int(one), "tells": self._reads(request, text, choices)} for one, text in texts.items()]}
+
+    def story(self, request: ModelRequest) -> object:
+        """A contradiction is what the text itself says that it contradicts."""
+        choices: dict[str, list[str]] = material(request, "state_choices")
+        texts: dict[str, str] = material(request, "texts")
+        judged: list[int] = material(request, "judged")
+        because = {number: json.loads(texts[str(number)]).get("contradicts", "") for number in judged}
+        errs = SeededRandom("judge", request.seed, request.sample, "story").bernoulli(self.error)
+        return {
+            "readings": [{"id": number, "tells": self._reads(request, texts[str(number)], choices)} for number in judged],
+            "contradictions": [{"id": number, "because": why} for number, why in because.items() if why and not errs],
+        }
+
+    def schema(self, request: ModelRequest) -> object:
+        """The profile is the JSON of what it denies and of what excludes each other."""
+        known: dict[str, Any] = json.loads(material(request, "user_profile")["facts"])
+        choices: dict[str, list[str]] = material(request, "state_schema")
+        rng = SeededRandom("judge", request.seed, request.sample, *choices)
+        if rng.bernoulli(self.error):
+            name = rng.choice(sorted(choices))
+            invented = [{"state": {name: rng.choice(sorted(choices[name]))}, "because": "it cannot be"}]
+            return {"denied": [] if known["denied"] else invented, "exclusive": []}
+        denied = [
+            {"state": {name: value}, "because": "the profile says so"}
+            for name, value in known["denied"].items()
+            if value in choices[name]
+        ]
+        return {"denied": denied, "exclusive": known["exclusive"]}
+
+
+def _keep_what_is_denied(_: ScriptedJudge, request: ModelRequest) -> object:
+    """A writer that puts another choice only in place of one that the profile does not deny after all."""
+    known: dict[str, dict[str, str]] = json.loads(material(request, "user_profile")["facts"])
+    refused: dict[str, dict[str, str]] = material(request, "denied")
+    shown: dict[str, list[dict[str, list[str]]]] = material(request, "conflicts")
+    return {
+        name: [
+            f"other_than_{choice}" if choice in refused[name] and known["denied"].get(name) != choice else choice
+            for choice in questions[0]["info_choices"]
+        ]
+        for name, questions in shown.items()
+    }
+
+
+JUDGEMENTS: dict[str, Callable[[ScriptedJudge, ModelRequest], object]] = {
+    "session_queries/check_exposure": ScriptedJudge.queries,
+    "state_trajectory/check": ScriptedJudge.story,
+    "state_schema/check": ScriptedJudge.schema,
+    "state_schema/unify": _keep_what_is_denied,
+}
+
+
+def read(told: Mapping[str, Sequence[str]], choices: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The values that are told; what is told as two values holding now is not settled."""
+    return {name: told[name][0] for name in choices if len(told.get(name, ())) == 1}
+
+
+def _misread(reading: Mapping[str, str], choices: Mapping[str, Sequence[str]], rng: SeededRandom) -> dict[str, str]:
+    """One of the variables asked for is read as another value, or left out where it had one; each is as likely."""
+    name = rng.choice(list(choices))
+    options = [option for option in (*choices[name], "") if option != reading.get(name, "")]
+    changed = {**reading, name: rng.choice(options)}
+    return {name: value for name, value in changed.items() if value}

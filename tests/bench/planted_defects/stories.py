@@ -1,0 +1,220 @@
+"""Defects in events, summaries, profiles and states: whole gates read each, with a writer that mends nothing.
+
+An event or a summary here is the JSON of what it tells, as a query is, and of what it contradicts.
+"""
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from assets.amemgym.events import event_gate
+from assets.amemgym.recipe import AMemGymRecipe
+from assets.amemgym.records.state import Event, JudgedSchema, TrajectoryPeriod
+from assets.amemgym.state_schema import pass_judges
+from assets.amemgym.state_trajectory.stage import summary_gate
+from assets.amemgym.state_trajectory.told_states import StoryReader, StoryText, read_story
+from assets.engine.seeded_random import SeededRandom
+from assets.llm.gate import Gate, GateAttempt, pass_gates
+from assets.records.base import ItemFailed
+from tests.bench.planted_defects.queries import SCHEMA, sound_query
+from tests.bench.planted_defects.scripted_judge import ScriptedJudge
+from tests.bench.planted_defects.trial import Trial
+from tests.support import scenario
+from tests.support.small import START, trajectory_of
+from validation.amemgym.state_trajectory import states_do_not_exclude_each_other
+
+Alarm = Callable[[Trial], Awaitable[bool]]
+
+
+@dataclass(frozen=True)
+class ToldPeriod:
+    """Two states, the variables that the event is about, what the text tells, and what it contradicts."""
+
+    before: dict[str, str]
+    now: dict[str, str]
+    about: tuple[str, ...]
+    tells: dict[str, list[str]]
+    contradicts: str = ""
+
+    @property
+    def text(self) -> str:
+        return json.dumps({"tells": self.tells, "contradicts": self.contradicts})
+
+    def telling(self, name: str, value: str) -> "ToldPeriod":
+        return replace(self, tells={**self.tells, name: [value]})
+
+
+Plant = Callable[[ToldPeriod, SeededRandom], ToldPeriod]
+
+
+def sound_event(rng: SeededRandom) -> ToldPeriod:
+    query = sound_query(rng)
+    elsewhere = rng.choice([name for name in query.now if name not in query.label])
+    now = {**query.now, elsewhere: _another(elsewhere, query.now[elsewhere], rng)}
+    return ToldPeriod(query.before, now, tuple(query.label), query.tells)
+
+
+def sound_summary(rng: SeededRandom) -> ToldPeriod:
+    """It tells one of the period's changes and leaves the rest open."""
+    period = sound_event(rng)
+    name = rng.choice(period.about)
+    return replace(period, tells={name: [period.now[name]]})
+
+
+def _another(name: str, value: str, rng: SeededRandom) -> str:
+    return rng.choice([choice for choice in SCHEMA.choices[name] if choice != value])
+
+
+def _unchanged(period: ToldPeriod, rng: SeededRandom) -> str:
+    return rng.choice([name for name, value in period.now.items() if period.before[name] == value])
+
+
+def says_the_opposite(period: ToldPeriod, rng: SeededRandom) -> ToldPeriod:
+    name = rng.choice(period.about)
+    return period.telling(name, _another(name, period.now[name], rng))
+
+
+def tells_the_old_value(period: ToldPeriod, rng: SeededRandom) -> ToldPeriod:
+    name = rng.choice(period.about)
+    return period.telling(name, period.before[name])
+
+
+def tells_nothing_of_its_update(period: ToldPeriod, rng: SeededRandom) -> ToldPeriod:
+    left = rng.choice(period.about)
+    return replace(period, tells={name: values for name, values in period.tells.items() if name != left})
+
+
+def tells_an_unchanged_variable(period: ToldPeriod, rng: SeededRandom) -> ToldPeriod:
+    name = _unchanged(period, rng)
+    return period.telling(name, period.now[name])
+
+
+def tells_a_change_that_did_not_happen(period: ToldPeriod, rng: SeededRandom) -> ToldPeriod:
+    name = _unchanged(period, rng)
+    return period.telling(name, _another(name, period.now[name], rng))
+
+
+def tells_the_update_of_another_event(period: ToldPeriod, rng: SeededRandom) -> ToldPeriod:
+    others = [name for name in period.now if period.now[name] != period.before[name] and name not in period.about]
+    name = rng.choice(others)
+    return period.telling(name, period.now[name])
+
+
+def contradicts_the_profile(period: ToldPeriod, _: SeededRandom) -> ToldPeriod:
+    return replace(period, contradicts="the profile")
+
+
+def contradicts_what_was_before(period: ToldPeriod, _: SeededRandom) -> ToldPeriod:
+    return replace(period, contradicts="text 1")
+
+
+IN_EVENTS: dict[str, Plant] = {
+    "says the opposite of its update": says_the_opposite,
+    "tells the value of before its update": tells_the_old_value,
+    "tells nothing of its update": tells_nothing_of_its_update,
+    "tells an unchanged variable": tells_an_unchanged_variable,
+    "tells a change that did not happen": tells_a_change_that_did_not_happen,
+    "tells the update of another event": tells_the_update_of_another_event,
+    "contradicts the profile": contradicts_the_profile,
+    "contradicts an earlier event": contradicts_what_was_before,
+}
+IN_SUMMARIES: dict[str, Plant] = {
+    "says the opposite of an update": says_the_opposite,
+    "tells a change that did not happen": tells_a_change_that_did_not_happen,
+    "contradicts the profile": contradicts_the_profile,
+    "contradicts an earlier summary": contradicts_what_was_before,
+}
+
+
+def _story(trial: Trial, period: ToldPeriod) -> tuple[StoryReader, TrajectoryPeriod, list[GateAttempt]]:
+    """What reads the text in the period with index 1, after a text that tells nothing."""
+    recipe = _recipe(trial)
+    before, told = trajectory_of([period.before, period.now], ends=[START, START.replace(year=START.year + 1)]).periods
+    assert not before.index
+    story = [GateAttempt("t00", json.dumps({"tells": {}})), GateAttempt("t01", period.text)]
+    return StoryReader(scenario.profile(), SCHEMA, recipe, ScriptedJudge(trial.settings.judge_error)), told, story
+
+
+def _recipe(trial: Trial) -> AMemGymRecipe:
+    return scenario.recipe(gates=trial.settings.gates, seed=trial.site)
+
+
+def alarm_in_event(plant: Plant) -> Alarm:
+    """Whether the gate of events gives the item up, of which every rewrite says the same."""
+
+    async def alarm(trial: Trial) -> bool:
+        rng = SeededRandom("planted", plant.__name__, trial.site)
+        sound = sound_event(rng)
+        reader, period, story = _story(trial, plant(sound, rng) if trial.planted else sound)
+        event = Event(states=sound.about, text=story[1].text)
+        return await _is_refused(event_gate(reader, period, event, subject=StoryText(story, 1)), story[1], reader)
+
+    return alarm
+
+
+def alarm_in_summary(plant: Plant) -> Alarm:
+    """Whether the gate of summaries gives the item up."""
+
+    async def alarm(trial: Trial) -> bool:
+        rng = SeededRandom("planted", plant.__name__, trial.site)
+        sound = sound_summary(rng)
+        reader, period, story = _story(trial, plant(sound, rng) if trial.planted else sound)
+        gate = replace(summary_gate(reader, period, story), subject=StoryText(story, 1, period.state))
+        return await _is_refused(gate, story[1], reader)
+
+    return alarm
+
+
+async def _is_refused(gate: Gate[StoryText], attempt: GateAttempt, reader: StoryReader) -> bool:
+    if not reader.recipe.gates.consistency:
+        return False
+
+    async def unchanged(*_: object) -> str:
+        return attempt.text
+
+    own = replace(gate, refine=unchanged, redraft=unchanged)
+    try:
+        await pass_gates([[(own, attempt)]], partial(read_story, reader), size=1, recipe=reader.recipe)
+    except ItemFailed:
+        return True
+    return False
+
+
+async def denied_choice(trial: Trial) -> bool:
+    """Whether a choice that the profile denies is found by any vote."""
+    denied = {"variable_3": "value_3_1"} if trial.planted else {}
+    return await _judged(trial, denied=denied, exclusive=[]) is None
+
+
+async def exclusive_values(trial: Trial) -> bool:
+    """Whether a state that holds two values which exclude each other is found, once a judge read the schema."""
+    rng = SeededRandom("planted", "exclusive", trial.site)
+    state = sound_query(rng).now
+    pair = {name: state[name] for name in rng.sample(list(state), 2)}
+    schema = await _judged(trial, denied={}, exclusive=[pair] if trial.planted else [])
+    trajectory = trajectory_of([state], ends=[START])
+    return schema is not None and any(states_do_not_exclude_each_other(trajectory, schema, _recipe(trial)))
+
+
+async def _judged(trial: Trial, *, denied: dict[str, str], exclusive: list[dict[str, str]]) -> JudgedSchema | None:
+    """The schema as the judge left it; None where it was given up, for what the profile denies is never rewritten."""
+    recipe, schema = _recipe(trial), JudgedSchema.model_validate(SCHEMA.model_dump())
+    if not recipe.gates.consistency:
+        return schema
+    facts: dict[str, Any] = {"denied": denied, "exclusive": exclusive}
+    profile = scenario.profile(formatted_str=json.dumps({"facts": json.dumps(facts)}))
+
+    try:
+        return await pass_judges(profile, schema, recipe=recipe, model=ScriptedJudge(trial.settings.judge_error))
+    except ItemFailed:
+        return None
+
+
+ALARMS: dict[str, Alarm] = {
+    **{f"event: {name}": alarm_in_event(plant) for name, plant in IN_EVENTS.items()},
+    **{f"summary: {name}": alarm_in_summary(plant) for name, plant in IN_SUMMARIES.items()},
+    "profile: denies a choice": denied_choice,
+    "state: holds two values that exclude each other": exclusive_values,
+}

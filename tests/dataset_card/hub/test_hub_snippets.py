@@ -1,0 +1,68 @@
+"""The snippets of the card on the Hub run as they stand there, against a Hub server, far from any release folder."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dataset_card.hub.port import Hub
+from tests.support.commands import AMEMGYM, clean_environment
+from tests.support.hub_server.releases import a_release, held_files, published
+from tests.support.hub_server.state import FakeHub
+
+PROJECT = Path(__file__).parents[3]
+SHOW = "print(len(episodes), len(questions), sorted(questions['question_id'])[0])"
+
+
+def snippets(text: str, language: str) -> list[str]:
+    section = text.partition("## Loading it")[2].partition("\n## ")[0]
+    return re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)
+
+
+@pytest.fixture
+def card(fake: FakeHub, hub: Hub, repo: str) -> str:
+    """The card at the top of a public repository with two variants, of which somebody reads the first."""
+    for variant in ("base", "extra"):
+        published(hub, a_release(variant=variant), repo=repo, visibility="public", embedded=True)
+    return held_files(fake, repo)["README.md"].decode()
+
+
+def run(*line: str, folder: Path) -> str:
+    """A command of somebody who has nothing but the package, in an empty folder; its output."""
+    around = clean_environment(
+        folder, PYTHONPATH=str(PROJECT), HF_HOME=str(folder / "hf"), HF_ENDPOINT=os.environ["HF_ENDPOINT"]
+    )
+    done = subprocess.run(line, cwd=folder, env=around, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_python_snippets_run_one_after_another(card: str, repo: str, tmp_path: Path) -> None:
+    by_name, files, pandas, duckdb, polars = snippets(card, "python")
+    assert f'load_dataset("{repo}", "base", split="test", revision="base-v0.1.0")' in by_name
+    # Polars is no dependency of this project; it reads the very file that pandas reads.
+    assert re.findall(r"f\"(.*)\"\)", polars) == re.findall(r"f\"(.*)\"\)", pandas)[1:]
+    told = run(sys.executable, "-c", "\n".join([by_name, SHOW, files, pandas, SHOW, duckdb]), folder=tmp_path)
+    assert told.splitlines()[0] == told.splitlines()[1] == "2 4 q01"
+    assert "What should I cook" in told
+
+
+def test_commands_fetch_verify_and_evaluate(card: str, repo: str, tmp_path: Path) -> None:
+    lines = [line.split() for line in snippets(card, "bash")[0].splitlines()]
+    assert [line[:2] for line in lines] == [["amemgym", name] for name in ("fetch", "verify", "evaluate")]
+    fetched, verified, evaluated = (run(*AMEMGYM, *line[1:], folder=tmp_path) for line in lines)
+    assert Path(fetched.strip()).is_dir()
+    assert not verified
+    assert "overall" in evaluated
+
+
+def test_every_variant_s_card_is_linked_and_its_tag_named(card: str, fake: FakeHub, repo: str) -> None:
+    for variant in ("base", "extra"):
+        assert f"[{variant}]({variant}/README.md)" in card
+        assert f"`{variant}-v0.1.0`" in card
+        assert f"{variant}/README.md" in held_files(fake, repo)
+    assert "release folder as the working directory" not in card
+    assert "Path.cwd()" not in card

@@ -1,0 +1,90 @@
+"""Isolated scores: what goes into the recall slot in each condition, and what the differences come to."""
+
+from collections.abc import Sequence
+
+from pipelines.evaluation.contract import MemoryEvent, Task
+from pipelines.evaluation.isolated import MemoryRow, answer_in_each, contents_of, isolated_scores
+from pipelines.evaluation.reasoning import ReadableTask, Reasoner, ask, reason
+from tests.evaluation.scripted_evaluation import HonestModel
+from tests.evaluation.test_memories import memory_of
+from tests.support.coroutines import run
+
+TASK = Task(text="Which tea do I drink? Answer in one word.", query="Which tea do I drink?")
+
+
+def test_each_condition_fills_the_recall_slot_alone() -> None:
+    async def echo(texts: Sequence[str]) -> str:
+        return "|".join(texts)
+
+    contents = contents_of(recalled=["a b c d"], facts=["e f g"], everything=["h i j k l"], tokens=2)
+    answers = run(answer_in_each(echo, contents))
+
+    assert answers == {"memory": "a b", "none": "", "facts": "e f", "everything": "h i j k l"}
+
+
+def test_the_reasoner_reads_what_was_recalled_then_the_window_then_the_task() -> None:
+    model, memory = HonestModel({"chat": "green"}), memory_of("full-history")
+    run(memory.write([MemoryEvent("I drink green tea.", "user")]))
+
+    assert run(reason(Reasoner(model, "test-model", seed=7), memory, TASK, tokens=100)) == "green"
+    head, last = model.requests[-1].messages
+    assert "user: I drink green tea." in head.content
+    assert last.content == TASK.text
+
+
+def test_an_answer_that_cannot_be_read_is_asked_for_once_more_and_then_unread() -> None:
+    def read(reply: str) -> int:
+        raise ValueError("It must be a number.")
+
+    asked: list[str] = []
+
+    async def give(task: Task) -> str:
+        asked.append(task.text)
+        return "green"
+
+    answer = run(ask(ReadableTask(TASK, read), give))
+
+    assert (answer.value, answer.tries, answer.problem) == (None, 2, "It must be a number.")
+    assert asked[0] == TASK.text
+    assert "It must be a number." in asked[1]
+
+
+def row(cluster: str, **right: bool | None) -> MemoryRow:
+    return MemoryRow(
+        cluster=cluster,
+        item="q",
+        turn=0,
+        query="?",
+        written=1,
+        budget=100,
+        recalled=(),
+        recalled_tokens=0,
+        right_with_memory=bool(right["S"]),
+        right_with_none=right["N"],
+        right_with_facts=right["O"],
+        right_with_everything=right["F"],
+    )
+
+
+def test_the_gain_is_the_difference_to_none_and_its_share_that_of_the_needed_facts() -> None:
+    rows = [row("ada", S=True, N=False, O=True, F=True), row("ada", S=False, N=False, O=True, F=False)]
+    rows += [row("ben", S=True, N=True, O=True, F=True), row("ben", S=False, N=False, O=False, F=False)]
+    scores = isolated_scores(rows, seed=7)
+
+    assert scores is not None
+    assert (scores.items, scores.memory.value, scores.none.value, scores.facts.value) == (4, 0.5, 0.25, 0.75)
+    assert (scores.gain.value, scores.gain_share.value) == (0.25, 0.5)
+    assert scores.gain.low is not None
+
+
+def test_where_the_facts_bring_nothing_there_is_no_share_and_rows_without_all_conditions_do_not_count() -> None:
+    same = row("ada", S=True, N=True, O=True, F=True)
+    scores = isolated_scores([same, row("ada", S=False, N=None, O=None, F=None)], seed=7)
+
+    assert scores is not None
+    assert (scores.items, scores.gain_share.value) == (1, None)
+    assert isolated_scores([row("ada", S=True, N=None, O=None, F=None)], seed=7) is None
+
+
+def test_every_column_of_a_memory_row_says_what_it_holds() -> None:
+    assert all(field.description for field in MemoryRow.model_fields.values())

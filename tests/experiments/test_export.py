@@ -1,0 +1,105 @@
+"""A release as documents and questions, and the way to and from harnesses that ingest before they ask."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipelines.evaluation.contract import MemoryEvent
+from pipelines.evaluation.folder import read_table
+from pipelines.evaluation.memories.registry import find_memory, host_memory
+from pipelines.experiments.agent_memory_benchmark import benchmark_dataset
+from pipelines.experiments.export import ExportedDocument, ExportedQuestion, export_dataset
+from tests.evaluation.scripted_evaluation import HonestModel, dataset
+from tests.evaluation.test_memories import tools
+from tests.support.coroutines import run
+
+# The harness's own shapes, as far as the adapters touch them.
+HARNESS = {
+    "__init__.py": "",
+    "models.py": """
+from dataclasses import dataclass, field
+@dataclass
+class Document:
+    id: str
+    content: str
+    user_id: str | None = None
+    messages: list | None = None
+    timestamp: str | None = None
+@dataclass
+class Query:
+    id: str
+    query: str
+    gold_ids: list
+    gold_answers: list
+    user_id: str | None = None
+    meta: dict = field(default_factory=dict)
+""",
+    "dataset/__init__.py": "",
+    "dataset/base.py": "class Dataset: ...\n",
+    "words.py": """
+class Words:
+    stored = []
+    def initialize(self): ...
+    def prepare(self, store_dir, unit_ids=None, reset=True): ...
+    async def async_ingest(self, documents): Words.stored += documents
+    async def async_retrieve(self, query, k=10, user_id=None):
+        return [one for one in Words.stored if one.user_id == user_id][-k:], None
+""",
+}
+
+
+@pytest.fixture
+def harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A package `memory_bench` with these shapes."""
+    for name, text in HARNESS.items():
+        path = tmp_path / "memory_bench" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    yield
+    for name in [name for name in sys.modules if name.startswith("memory_bench")]:
+        del sys.modules[name]
+
+
+def test_questions_name_the_documents_that_told_their_values_and_none_from_later(tmp_path: Path) -> None:
+    assert export_dataset(dataset("ada"), tmp_path) == (4, 6)
+    documents = {one.id: one for one in read_table(tmp_path / "documents.parquet", kind=ExportedDocument)}
+    questions = read_table(tmp_path / "questions.parquet", kind=ExportedQuestion)
+
+    for one in questions:
+        assert one.options[one.gold_option] == one.gold_answer
+        assert one.gold_document_ids
+        assert all(documents[key].period <= one.period for key in one.gold_document_ids)
+    lines = (tmp_path / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [ExportedQuestion.model_validate_json(line).id for line in lines] == [one.id for one in questions]
+    page = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert "off-policy" in page
+    assert all(f"`{name}`" in page for name in ExportedDocument.model_fields)
+
+
+@pytest.mark.usefixtures("harness")
+def test_a_harness_that_ingests_first_gets_a_namespace_for_each_user_and_period(tmp_path: Path) -> None:
+    export_dataset(dataset("ada"), tmp_path)
+    made = benchmark_dataset(tmp_path)
+    queries, documents = made.load_queries("all"), made.load_documents("all")
+    known = {one.id: one for one in documents}
+
+    assert all(known[key].user_id == one.user_id for one in queries for key in one.gold_ids)
+    assert len(made.load_documents("all", user_ids={"ada@0"})) < len(made.load_documents("all", user_ids={"ada@2"}))
+
+
+@pytest.mark.usefixtures("harness")
+def test_a_provider_of_the_harness_is_a_memory_here_whose_copies_see_nothing_later() -> None:
+    async def tried() -> tuple[list[str], list[str]]:
+        host = host_memory(find_memory("provider+memory_bench.words:Words"), tools(HonestModel()))
+        memory = await host.new_memory()
+        await memory.write([MemoryEvent("I drink tea.", "user")])
+        copy = await memory.fork()
+        await memory.write([MemoryEvent("I drink coffee now.", "user")])
+        return await copy.recall("drink", tokens=100), await memory.recall("drink", tokens=100)
+
+    before, after = run(tried())
+    assert before == ["user: I drink tea."]
+    assert len(after) == 2

@@ -1,0 +1,41 @@
+"""Ctrl-C in a real terminal: one sentence, whatever the command was about to do. `make test-faults` tries more moments."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipelines.cli import INTERRUPTED, STOPPED
+from tests.support.commands import clean_environment, interrupted
+
+CLOSING = """
+import logging, sys, typer
+from pipelines.cli.main import app, main
+
+def probe():
+    try:
+        raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        logging.getLogger("a library").error("Exception closing connection", exc_info=True)
+    logging.getLogger("a library").error("something else")
+
+app.command("probe")(probe)
+sys.argv.append("probe")
+main()
+"""
+
+
+@pytest.mark.parametrize("seconds", [0.02, 0.2, 0.5])
+def test_ctrl_c_during_the_first_imports_is_one_sentence(tmp_path: Path, seconds: float) -> None:
+    status, output = interrupted(tmp_path, "generate", "demo", until="begun", after=seconds)
+
+    assert output.replace("^C", "").split() == ["begun", *STOPPED.split()]
+    assert status == INTERRUPTED
+
+
+def test_a_library_that_meets_ctrl_c_while_it_cleans_up_prints_no_traceback(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CLOSING], capture_output=True, text=True, check=True, env=clean_environment(tmp_path)
+    )
+    assert done.stderr == "something else\n"

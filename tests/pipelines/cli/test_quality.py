@@ -1,0 +1,115 @@
+"""`amemgym quality` on anybody's data: the whole report, on what can be used, with judges if asked."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from assets.amemgym.records.report import QualityReport
+from dataset_card.release.folder import write_release
+from pipelines.cli.errors import Problem
+from pipelines.cli.main import app
+from tests.dataset_card.reference.foreign_data import foreign_users, write_foreign_data
+from tests.support import releases
+from tests.support.commands import own_surroundings
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("quality")
+    with own_surroundings(folder / "home"):
+        yield folder
+
+
+def told(*words: object, status: int = 1) -> str:
+    found = CliRunner().invoke(app, ["quality", *map(str, words)], catch_exceptions=False)
+    assert found.exit_code == status, found.output
+    return " ".join(found.output.split())
+
+
+def report_in(place: Path) -> QualityReport:
+    (path,) = (place / "home" / "reports").glob("*.json")
+    report = QualityReport.model_validate_json(path.read_bytes())
+    page = path.with_suffix(".html").read_text(encoding="utf-8")
+    assert f"Quality report: {report.variant}" in page
+    path.unlink()
+    return report
+
+
+@pytest.fixture(scope="module")
+def judged(place: Path) -> tuple[str, QualityReport]:
+    """What is said of two users of whom a question cannot be used, with gates and audit."""
+    items = foreign_users(3)
+    items[1]["qas"][2]["required_info"] = ["mood"]
+    items[2]["periods"] = []
+    words = ("--gates", "--audit", "--set", "language=de", "--set", "audit.pairs=2")
+    output = told(write_foreign_data(place / "data.json", items), *words)
+    return output, report_in(place)
+
+
+def test_rates_and_rules_are_told_of_what_can_be_used(judged: tuple[str, QualityReport]) -> None:
+    output, report = judged
+    assert (report.users, report.counts["questions"], report.writer) == (2, 7, "")
+    assert [(one.user_id, one.question_id) for one in report.left_out] == [("tourist-01", "q03"), ("tourist-02", "")]
+    assert "Left out of the file, since they cannot be used: users 1, questions 1." in output
+    broken = {line.rule: line.violations for line in report.rules if line.violations}
+    assert (broken["no_orphans"], broken["variables_differ"]) == (3, 4)
+    spelled = next(line for line in report.texts if (line.text, line.check) == ("answer", "no_copied_value"))
+    assert f"of {spelled.texts} answers spell a value" in output
+    assert 0.4 < spelled.rate < 0.7
+
+
+def test_judges_read_every_text_that_can_be_judged(judged: tuple[str, QualityReport]) -> None:
+    output, report = judged
+    assert "is the embedded model, which tests the plumbing only" in output
+    gates = {line.gate: line.readings for line in report.gates}
+    # An option that contradicts itself is shown to no judge.
+    assert set(gates) == {"summary", "event", "exposure", "recovery", "choice"}
+    assert gates["recovery"] >= 15 + 11
+    assert report.ceiling is not None
+    assert {line.cue for line in report.wall} >= {"options only", "question only", "profile only"}
+    of_votes = {line.rule for line in report.rules if line.rule.endswith(("passed_gate", "passed_gates"))}
+    assert of_votes == {"queries_passed_gate", "answers_passed_gates"}
+
+
+def test_intervals_over_few_users_are_marked_and_no_memory_score_is_told(judged: tuple[str, QualityReport]) -> None:
+    output, report = judged
+    assert "* An interval over fewer than 8 users is rough." in output
+    assert report.no_memory_score
+    assert "There is no memory score on this set" in output
+
+
+def test_language_of_a_bare_file_decides_the_checks(judged: tuple[str, QualityReport]) -> None:
+    _, report = judged
+    foreign = next(line for line in report.texts if (line.text, line.check) == ("query", "own_language"))
+    assert foreign.faulty > foreign.texts / 2
+
+
+def test_a_release_is_reported_on_by_its_own_recipe_and_no_model_is_asked(place: Path) -> None:
+    release = write_release(releases.content(), root=place / "releases")
+    output = told(release.folder)
+    report = report_in(place)
+    assert "does not say" not in output
+    assert (report.users, report.judges, report.gates, report.left_out) == (2, (), (), ())
+    assert not [line for line in report.rules if line.rule.endswith(("passed_gate", "passed_gates"))]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["demo", "--gates"], "options are for a data.json or a release"),
+        (["demo"], "no quality report of 'demo' yet"),
+        (["nowhere"], "neither a data.json, nor a release folder"),
+        (["data.json", "--set", "language=klingon"], "language cannot be set so"),
+        (["data.json", "--set", "num_userz=3"], "num_userz"),
+        (["data.json", "--gates", "--offline"], "reply cache has no reply"),
+        (["data.json", "--users", "9"], "has 2 users"),
+    ],
+)
+def test_a_problem_is_one_sentence(place: Path, words: list[str], sentence: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (place / "problems").mkdir(exist_ok=True)
+    write_foreign_data(place / "problems" / "data.json", foreign_users(2))
+    monkeypatch.chdir(place / "problems")
+    with pytest.raises(Problem, match=sentence):
+        CliRunner().invoke(app, ["quality", *words], catch_exceptions=False)

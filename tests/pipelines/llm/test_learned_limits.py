@@ -1,0 +1,90 @@
+"""A rate limit that nobody told us of slows a run down and ends nothing."""
+
+import asyncio
+import time
+
+import pytest
+
+from assets.llm.ports import EndpointError, ModelReply
+from pipelines.resources.llm.client import ModelClient
+from pipelines.resources.llm.rate_limit import LearnedLimit
+from tests.pipelines.llm.scripted_server import Answer, ScriptedServer, a_request, fault, in_process
+
+
+class LimitedServer(ScriptedServer):
+    """Lets so many requests through at first and then so many a second; no header tells."""
+
+    def __init__(self, *, at_first: int, per_second: float) -> None:
+        super().__init__()
+        self._level, self._most, self._per_second, self._seen = float(at_first), at_first, per_second, time.monotonic()
+        self.refused = 0
+
+    async def __call__(self, scope: object, receive: object, send: object) -> None:
+        now = time.monotonic()
+        self._level = min(self._most, self._level + (now - self._seen) * self._per_second)
+        self._seen = now
+        if self._level < 1:
+            self.refused += 1
+            self.says(fault(429, "slow down"))
+        else:
+            self._level -= 1
+        await super().__call__(scope, receive, send)  # type: ignore[arg-type]
+
+
+def test_calls_that_a_limit_turns_away_all_get_through_in_the_end() -> None:
+    server = LimitedServer(at_first=10, per_second=5)
+    client = ModelClient(in_process(server, timeout_seconds=30))
+
+    async def many() -> list[ModelReply]:
+        return await asyncio.gather(*(client.complete(a_request(str(number))) for number in range(60)))
+
+    assert len(asyncio.run(many())) == 60
+    assert server.refused < 60
+
+
+def test_what_a_header_says_is_left_is_not_overdrawn() -> None:
+    told = {"x-ratelimit-limit-requests": "60", "x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "24s"}
+    server = ScriptedServer()
+    server.says(Answer(body=ScriptedServer().always.body, headers=told))
+    client = ModelClient(in_process(server))
+
+    async def two() -> None:
+        await client.complete(a_request("first"))
+        await client.complete(a_request("second"))
+
+    asyncio.run(two())
+    assert 0.4 <= server.times[1] - server.times[0] < 2  # 24 s for 60 requests
+
+
+def test_a_limit_is_found_from_what_got_through_and_found_again_when_it_was_raised() -> None:
+    now = 0.0
+    limit = LearnedLimit(clock=lambda: now)
+    for _ in range(20):
+        now += 1.0
+        limit.answered(a_request(), headers={})
+    limit.limited(sent_at=now, retry_after=0.0)
+    assert limit.wait == 0.5
+    now += limit.wait
+    limit.take_turn()
+    assert 0.9 < limit.wait <= 1.0
+    for _ in range(200):
+        now += 0.01
+        limit.answered(a_request(), headers={})
+    limit.take_turn()
+    assert limit.wait < 0.05
+
+
+def test_a_limit_that_lets_nothing_through_is_told_with_the_variable_that_cures_it() -> None:
+    server = ScriptedServer(always=fault(429, headers={"Retry-After": "3600"}))
+    with pytest.raises(EndpointError, match="AMEMGYM_REQUESTS_PER_MINUTE or AMEMGYM_TOKENS_PER_MINUTE"):
+        asyncio.run(ModelClient(in_process(server)).complete(a_request()))
+
+
+def test_an_endpoint_that_never_answers_ends_the_run_and_says_so_meanwhile(caplog: pytest.LogCaptureFixture) -> None:
+    server = ScriptedServer(always=fault(429))
+    began = time.monotonic()
+    # 1,200 times the first pause; never less than three timeouts.
+    with pytest.raises(EndpointError, match="has given no usable reply for"):
+        asyncio.run(ModelClient(in_process(server, backoff_seconds=0.001, timeout_seconds=0.1)).complete(a_request()))
+    assert time.monotonic() - began < 5
+    assert "1 call waits, and the run ends after 1 seconds" in caplog.text

@@ -1,0 +1,97 @@
+"""A fault of one request costs its user; the same fault at several users in a row ends the run."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from assets.amemgym.personas.sampling import OWN_POOL, sample_personas
+from assets.amemgym.recipe import AMemGymRecipe
+from assets.llm.ports import EndpointError, ModelReply, ModelRequest, RequestFailed
+from assets.recipe.loading import expect_recipe, load_recipe
+from assets.records.base import ItemFailed
+from dataset_card.release.manifest import read_manifest
+from pipelines.embedded.app import create_app
+from pipelines.embedded.bank import model_name
+from pipelines.resources.llm.client import ModelClient
+from tests.pipelines.llm.scripted_server import Answer, ScriptedServer, a_request, fault, in_process, on_a_port
+from tests.support.commands import amemgym, finish
+from tests.support.coroutines import run
+from tests.support.fault_proxy import FaultProxy
+from tests.support.scripted_model import ScriptedModel, ask_test_prompt
+from tests.support.small import small_recipe
+
+
+class Named(BaseModel):
+    """What the scripted prompt asks for."""
+
+    name: str
+
+
+CHOICE = {"message": {"content": "{}"}, "finish_reason": "stop"}
+OWN_FAULTS = [
+    fault(400, "maximum context length is 8 tokens", code="context_length_exceeded"),
+    fault(400, "messages: roles must alternate"),
+    fault(500, "the worker died"),
+    Answer(body={"choices": [CHOICE], "usage": {"prompt_tokens": 10**30, "completion_tokens": 7}}),
+]
+
+
+def of_user(name: str) -> ModelRequest:
+    request = a_request(f"Who is {name}?")
+    return replace(request, labels=replace(request.labels, item_id=name))
+
+
+def ends_of(server: ScriptedServer, names: list[str]) -> list[ModelReply | BaseException]:
+    """What becomes of these users' calls, one after another."""
+    client = ModelClient(in_process(server))
+
+    async def all_of_them() -> list[ModelReply | BaseException]:
+        return [(await asyncio.gather(client.complete(of_user(name)), return_exceptions=True))[0] for name in names]
+
+    return asyncio.run(all_of_them())
+
+
+@pytest.mark.parametrize("answer", OWN_FAULTS)
+def test_a_fault_of_one_request_leaves_the_run_alone(answer: Answer) -> None:
+    server = ScriptedServer()
+    server.says(*[answer] * (8 if answer.status in (200, 500) else 1))
+    failed, *others = ends_of(server, ["Ada", "Ben", "Cleo"])
+    assert isinstance(failed, RequestFailed)
+    assert [isinstance(other, ModelReply) for other in others] == [True, True]
+
+
+def test_several_users_who_fail_alike_end_the_run() -> None:
+    ends = ends_of(ScriptedServer(always=OWN_FAULTS[0]), ["Ada", "Ben", "Cleo", "Dan"])
+    assert [type(end) for end in ends] == [RequestFailed, RequestFailed, EndpointError, EndpointError]
+    assert "too long for the model 'm-1'" in str(ends[-1])
+
+
+def test_one_user_who_fails_often_does_not_end_the_run() -> None:
+    ends = ends_of(ScriptedServer(always=OWN_FAULTS[0]), ["Ada"] * 5)
+    assert {type(end) for end in ends} == {RequestFailed}
+
+
+def test_a_request_that_is_not_served_gives_up_its_user_and_no_other() -> None:
+    def never(request: ModelRequest) -> ModelReply:
+        raise RequestFailed("The model endpoint finds it too long; choose another model.")
+
+    with pytest.raises(ItemFailed, match="test/ask: The model endpoint finds it too long") as caught:
+        run(ask_test_prompt(ScriptedModel({"test/ask": [never]}), lambda given: given, reply=Named, recipe=small_recipe()))
+    assert caught.value.reason == "call_failed"
+
+
+def test_a_poisoned_user_of_the_demo_is_replaced_and_the_release_is_made(tmp_path: Path) -> None:
+    recipe = expect_recipe(load_recipe("demo"), AMemGymRecipe)
+    (first,) = sample_personas(recipe, [OWN_POOL], count=1)
+    proxy = FaultProxy(create_app(), "context_length", chosen=first.professional_persona[:30])
+    with on_a_port(proxy) as url:
+        process = amemgym(tmp_path, "generate", "demo", "--model", model_name(), AMEMGYM_BASE_URL=url, AMEMGYM_API_KEY="any")
+        status, output = finish(process)
+    assert status == 0, output
+    (folder,) = (tmp_path / "releases" / "demo").glob("*.*.*")
+    rows = {file.path: file.rows for file in read_manifest(folder).files}
+    assert next(count for path, count in rows.items() if path.startswith("tables") and "failures" in path) == 1
+    assert proxy.counts["spoiled"] == 1

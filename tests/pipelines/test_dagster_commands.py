@@ -1,0 +1,62 @@
+"""Dagster's own commands on this project, each in a process of its own: `dagster` and `dg`, with and without work units."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+from assets.recipe.loading import RECIPES
+from dataset_card.release.verify import verify_release
+from tests.support.commands import clean_environment
+
+ROOT = Path(__file__).parents[2]
+SMALL = {"num_users": 1, "num_reserve": 1, "num_questions": 3, "num_periods": 2}
+
+
+def installation(folder: Path, **recipes: dict[str, object]) -> dict[str, str]:
+    """The environment of an installation with these recipes, each small but for what it says."""
+    shipped = yaml.safe_load((RECIPES / "demo.yaml").read_text(encoding="utf-8"))
+    (folder / "recipes").mkdir()
+    (folder / "dagster").mkdir()
+    (folder / "dagster" / "dagster.yaml").write_text("telemetry: {enabled: false}\n", encoding="utf-8")
+    for name, fields in recipes.items():
+        text = yaml.safe_dump({**shipped, **SMALL, **fields})
+        (folder / "recipes" / f"{name}.yaml").write_text(text, encoding="utf-8")
+    places = {"AMEMGYM_RECIPES": str(folder / "recipes"), "DAGSTER_HOME": str(folder / "dagster")}
+    return clean_environment(folder, **places)
+
+
+def output_of(environment: dict[str, str], command: str, *words: str) -> str:
+    """What the command prints on its first output; it has to succeed."""
+    line = [str(Path(sys.executable).with_name(command)), *words]
+    done = subprocess.run(line, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, f"{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+    return done.stdout
+
+
+def test_everything_is_materialized_by_one_command(tmp_path: Path) -> None:
+    words = ("asset", "materialize", "-m", "pipelines.definitions", "--select", "tag:benchmark=amemgym")
+    output_of(installation(tmp_path, demo={}), "dagster", *words, "--partition", "demo")
+    assert verify_release(tmp_path / "releases" / "demo" / "0.1.0") == []
+    assert list((tmp_path / "runs").iterdir())  # an evaluation
+
+
+def test_dg_lists_checks_and_launches(tmp_path: Path) -> None:
+    environment = installation(tmp_path, demo={})
+    listed = json.loads(output_of(environment, "dg", "list", "defs", "--json"))
+    assert {"recipe", "release", "hub_release"} <= {asset["asset_key"] for asset in listed["assets"]}
+    assert "All definitions loaded successfully" in output_of(environment, "dg", "check", "defs")
+    config = json.dumps({"ops": {"recipe": {"config": {"num_periods": 1}}}})
+    output_of(environment, "dg", "launch", "--assets", "recipe,personas", "--partition", "demo", "--config-json", config)
+    assert (tmp_path / "values" / "personas" / "demo.json").is_file()
+
+
+def test_where_a_recipe_is_split_into_work_units_the_jobs_keep_their_names(tmp_path: Path) -> None:
+    environment = installation(tmp_path, demo={}, split={"num_users": 2, "users_per_shard": 1})
+    config = json.dumps({"ops": {"generate_and_release_by_phases": {"config": {"recipe": {"seed": 5}}}}})
+    output_of(environment, "dg", "launch", "--job", "generate_and_release", "--partition", "split", "--config-json", config)
+    folder = tmp_path / "releases" / "split" / "0.1.0"
+    assert verify_release(folder) == []
+    assert yaml.safe_load((folder / "recipe.yaml").read_text(encoding="utf-8"))["seed"] == 5

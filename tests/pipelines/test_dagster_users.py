@@ -1,0 +1,163 @@
+"""What people who know Dagster do, through its server and daemon: backfill everything, and go on from a failure."""
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import yaml
+
+from assets.recipe.loading import RECIPES
+from dataset_card.release.verify import verify_release
+from pipelines.cli.errors import Problem
+from pipelines.cluster.web_server import WebServer
+from tests.support.commands import priced_embedded_model
+from tests.support.ui_server import ui_server
+
+SMALL = {"num_users": 1, "num_questions": 3, "num_periods": 2}
+WAIT_SECONDS = 240.0
+LAUNCH_BACKFILL = """
+mutation ($params: LaunchBackfillParams!) { launchPartitionBackfill(backfillParams: $params) { __typename
+  ... on LaunchBackfillSuccess { backfillId } ... on PythonError { message } } }"""
+BACKFILL = """
+query ($id: String!) { partitionBackfillOrError(backfillId: $id) { __typename ... on PartitionBackfill {
+  status error { message } } } }"""
+LAUNCH_RUN = """
+mutation ($params: ExecutionParams!) { launchRun(executionParams: $params) { __typename
+  ... on LaunchRunSuccess { run { runId } } ... on PythonError { message }
+  ... on RunConfigValidationInvalid { errors { message } } } }"""
+REEXECUTE = """
+mutation ($params: ReexecutionParams!) { launchRunReexecution(reexecutionParams: $params) { __typename
+  ... on LaunchRunSuccess { run { runId } } ... on PythonError { message } } }"""
+RUN = """
+query ($id: ID!) { runOrError(runId: $id) { __typename ... on Run { status
+  stepStats { stepKey status } } } }"""
+FAILURES = """
+query ($id: ID!) { logsForRun(runId: $id) { __typename ... on EventConnection { events { __typename
+  ... on ExecutionStepFailureEvent { failureMetadata { description } } } } } }"""
+ASSETS = """
+{ assetsOrError { __typename ... on AssetConnection { nodes {
+key { path } definition { isMaterializable tags { key value } } } } } }"""
+REPOSITORY = {"repositoryLocationName": "amemgym", "repositoryName": "__repository__"}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("installation")
+
+
+@pytest.fixture(scope="module")
+def dagster(home: Path) -> Iterator[WebServer]:
+    """Server and daemon, over small recipes: `demo` and `base`, and `tight` with a budget that is too low for it."""
+    recipes, shipped = home / "recipes", yaml.safe_load((RECIPES / "demo.yaml").read_text(encoding="utf-8"))
+    recipes.mkdir()
+    for name, further in {"demo": {}, "base": {"seed": 7}, "tight": {"seed": 8, "budget": {"max_tokens": 15_000}}}.items():
+        (recipes / f"{name}.yaml").write_text(yaml.safe_dump({**shipped, **SMALL, **further}), encoding="utf-8")
+    surroundings = {"AMEMGYM_RECIPES": str(recipes), "AMEMGYM_PRICES": str(priced_embedded_model(home))}
+    with ui_server(home, surroundings) as server:
+        yield WebServer(server.url)
+
+
+def waited_for(dagster: WebServer, query: str, *, done: tuple[str, ...], **variables: str) -> dict[str, Any]:
+    deadline = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < deadline:
+        answer = dagster.ask(query, key="status", **variables)
+        if answer["status"] in done:
+            return answer
+        time.sleep(0.5)
+    raise AssertionError(f"not done in {WAIT_SECONDS:.0f} s: {variables}")
+
+
+def finished(dagster: WebServer, run_id: str) -> dict[str, Any]:
+    return waited_for(dagster, RUN, done=("SUCCESS", "FAILURE", "CANCELED"), id=run_id)
+
+
+def launched(dagster: WebServer, job: str, partition: str, **config: object) -> str:
+    params = {
+        "selector": {"jobName": job, **REPOSITORY},
+        "runConfigData": {"ops": config},
+        "executionMetadata": {"tags": [{"key": "dagster/partition", "value": partition}]},
+    }
+    return dagster.launch(LAUNCH_RUN, key="run", what=job, params=params)["run"]["runId"]
+
+
+def sentences(dagster: WebServer, run_id: str) -> list[str]:
+    events = dagster.ask(FAILURES, key="events", id=run_id)["events"]
+    return [event["failureMetadata"]["description"] for event in events if event.get("failureMetadata")]
+
+
+def test_a_run_that_stopped_at_its_budget_goes_on_from_there_with_a_higher_one(dagster: WebServer, home: Path) -> None:
+    stopped = launched(dagster, "generate_and_release", "tight")
+    assert finished(dagster, stopped)["status"] == "FAILURE"
+    sentence, *_ = sentences(dagster, stopped)  # stages that need nothing of each other stop together
+    assert "The budget of 'tight' is reached: " in sentence
+    assert "over all its runs. Raise budget.max_tokens (a re-executed run takes it as a tag) and run again" in sentence
+    assert " of 1 of 1 users, " in sentence  # and the stages after it
+    tags = [{"key": "budget.max_tokens", "value": "100000000"}]
+    params = {"parentRunId": stopped, "strategy": "FROM_FAILURE", "extraTags": tags}
+    again = dagster.launch(REEXECUTE, key="run", what="it", params=params)["run"]["runId"]
+    after = finished(dagster, again)
+    assert after["status"] == "SUCCESS"
+    assert "recipe" not in {step["stepKey"] for step in after["stepStats"]}
+    assert verify_release(home / "releases" / "tight" / "0.1.0") == []
+    with sqlite3.connect(home / "ledger.sqlite") as ledger:
+        paid = "FROM calls WHERE variant = 'tight' AND cache_hit = 0"
+        calls, requests = ledger.execute(f"SELECT COUNT(*), COUNT(DISTINCT request || '/' || sample) {paid}").fetchone()
+    assert calls == requests > 0
+
+
+DEMO = {"dagster/partition": "demo"}
+
+
+@pytest.mark.parametrize(
+    ("tags", "config", "sentence"),
+    [
+        ({}, {}, "This run has no partition, so it is not told what to make; launch it for one, such as demo."),
+        (DEMO, {"recipe": {"num_users": 0}}, "num_users is 0: input should be greater than or equal"),
+        (
+            {"dagster/partition": "demo"},
+            {"recipe": {"gates": {"votes_needed": 9}}},
+            "gates.votes_needed is 9, but gates.votes is",
+        ),
+        (
+            {"dagster/partition": "demo"},
+            {"release": {"version": "one"}},
+            "'one' is no version; give three numbers such as 0.1.0",
+        ),
+    ],
+    ids=["no partition", "impossible field", "impossible together", "version"],
+)
+def test_what_no_run_could_make_is_refused_when_it_is_launched(
+    dagster: WebServer, tags: dict[str, str], config: dict[str, object], sentence: str
+) -> None:
+    params = {
+        "selector": {"jobName": "generate_and_release", **REPOSITORY},
+        "runConfigData": {"ops": {name: {"config": fields} for name, fields in config.items()}},
+        "executionMetadata": {"tags": [{"key": key, "value": value} for key, value in tags.items()]},
+    }
+    with pytest.raises(Problem) as error:
+        dagster.launch(LAUNCH_RUN, key="run", what="it", params=params)
+    assert sentence in str(error.value)
+
+
+def test_config_of_the_release_stands_under_its_name(dagster: WebServer, home: Path) -> None:
+    run_id = launched(dagster, "generate_and_release", "demo", release={"config": {"version": "1.2.0"}})
+    assert finished(dagster, run_id)["status"] == "SUCCESS", sentences(dagster, run_id)
+    assert (home / "releases" / "demo" / "1.2.0").is_dir()
+
+
+def test_a_backfill_of_everything_ends_well(dagster: WebServer, home: Path) -> None:
+    assets = [
+        {"path": cast(list[str], node["key"]["path"])}
+        for node in dagster.ask(ASSETS, key="nodes")["nodes"]
+        if node["definition"]["isMaterializable"] and {"key": "benchmark", "value": "amemgym"} in node["definition"]["tags"]
+    ]
+    assert {"path": ["evaluation"]} in assets
+    assert {"path": ["hub_release"]} in assets
+    params = {"assetSelection": assets, "partitionNames": ["demo", "base"]}
+    backfill = dagster.launch(LAUNCH_BACKFILL, key="backfillId", what="a backfill", params=params)["backfillId"]
+    done = ("COMPLETED_SUCCESS", "COMPLETED_FAILED", "FAILED", "CANCELED")
+    assert waited_for(dagster, BACKFILL, done=done, id=backfill)["status"] == "COMPLETED_SUCCESS"
+    assert (home / "releases" / "base" / "0.1.0").is_dir()

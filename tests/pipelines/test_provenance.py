@@ -1,0 +1,211 @@
+"""What is made says what it was made from: rows of two recipes never meet, and a recipe stays until somebody changes it."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from assets.engine.ports import VALUES, StageProgress
+from assets.engine.provenance import Provenance, ResolvedRecipe
+from dataset_card.release.manifest import read_manifest
+from pipelines.definitions import defs
+from pipelines.home import home
+from pipelines.resources.open import open_run_context
+from pipelines.resources.storage.io_manager import AssetValueIOManager, open_asset_values
+from pipelines.resources.storage.open_stores import open_release_store
+from tests.support.commands import amemgym, finish
+
+SMALL = {"num_users": 1, "num_reserve": 2, "num_questions": 3, "num_periods": 2, "seed": 1}
+OTHER = {"seed": 77, "language": "zh", "num_periods": 5}
+
+
+class Project:
+    """The project's jobs in a data folder of their own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.instance = dg.DagsterInstance.ephemeral()  # pyright: ignore[reportUnknownMemberType]
+
+    @property
+    def values(self) -> AssetValueIOManager:
+        return open_asset_values(home())
+
+    @property
+    def resources(self) -> dict[str, Any]:
+        """Those of the project, in this folder: they are filled from the environment when the definitions are loaded."""
+        own = {VALUES: self.values, "releases": open_release_store(home()), "reports": home().reports}
+        return {**(defs.resources or {}), **own}
+
+    @property
+    def releases(self) -> list[str]:
+        return sorted(str(path.relative_to(self.folder)) for path in (self.folder / "releases").rglob("*"))
+
+    def run(self, job: str, *, report: Any = None, **recipe: object) -> dg.ExecuteInProcessResult:
+        config = {"ops": {"recipe": {"config": recipe}}} if recipe else {}
+        with open_run_context(home(), report=report) as run_context:
+            resources = {**self.resources, "run_context": run_context}
+            return defs.resolve_job_def(job).execute_in_process(
+                config, instance=self.instance, partition_key="demo", resources=resources, raise_on_error=False
+            )
+
+    def seeds(self) -> dict[str, int]:
+        """The seed of the recipe under which each asset was made last."""
+        found = {name: self.values.find(name, "demo") for name in ("personas", "questions", "events", "answers", "episodes")}
+        return {name: value.recipe.seed for name, value in found.items() if isinstance(value, Provenance)}
+
+
+def reason(result: dg.ExecuteInProcessResult) -> str:
+    """The sentence of the first step that failed."""
+    failures = [event.step_failure_data.user_failure_data for event in result.all_events if event.is_step_failure]
+    assert failures
+    assert failures[0] is not None
+    return failures[0].description or ""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
+    monkeypatch.setenv("AMEMGYM_HOME", str(tmp_path))
+    project = Project(tmp_path)
+    yield project
+    project.instance.dispose()
+
+
+def test_rows_of_one_recipe_cannot_be_reported_on_or_released_under_another(project: Project) -> None:
+    assert project.run("generate_and_release", **SMALL).success
+    before = project.releases
+    assert "releases/demo/0.1.0/manifest.json" in before
+    assert project.run("resolve_recipe", **OTHER).success
+    for job in ("freeze_release", "make_release"):
+        result = project.run(job)
+        assert not result.success
+        assert reason(result) == (
+            "What is there of 'demo' was made with language en instead of zh, num_periods 2 instead of 5, seed 1 instead of "
+            "77, as its recipe says now; materialize personas and everything below, or give the recipe its former values."
+        )
+    status, output = finish(amemgym(project.folder, "release", "demo"))
+    assert (status, "seed 1 instead of 77" in output.strip().splitlines()[-1]) == (1, True)
+    assert project.releases == before
+    assert project.run("resolve_recipe", **SMALL, language="en").success
+    assert project.run("freeze_release").success
+    assert project.releases == before
+
+
+def test_a_running_run_keeps_its_recipe_whatever_is_resolved_beside_it(project: Project) -> None:
+    resolved: list[bool] = []
+
+    def resolve_another(progress: StageProgress) -> None:
+        if progress.stage == "events" and not resolved:
+            resolved.append(True)
+            with ThreadPoolExecutor(1) as pool:
+                assert pool.submit(lambda: project.run("resolve_recipe", seed=77)).result().success
+
+    result = project.run("generate_and_release", report=resolve_another, **SMALL)
+    assert result.success
+    assert resolved
+    assert set(project.seeds().values()) == {1}
+    manifest = read_manifest(project.folder / "releases" / "demo" / "0.1.0")
+    value = project.values.find("episodes", "demo")
+    assert isinstance(value, Provenance)
+    assert manifest.recipe_fingerprint == value.recipe.fingerprint
+    latest = project.values.find("recipe", "demo")
+    assert isinstance(latest, ResolvedRecipe)
+    assert latest.recipe.seed == 77
+
+
+def test_a_stage_that_is_materialized_alone_goes_by_what_it_is_made_from_and_says_when_the_recipe_is_another(
+    project: Project,
+) -> None:
+    assert project.run("generate", **SMALL).success
+    answers = dg.define_asset_job("only_answers", selection=["answers"])  # pyright: ignore[reportUnknownMemberType]
+    job = dg.Definitions(assets=defs.assets, jobs=[answers], resources=defs.resources).resolve_job_def("only_answers")
+
+    def materialize_answers() -> dg.ExecuteInProcessResult:
+        with open_run_context(home()) as run_context:
+            resources = {**project.resources, "run_context": run_context}
+            return job.execute_in_process(
+                instance=project.instance, partition_key="demo", resources=resources, raise_on_error=False
+            )
+
+    assert materialize_answers().success
+    assert project.run("resolve_recipe", seed=77).success
+    assert "seed 1 instead of 77" in reason(materialize_answers())
+    assert set(project.seeds().values()) == {1}
+
+
+def test_what_a_release_was_made_from_is_in_its_manifest(project: Project) -> None:
+    assert project.run("generate_and_release", **SMALL).success
+    manifest = read_manifest(project.folder / "releases" / "demo" / "0.1.0")
+    value = project.values.find("episodes", "demo")
+    assert isinstance(value, Provenance)
+    assert manifest.made_from == {"demo": {name: ref.digest for name, ref in value.snapshots["demo"].items()}}
+    assert manifest.prompt_fingerprints == {
+        name: fingerprint for ref in value.snapshots["demo"].values() for name, fingerprint in sorted(ref.prompts.items())
+    }
+
+
+def test_overrides_stay_until_they_are_overridden_or_reset(project: Project) -> None:
+    def overrides() -> dict[str, Any]:
+        value = project.values.find("recipe", "demo")
+        assert isinstance(value, ResolvedRecipe)
+        return value.overrides
+
+    assert project.run("resolve_recipe", **SMALL).success
+    assert project.run("resolve_recipe").success
+    assert overrides() == SMALL
+    assert project.run("resolve_recipe", seed=2, gates={"votes": 3}).success
+    assert overrides() == {**SMALL, "seed": 2, "gates.votes": 3}
+    assert project.run("resolve_recipe", reset_overrides=True, seed=3).success
+    assert overrides() == {"seed": 3}
+
+
+def test_the_command_line_goes_on_from_the_last_overrides_and_says_which_it_replaces(project: Project) -> None:
+    assert project.run("resolve_recipe", **SMALL).success
+    status, output = finish(amemgym(project.folder, "plan", "demo", "--set", "seed=2"))
+    assert status == 0
+    assert "This run replaces seed 1 by 2." in output
+    assert "Overrides of the last run stay: num_users = 1" in output
+    status, output = finish(amemgym(project.folder, "plan", "demo", "--set", "num_periods=0"))
+    assert status == 1
+    assert "Overrides of the last run: " not in output
+    assert project.run("resolve_recipe", reset_overrides=True, num_changes_per_period=4, num_periods=2).success
+    status, output = finish(amemgym(project.folder, "plan", "demo", "--set", "num_questions=1"))
+    assert status == 1
+    assert "Overrides of the last run: num_periods, num_changes_per_period; --reset" in output.replace("\n", " ")
+
+
+@pytest.mark.parametrize("content", ["Recipe\n{}\n", "ResolvedRecipe\n{\nsha256 0\n"], ids=["earlier version", "damaged"])
+def test_a_recipe_value_that_cannot_be_read_is_told_and_made_anew(project: Project, content: str) -> None:
+    stored = project.folder / "values" / "recipe" / "demo.json"
+    stored.parent.mkdir(parents=True)
+    stored.write_text(content, encoding="utf-8")
+    status, output = finish(amemgym(project.folder, "plan", "demo", "--set", "seed=2"))
+    assert status == 0
+    assert "The overrides of the last run cannot be read and count as none" in output
+    assert project.run("resolve_recipe", **SMALL).success
+    assert project.values.find("recipe", "demo") is not None
+
+
+def test_a_run_that_another_one_overtakes_makes_its_own_rows_to_the_end(project: Project) -> None:
+    overtaken: list[bool] = []
+
+    def overtake(progress: StageProgress) -> None:
+        if progress.stage == "user_profiles" and not overtaken:
+            overtaken.append(True)
+            with ThreadPoolExecutor(1) as pool:
+                assert pool.submit(lambda: project.run("generate", **{**SMALL, "seed": 2})).result().success
+
+    assert project.run("generate", report=overtake, **SMALL).success
+    assert overtaken
+    assert project.seeds() == {"personas": 2, **dict.fromkeys(("questions", "events", "answers", "episodes"), 1)}
+
+
+def test_a_report_of_another_recipe_is_told(project: Project) -> None:
+    assert project.run("generate", **SMALL).success
+    assert finish(amemgym(project.folder, "quality", "demo"))[0] == 0
+    assert project.run("resolve_recipe", seed=3).success
+    status, output = finish(amemgym(project.folder, "quality", "demo"))
+    assert status == 1
+    assert "This report is of 'demo' with seed 1 instead of 3" in output
