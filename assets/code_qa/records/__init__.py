@@ -1,0 +1,1 @@
+"""The records of the stages of code questions."""

@@ -1,0 +1,89 @@
+"""Packages that questions are about: which ones a recipe pins, and their files and symbols as they were read."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from assets.deep_research.records.world import TaskRecord
+from assets.records.base import Name, Record, Text
+
+SymbolKind = Literal["function", "class", "constant"]
+Origin = Literal["installed", "path"]
+
+
+class PackageSpec(Record):
+    """A package that a recipe pins: one that is installed in this version, or the sdist, wheel or folder at `path`."""
+
+    name: Name = Field(description="the distribution's name, as in a requirements file")
+    version: Name = Field(description="the version that the recipe is about")
+    license: str = Field(default="", description="SPDX expression, for a package that does not say its license")
+    path: str = Field(default="", description="an sdist, a wheel or a folder; empty for the package that is installed")
+    archive_sha256: str = Field(default="", description="sha256 of the sdist or wheel at path")
+    modules: tuple[Name, ...] = Field(default=(), description="modules that questions may be about; empty for all")
+    content: str = Field(default="", description="digest of the files, filled in when the recipe is resolved")
+
+    @model_validator(mode="after")
+    def digest_is_of_an_archive(self) -> "PackageSpec":
+        if self.archive_sha256 and not self.path:
+            raise ValueError(f"packages has an archive_sha256 for {self.name}, but no path that it is of; give both or none.")
+        return self
+
+
+class CodePackage(Record):
+    """A package as it was read; `content` is sha256 over the paths and texts of its files, in order of their paths."""
+
+    name: Name = Field(description="the distribution's name")
+    version: Name = Field(description="its version")
+    license: Text = Field(description="its license, as an SPDX expression")
+    origin: Origin = Field(description="installed, or from a path of the recipe")
+    content: Name = Field(description="digest of its files")
+
+
+class CodeFile(Record):
+    """One Python file of a package. Paths are relative to the folder from which the package is imported."""
+
+    path: Name = Field(description="its path, such as packaging/version.py")
+    module: Name = Field(description="the name by which it is imported")
+    text: str = Field(description="its text, with line feeds alone")
+    content: Name = Field(description="sha256 of its text")
+
+
+class CodeSymbol(Record):
+    """A function, class or constant at the top level of a module."""
+
+    symbol_id: Name = Field(description="module and name, as in packaging.version.parse")
+    kind: SymbolKind = Field(description="function, class or constant")
+    path: Name = Field(description="the file in which it is defined")
+    line: int = Field(description="its first line, from 1, decorators included")
+    end_line: int = Field(description="its last line")
+    signature: Text = Field(description="its first line of code without a body, such as def parse(version: str) -> Version")
+    summary: str = Field(description="the first line of its docstring")
+    source: Text = Field(description="its lines; of a long one the first ones")
+    parameters: tuple[Name, ...] = Field(default=(), description="the names of its parameters")
+
+    @property
+    def module(self) -> str:
+        return self.symbol_id.rpartition(".")[0]
+
+    @property
+    def name(self) -> str:
+        return self.symbol_id.rpartition(".")[2]
+
+
+class CodeSources(TaskRecord):
+    """The package that a question is about. `targets` are ids of the functions of which behaviours are looked for.
+
+    `files` are those that calling the targets takes: their modules, and all of the package that these import.
+    """
+
+    package: CodePackage = Field(description="the package, pinned")
+    files: tuple[CodeFile, ...] = Field(description="the files that calling the targets takes, in order of paths")
+    symbols: tuple[CodeSymbol, ...] = Field(description="public symbols of the package's modules, in order of their ids")
+    targets: tuple[Name, ...] = Field(description="ids of functions that are called")
+
+    def symbol(self, symbol_id: str) -> CodeSymbol:
+        """The symbol of this id. Raises LookupError."""
+        for symbol in self.symbols:
+            if symbol.symbol_id == symbol_id:
+                return symbol
+        raise LookupError(f"the symbol {symbol_id}")
