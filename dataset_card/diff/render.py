@@ -17,7 +17,7 @@ Mark = Literal["same", "gone", "new"]
 HEADING = "## Changes since "
 SECTION = re.compile(rf"^{HEADING}.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 # The section comes before these, or else at the end.
-FOLLOWING = re.compile(r"^## (Loading it|Intended use|License)", re.MULTILINE)
+FOLLOWING = re.compile(r"^## (Intended use|License)", re.MULTILINE)
 TEXT_LIMIT = 120
 # Counts of a table's rows, as a table shows them.
 COUNTS = {

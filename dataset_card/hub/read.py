@@ -93,7 +93,10 @@ class ReleaseReader:
         return _with_digest(ReadRelease(folder, read_manifest(folder)), digest=expected.digest)
 
     def status_of(self, release: ReadRelease) -> str:
-        """Why a version on the Hub should not be used any more, as a part of a sentence; nothing where the Hub says nothing."""
+        """Why a version on the Hub should not be used any more, as a part of a sentence; nothing where the Hub says nothing.
+
+        What was fetched before can be read without the Hub; then a notice says that this could not be looked up.
+        """
         if release.repo is None or release.revision is None:
             return ""
         hub = self._open_hub()
@@ -102,8 +105,9 @@ class ReleaseReader:
             if state is None or VERSIONS not in hub.files(release.repo, sha=state.sha):
                 return ""
             listed = read_versions(hub.read(release.repo, sha=state.sha, path=VERSIONS), source=release.repo)
-        except HubError:
-            return ""  # what was fetched before can be read without the Hub
+        except HubError as error:
+            self._notice(f"Whether {release.repo}@{release.revision} should still be used could not be looked up. {error}")
+            return ""
         return next((one.status for one in listed if one.tag == release.revision), "")
 
     def read_file(self, source: str, *, path: str, expected: Expected = ANY_RELEASE) -> ReadFile:

@@ -104,9 +104,18 @@ def test_a_quality_report_is_shown_with_its_intervals(tmp_path: Path) -> None:
     assert "| initial | saying what was true at first | 50.0 % (40.0 to 62.5)* | 40.0 % | none |" in text
     assert "chance allow, as here longest." in text
     assert "would score 95.0 % (90.0 to 100.0)*" in text
-    assert "| Values \\| stay | yes | 0 |" in text
+    assert "All 1 rules over all users hold" in text
     assert "75.0 % of the questions" in text
     assert "| sex | 25.0 % | 40.0 % |" in text
+
+
+def test_of_the_rules_the_card_lists_those_that_are_broken(tmp_path: Path) -> None:
+    kept = report().rules[0]
+    broken = kept.model_copy(update={"truth": "Users | differ", "violations": 2, "blocking": False})
+    text = one_line(readme(tmp_path, report=report(rules=[kept, broken])))
+    assert "Of 2 rules over all users these are broken" in text
+    assert "| Users \\| differ | advice | 2 |" in text
+    assert "Values" not in text
 
 
 def test_intervals_over_enough_users_are_not_marked(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 from assets.amemgym.pipeline import AMEMGYM
 from dataset_card.amemgym import AMEMGYM_RELEASE
 from dataset_card.hub.asset import HubReleaseConfig, Openness, hub_release_asset
+from dataset_card.hub.layout import VERSIONS
 from dataset_card.hub.port import HubError
 from dataset_card.release.checks import release_checks
 from dataset_card.release.folder import write_release
@@ -24,7 +25,7 @@ from pipelines.resources.hub.open_hub import open_hub
 from pipelines.resources.hub.settings import HubSettings, checked_endpoint
 from tests.support import scenario
 from tests.support.hub_server.faults import Fault
-from tests.support.hub_server.releases import a_release, assert_holds, commits, held_files, tags
+from tests.support.hub_server.releases import a_release, assert_holds, commit_by_hand, commits, held_files, tags
 from tests.support.hub_server.state import READER, WRITER, FakeHub
 from tests.support.releases import content
 
@@ -107,6 +108,16 @@ def test_a_version_is_deprecated_and_in_use_again(fake: FakeHub, home: Path, rep
     assert run("deprecate", repo, "demo-v0.1.0", "--restore").stdout == f"{repo}@demo-v0.1.0 is in use again.\n"
     assert "should not be used" not in run("fetch", f"{repo}@demo-v0.1.0").stderr
     assert "Give one of --superseded-by" in refused("deprecate", repo, "demo-v0.1.0")
+
+
+@pytest.mark.usefixtures("home")
+def test_fetch_says_where_it_could_not_look_up_whether_a_version_is_deprecated(fake: FakeHub, repo: str) -> None:
+    run("publish", "demo", "--repo", repo, "--version", "0.1.0")
+    commit_by_hand(fake, repo, {VERSIONS: b"{"})
+    fetched = run("fetch", f"{repo}@demo-v0.1.0")
+    assert fetched.exit_code == 0
+    told = f"Whether {repo}@demo-v0.1.0 should still be used could not be looked up. {VERSIONS} of {repo} cannot be read"
+    assert told in fetched.stderr
 
 
 @pytest.mark.parametrize(
