@@ -1,19 +1,22 @@
 """Stage `dr_facts`: the facts of a task's documents, each with the place where it stands, checked by program."""
 
 from collections.abc import Iterator
+from typing import Literal
 
 from pydantic import BaseModel
 
 from assets.deep_research.recipe import DeepResearchRecipe
-from assets.deep_research.records.facts import Fact, SourceDocument, TaskFacts, TaskSources
+from assets.deep_research.records.facts import TaskFacts, TaskSources
 from assets.deep_research.sources import DR_SOURCES
-from assets.deep_research.world.relations import BY_NAME
+from assets.deep_research.world.relations import WORLD
 from assets.engine.stage import Stage
 from assets.llm.async_calls import gather_all
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import ask_structured
 from assets.llm.text import spells
-from assets.memory_items.answers import AnswerKind, normalized, read_date
+from assets.memory_items.answers import normalized
+from assets.memory_items.facts import Fact, SourceDocument
+from assets.memory_items.world.tellings import placed_facts
 from assets.records.base import Text
 from assets.reporting.asset_description import AssetDescription, Row
 from prompts.catalogue import load_prompt
@@ -28,7 +31,7 @@ class ExtractedFact(BaseModel):
     relation: Text
     phrase: Text
     value: Text
-    kind: AnswerKind
+    kind: Literal["number", "name", "date", "option"]
     quote: Text
 
 
@@ -50,29 +53,7 @@ async def read_facts(sources: TaskSources, *, recipe: DeepResearchRecipe, model:
 
 
 async def _placed_facts(document: SourceDocument) -> list[Fact]:
-    return [
-        Fact(
-            fact_id=f"{document.document_id}-{number}",
-            document_id=document.document_id,
-            subject=placed.statement.subject,
-            relation=placed.statement.relation,
-            value=_value(placed.statement.relation, placed.statement.value),
-            phrase=BY_NAME[placed.statement.relation].phrase,
-            kind=BY_NAME[placed.statement.relation].answer_kind,
-            options=BY_NAME[placed.statement.relation].options,
-            start=placed.start,
-            end=placed.end,
-            as_of=placed.statement.as_of,
-            status=placed.statement.status,
-        )
-        for number, placed in enumerate(document.statements)
-    ]
-
-
-def _value(relation: str, spelled: str) -> str:
-    """The value as facts hold it: dates in ISO form."""
-    found = read_date(spelled) if BY_NAME[relation].answer_kind == "date" else None
-    return found.isoformat() if found else spelled
+    return placed_facts(document, WORLD)
 
 
 async def _extracted_facts(document: SourceDocument, *, recipe: DeepResearchRecipe, model: LanguageModel) -> list[Fact]:

@@ -1,16 +1,16 @@
 """Stage `dr_instances`: the accepted tasks, which are what is released."""
 
-from assets.deep_research.ablation import DR_ABLATION, required_conditions
+from assets.deep_research.ablation import DR_ABLATION
 from assets.deep_research.lengths import DR_LENGTHS
 from assets.deep_research.questions import DR_QUESTIONS
 from assets.deep_research.recipe import DeepResearchRecipe
 from assets.deep_research.records.facts import ResearchQuestion
-from assets.deep_research.records.tasks import ResearchTask, TaskAblation, TaskLengths
+from assets.deep_research.records.tasks import ResearchTask
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
-from assets.memory_items.certificates import certificate_problems
-from assets.records.base import ItemFailed
-from assets.reporting.asset_description import AssetDescription, Row
+from assets.memory_items.final_ablation import accepted_rows, expect_certified
+from assets.memory_items.tasks import TaskAblation, TaskLengths
+from assets.reporting.asset_description import AssetDescription
 
 
 async def accept(
@@ -31,27 +31,8 @@ async def accept(
         lengths=lengths.lengths,
         certificates=ablation.certificates,
     )
-    for problem in uncertified(task):
-        raise ItemFailed("rule_violated", f"The task is not certified: {problem}.")
+    expect_certified(task)
     return task
-
-
-def uncertified(task: ResearchTask) -> list[str]:
-    """A sentence for each reason why a length of the task is not what its certificate stands for."""
-    return [
-        f"{sized.target_tokens} tokens: {problem}"
-        for sized, certified in task.certified_lengths()
-        for problem in certificate_problems(
-            certified,
-            digest=sized.digest(question=task.question, answer=task.answer),
-            conditions=required_conditions(len(task.hops)),
-        )
-    ]
-
-
-def _rows(task: ResearchTask) -> list[Row]:
-    lengths = ", ".join(str(one.tokens) for one in task.lengths)
-    return [{"question": task.question, "answer": task.answer.value, "hops": len(task.hops), "tokens": lengths}]
 
 
 DR_INSTANCES = Stage(
@@ -63,7 +44,7 @@ DR_INSTANCES = Stage(
         group="items",
         description="The accepted tasks: question, typed answer, chain, and the documents at each length with its certificate. "
         "They are the rows of a release.",
-        rows=_rows,
+        rows=accepted_rows,
         paper="MemGym",
     ),
 )

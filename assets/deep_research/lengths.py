@@ -1,22 +1,20 @@
 """Stage `dr_lengths`: the same task at each length, with filler that holds no answer."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from assets.deep_research.facts import DR_FACTS
-from assets.deep_research.questions import DR_QUESTIONS, as_item_document
+from assets.deep_research.questions import DR_QUESTIONS
 from assets.deep_research.recipe import DeepResearchRecipe
-from assets.deep_research.records.facts import Fact, ResearchQuestion, SourceDocument, TaskFacts, TaskSources
-from assets.deep_research.records.tasks import TaskLengths, TaskTurns
+from assets.deep_research.records.facts import ResearchQuestion, TaskFacts, TaskSources
 from assets.deep_research.sources import DR_SOURCES
 from assets.deep_research.turns import DR_TURNS
-from assets.deep_research.world.dates import spoken
 from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
-from assets.llm.text import folded, spells
-from assets.memory_items.answers import read_date
 from assets.memory_items.documents import ItemDocument
-from assets.memory_items.lengths import at_length
+from assets.memory_items.lengths import at_length, length_rows, usable_filler
+from assets.memory_items.tasks import TaskLengths, TaskTurns
+from assets.memory_items.turns import as_item_document
 from assets.reporting.asset_description import AssetDescription, Row
 
 
@@ -31,7 +29,7 @@ async def fill_lengths(
 ) -> TaskLengths:
     """Add filler up to each length. Raises ItemFailed where a length cannot be met."""
     placed = {document.document_id for turn in turns.turns for document in turn.documents}
-    filler = list(usable_filler(sources, facts, question, placed=placed))
+    filler = list(_filler(sources, facts, question, placed=placed))
     path = (recipe.seed, question.task_id, "lengths")
     return TaskLengths(
         task_id=question.task_id,
@@ -42,12 +40,9 @@ async def fill_lengths(
     )
 
 
-def usable_filler(
-    sources: TaskSources, facts: TaskFacts, question: ResearchQuestion, *, placed: set[str]
-) -> Iterator[ItemDocument]:
+def _filler(sources: TaskSources, facts: TaskFacts, question: ResearchQuestion, *, placed: set[str]) -> Iterator[ItemDocument]:
     """Filler without anything of the chain, that of which more facts are like the chain's first."""
-    names = chain_names(question.hops)
-    usable = [one for one in (*sources.filler, *sources.documents) if one.document_id not in placed and not _tells(one, names)]
+    usable = usable_filler((*sources.filler, *sources.documents), question.hops, placed=placed)
     relations = {hop.relation for hop in question.hops}
     alike = {fact.document_id for fact in facts.facts if fact.relation in relations}
     ordered = SeededRandom(question.task_id, "filler").shuffled(usable)
@@ -55,25 +50,8 @@ def usable_filler(
         yield as_item_document(document, role="filler")
 
 
-def chain_names(hops: Sequence[Fact]) -> list[str]:
-    """What no filler may have: every name, number and date of the chain. Options are in many documents and tell nothing."""
-    values = [fact.value for fact in hops if not fact.options]
-    dates = [spoken(found) for value in values if (found := read_date(value))]
-    return sorted({hops[0].subject, *values, *dates})
-
-
-def _tells(document: SourceDocument, names: Sequence[str]) -> bool:
-    text = f"{document.title}\n{document.text}"
-    words = folded(text)
-    # Most names are not there at all, which is found out faster than where they stand.
-    return any(folded(name).split()[0] in words and spells(text, name) for name in names)
-
-
 def _rows(task: TaskLengths) -> list[Row]:
-    return [
-        {"target": one.target_tokens, "tokens": one.tokens, "turns": len(one.turns), "documents": len(list(one.documents))}
-        for one in task.lengths
-    ]
+    return length_rows(task.lengths)
 
 
 DR_LENGTHS = Stage(

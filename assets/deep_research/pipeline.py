@@ -8,11 +8,11 @@ from assets.deep_research.lengths import DR_LENGTHS
 from assets.deep_research.questions import DR_QUESTIONS
 from assets.deep_research.recipe import DeepResearchRecipe
 from assets.deep_research.sources import DR_SOURCES
-from assets.deep_research.tables import TABLES, task_rows
 from assets.deep_research.turns import DR_TURNS
 from assets.deep_research.worlds import DR_WORLDS
 from assets.engine.benchmark import Benchmark
 from assets.memory_items.report import MemoryItemsReport
+from assets.memory_items.tables import TABLES, task_rows
 
 DEEP_RESEARCH = Benchmark(
     name="deep_research",

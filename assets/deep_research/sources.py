@@ -1,18 +1,15 @@
 """Stage `dr_sources`: the documents of a task, told by a writer or renamed, and filler enough for its longest length."""
 
-from collections.abc import Iterator
-
 from assets.deep_research.corpus.renaming import renamed_sources
 from assets.deep_research.recipe import DeepResearchRecipe
-from assets.deep_research.records.facts import SourceDocument, TaskSources
+from assets.deep_research.records.facts import TaskSources
 from assets.deep_research.records.world import TaskWorld
-from assets.deep_research.world.clusters import make_cluster
-from assets.deep_research.world.tellings import PHRASE, TELL, Tellings, ask_tellings
+from assets.deep_research.world.relations import WORLD
 from assets.deep_research.worlds import DR_WORLDS
 from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
-from assets.llm.text import count_tokens
+from assets.memory_items.world.tellings import ask_tellings, told_filler
 from assets.reporting.asset_description import AssetDescription, Row
 
 SPARE_TOKENS = 4000  # of filler, beside a tenth of the longest length: some of it may hold an answer by chance
@@ -23,29 +20,20 @@ async def tell_sources(world: TaskWorld, *, recipe: DeepResearchRecipe, model: L
     if world.sections:
         return renamed_sources(world, recipe=recipe)
     style = SeededRandom(recipe.seed, world.task_id, "style").integer_below(recipe.num_styles)
-    tellings = await ask_tellings(recipe, style=style, count=recipe.num_tellings, model=model)
+    tellings = await ask_tellings(WORLD, recipe=recipe, style=style, count=recipe.num_tellings, model=model)
     path = (recipe.seed, world.task_id, "telling")
+    filler = told_filler(
+        tellings,
+        sizes=(recipe.min_hops, recipe.max_hops),
+        wanted=round(1.1 * recipe.lengths[-1]) + SPARE_TOKENS,
+        path=(recipe.seed, world.task_id),
+        taken=frozenset(name for hop in world.chain for name in (hop.subject, hop.value)),
+    )
     return TaskSources(
         task_id=world.task_id,
         documents=tuple(tellings.document(plan, role=plan.role, path=path) for plan in world.plans),
-        filler=tuple(_filler(world, tellings, recipe=recipe)),
+        filler=tuple(filler),
     )
-
-
-def _filler(world: TaskWorld, tellings: Tellings, *, recipe: DeepResearchRecipe) -> Iterator[SourceDocument]:
-    """Documents of other clusters, told like the task's own, in clusters until there is enough for the longest length."""
-    wanted = round(1.1 * recipe.lengths[-1]) + SPARE_TOKENS
-    taken = frozenset(name for hop in world.chain for name in (hop.subject, hop.value))
-    number = tokens = 0
-    while tokens < wanted:
-        path = (recipe.seed, world.task_id, "filler", number)
-        hops = recipe.min_hops + SeededRandom(*path, "hops").integer_below(recipe.max_hops - recipe.min_hops + 1)
-        cluster = make_cluster(hops, path=path, taken=taken)
-        for plan in SeededRandom(*path, "order").shuffled(cluster.plans):
-            document = tellings.document(plan, role="filler", path=path)
-            tokens += count_tokens(f"{document.title}\n\n{document.text}")
-            yield document
-        number += 1
 
 
 def _rows(sources: TaskSources) -> list[Row]:
@@ -57,7 +45,7 @@ DR_SOURCES = Stage(
     record=TaskSources,
     make=tell_sources,
     needs=(DR_WORLDS,),
-    prompts=(TELL, PHRASE),
+    prompts=(WORLD.tell_prompt, WORLD.phrase_prompt),
     description=AssetDescription(
         group="worlds",
         description="The documents of each task. A writer tells an invented world in documents of several kinds; names of real "

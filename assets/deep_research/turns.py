@@ -1,19 +1,17 @@
 """Stage `dr_turns`: the turns in which a task's documents arrive, each fact long before the question."""
 
-from collections.abc import Sequence
-
 from assets.deep_research.facts import DR_FACTS
-from assets.deep_research.questions import DR_QUESTIONS, as_item_document
+from assets.deep_research.questions import DR_QUESTIONS
 from assets.deep_research.recipe import DeepResearchRecipe
-from assets.deep_research.records.facts import Fact, ResearchQuestion, SourceDocument, TaskFacts, TaskSources
-from assets.deep_research.records.tasks import TaskTurns
+from assets.deep_research.records.facts import ResearchQuestion, TaskFacts, TaskSources
 from assets.deep_research.sources import DR_SOURCES
-from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
 from assets.memory_items.ablation import READ, ablate, expect_passed, given
-from assets.memory_items.documents import Eviction, ItemDocument, Turn
-from assets.memory_items.lengths import in_seeded_order
+from assets.memory_items.documents import ItemDocument, Role
+from assets.memory_items.facts import SourceDocument
+from assets.memory_items.tasks import TaskTurns
+from assets.memory_items.turns import as_item_document, facts_by_document, in_turns, last_turns, turn_rows
 from assets.reporting.asset_description import AssetDescription, Row
 
 MOST_SIBLINGS_PER_HOP = 3  # of real documents, where many sections may say the same of other subjects
@@ -39,16 +37,9 @@ async def arrange_turns(
     return TaskTurns(task_id=question.task_id, turns=turns, gate_records=read.gate_records)
 
 
-def last_turns(turns: Sequence[Turn], eviction: Eviction) -> Sequence[Turn]:
-    """The turns in view when the question comes; at least the last one, in which a hop could be answered at once."""
-    return turns[-max(1, eviction.visible_turns) :]
-
-
 def own_documents(sources: TaskSources, facts: TaskFacts, question: ResearchQuestion) -> list[ItemDocument]:
     """The documents of the chain and those beside it, each with its role and with the facts of the chain in it."""
-    needed: dict[str, list[str]] = {}
-    for hop in question.hops:
-        needed.setdefault(hop.document_id, []).append(hop.fact_id)
+    needed = facts_by_document(question.hops)
     beside = _beside(facts, question)
     found: list[ItemDocument] = []
     for document in sources.documents:
@@ -59,7 +50,7 @@ def own_documents(sources: TaskSources, facts: TaskFacts, question: ResearchQues
     return found
 
 
-def _role(document: SourceDocument) -> str:
+def _role(document: SourceDocument) -> Role:
     return "sibling" if document.role == "filler" else document.role
 
 
@@ -72,29 +63,8 @@ def _beside(facts: TaskFacts, question: ResearchQuestion) -> set[str]:
     return found
 
 
-def in_turns(
-    documents: Sequence[ItemDocument], hops: Sequence[Fact], *, recipe: DeepResearchRecipe, path: Sequence[object]
-) -> tuple[Turn, ...]:
-    """The documents in turns: each hop's in a turn of its own, in seeded order, none of them in view at the end."""
-    hidden = max(1, recipe.eviction.visible_turns)
-    count = len(hops) + max(recipe.num_quiet_turns, hidden)
-    rng = SeededRandom(*path)
-    places = dict(
-        zip(dict.fromkeys(hop.document_id for hop in hops), rng.sample(range(count - hidden), len(hops)), strict=False)
-    )
-    placed: list[list[ItemDocument]] = [[] for _ in range(count)]
-    for document in in_seeded_order(documents, path=path):
-        turn = places.get(document.document_id)
-        placed[rng.integer_below(count) if turn is None else turn].append(document)
-    return tuple(Turn(documents=tuple(in_seeded_order(one, path=path))) for one in placed)
-
-
 def _rows(task: TaskTurns) -> list[Row]:
-    return [
-        {"turn": number, "role": document.role, "title": document.title}
-        for number, turn in enumerate(task.turns)
-        for document in turn.documents
-    ]
+    return turn_rows(task.turns)
 
 
 DR_TURNS = Stage(

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from assets.deep_research.corpus.sampling import corpus_worlds
 from assets.deep_research.recipe import DeepResearchRecipe
 from assets.deep_research.records.world import TaskWorld
-from assets.deep_research.world.clusters import make_cluster
-from assets.deep_research.world.numbers import num_hops, task_id
+from assets.deep_research.world.relations import WORLD
 from assets.engine.stage import Stage
+from assets.memory_items.world.clusters import make_cluster
+from assets.memory_items.world.positions import num_hops, task_id
 from assets.recipe.loading import Unit
 from assets.reporting.asset_description import AssetDescription, Row
 
@@ -20,8 +21,8 @@ def draw_worlds(recipe: DeepResearchRecipe, unit: Unit) -> Iterator[tuple[int, T
     for position in unit.positions:
         path = (recipe.seed, "deep research", position)
         hops = num_hops(recipe, position)
-        cluster = make_cluster(hops, path=(*path, "cluster"))
-        yield position, TaskWorld(task_id=task_id(recipe.seed, position), hops=hops, chain=cluster.chain, plans=cluster.plans)
+        cluster = make_cluster(WORLD, hops, path=(*path, "cluster"))
+        yield position, TaskWorld(task_id=task_id(recipe, position), hops=hops, chain=cluster.chain, plans=cluster.plans)
 
 
 def _rows(world: TaskWorld) -> list[Row]:

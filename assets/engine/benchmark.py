@@ -11,9 +11,6 @@ from assets.recipe.registry import RECIPE_TYPES
 from assets.records.base import Record
 from assets.records.report import MinimalReport
 
-if TYPE_CHECKING:
-    from assets.recipe.partitions import Partitions
-
 
 @dataclass(frozen=True)
 class Table:
@@ -30,6 +27,10 @@ class Table:
     unread: frozenset[str] = frozenset()
     scored: bool = True
     group: tuple[str, ...] = ()
+
+
+if TYPE_CHECKING:
+    from assets.recipe.partitions import Partitions
 
 
 def no_rows(_: Any) -> Mapping[Any, Sequence[Record]]:

@@ -1,5 +1,6 @@
-"""Typed answers, graded by program: numbers, names, dates and options."""
+"""Typed answers, graded by program: numbers, names, dates, options and literals of code."""
 
+import ast
 import re
 from datetime import date
 from typing import Literal
@@ -10,16 +11,17 @@ from pydantic import Field
 from assets.llm.text import folded
 from assets.records.base import Record, Text
 
-AnswerKind = Literal["number", "name", "date", "option"]
+AnswerKind = Literal["number", "name", "date", "option", "code"]
 NUMBER = re.compile(r"[-+]?\d+(?:[,\u2009\u00a0]\d{3})*(?:\.\d+)*")
 SEPARATORS = re.compile(r"[,\u2009\u00a0]")
+LITERAL_NODES = (ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.UnaryOp, ast.USub, ast.UAdd, ast.expr_context)
 YEAR_FIRST = re.compile(r"^\d{4}-\d{2}-\d{2}$")
 
 
 class TypedAnswer(Record):
     """The right answer. Dates are ISO text; `options` are given with the question, for answers that are one of them."""
 
-    kind: AnswerKind = Field(description="number, name, date or option")
+    kind: AnswerKind = Field(description="number, name, date, option or code")
     value: Text = Field(description="the right answer")
     options: tuple[Text, ...] = Field(default=(), description="what the question offers, where the answer is one of them")
     near_misses: tuple[Text, ...] = Field(default=(), description="answers of siblings, which are wrong")
@@ -38,7 +40,20 @@ def normalized(kind: AnswerKind, text: str) -> str:
     if kind == "date":
         found = read_date(text)
         return found.isoformat() if found else folded(text)
-    return folded(text).removeprefix("the ")
+    return _literal(text) if kind == "code" else folded(text).removeprefix("the ")
+
+
+def _literal(text: str) -> str:
+    """A literal in one spelling, a text without its quotes; what is none as it stands. Nothing is evaluated."""
+    plain = text.strip().strip("`").strip()
+    try:
+        tree = ast.parse(plain, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return plain
+    if isinstance(tree, ast.Constant) and isinstance(tree.value, str):
+        return tree.value
+    literal = all(isinstance(node, LITERAL_NODES) for node in ast.walk(tree))
+    return ast.unparse(tree) if literal else plain
 
 
 def read_date(text: str) -> date | None:

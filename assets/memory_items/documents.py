@@ -1,7 +1,7 @@
 """Documents as a memory receives them, in turns, and one task at one length."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from pydantic import Field
@@ -10,7 +10,7 @@ from assets.llm.text import count_tokens
 from assets.memory_items.answers import TypedAnswer
 from assets.records.base import Name, Record, Text
 
-Role = Literal["support", "sibling", "near_miss", "superseded", "filler"]
+Role = Literal["support", "sibling", "near_miss", "superseded", "filler", "code"]
 # The tokenizer of all lengths: the pattern PIECE of `assets/llm/text.py`, runs of up to eight Latin letters, of up to three
 # digits, and other signs. It needs no network and no file. Another pattern gets another name, lest a length be of both.
 TOKENIZER = "amemgym-pieces-1"
@@ -73,9 +73,9 @@ class SizedItem(Record):
         for turn in self.turns:
             yield from turn.documents
 
-    def digest(self, *, question: str, answer: TypedAnswer) -> str:
-        """sha256 over everything that a certificate stands for: documents, question and answer."""
-        lines = (self.model_dump_json(), question, answer.model_dump_json())
+    def digest(self, *, question: str, answer: TypedAnswer, shown: Sequence[ItemDocument] = ()) -> str:
+        """sha256 over all that a certificate stands for: documents, question, answer, what is shown with the question."""
+        lines = (self.model_dump_json(), question, answer.model_dump_json(), *(one.model_dump_json() for one in shown))
         return hashlib.sha256("\x1e".join(lines).encode()).hexdigest()
 
 

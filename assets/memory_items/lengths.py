@@ -1,11 +1,16 @@
 """A task at a length: filler is added to its turns until the memory receives as many tokens as wanted."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from assets.engine.seeded_random import SeededRandom
+from assets.llm.text import folded, spells
+from assets.memory_items.answers import read_date
 from assets.memory_items.documents import ItemDocument, SizedItem, Turn, tokens_of
+from assets.memory_items.facts import Fact, SourceDocument
+from assets.memory_items.world.dates import spoken
 from assets.records.base import ItemFailed
+from assets.reporting.asset_description import Row
 
 
 def at_length(
@@ -55,3 +60,31 @@ def _chosen(filler: Sequence[ItemDocument], *, room: int, tolerance: int) -> lis
         rest.remove(nearest)
         room -= nearest.tokens
     return chosen
+
+
+def usable_filler(documents: Iterable[SourceDocument], hops: Sequence[Fact], *, placed: Set[str]) -> list[SourceDocument]:
+    """Documents without anything of the chain that are not placed yet, in their order."""
+    names = chain_names(hops)
+    return [one for one in documents if one.document_id not in placed and not _tells(one, names)]
+
+
+def chain_names(hops: Sequence[Fact]) -> list[str]:
+    """What no filler may have: every name, number and date of the chain. Options are in many documents and tell nothing."""
+    values = [fact.value for fact in hops if not fact.options]
+    dates = [spoken(found) for value in values if (found := read_date(value))]
+    return sorted({hops[0].subject, *values, *dates})
+
+
+def _tells(document: SourceDocument, names: Sequence[str]) -> bool:
+    text = f"{document.title}\n{document.text}"
+    words = folded(text)
+    # Most names are not there at all, which is found out faster than where they stand.
+    return any(folded(name).split()[0] in words and spells(text, name) for name in names)
+
+
+def length_rows(lengths: Iterable[SizedItem]) -> list[Row]:
+    """The lengths as an asset's preview shows them."""
+    return [
+        {"target": one.target_tokens, "tokens": one.tokens, "turns": len(one.turns), "documents": len(list(one.documents))}
+        for one in lengths
+    ]

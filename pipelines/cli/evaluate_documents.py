@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from assets.llm.ports import EndpointError
+from assets.memory_items.tasks import MemoryTask
 from assets.recipe.recipe import Recipe
 from dataset_card.release.manifest import RECIPE, ManifestError, read_manifest
 from dataset_card.release.versions import released_versions
@@ -43,9 +44,10 @@ def evaluate_documents(
         folder = _folder(release)
         manifest = read_manifest(folder)
         specs = [find_memory(name) for name in memory]
-        if format_of(folder).benchmark.name != "deep_research":
+        record = format_of(folder).benchmark.final.record
+        if not issubclass(record, MemoryTask):
             raise Problem(f"{folder} has no documents in turns; evaluate it with: amemgym evaluate {release}")
-        known = _first(read_tasks(folder, variant=manifest.variant, language="English"), tasks)
+        known = _first(read_tasks(folder, record, variant=manifest.variant, language="English"), tasks)
         results = asyncio.run(
             _evaluate(specs, known, manifest.variant + "-" + manifest.version, tokens, model, embedding_model, concurrency)
         )

@@ -33,7 +33,7 @@ def tasks(tmp_path_factory: pytest.TempPathFactory) -> list[DocumentTask]:
     path = folder / nested_path("small")
     path.parent.mkdir()
     pq.write_table(to_table([made_task().instance], record_type=ResearchTask), path)  # pyright: ignore[reportUnknownMemberType]
-    return read_tasks(folder, variant="small", language="English")
+    return read_tasks(folder, ResearchTask, variant="small", language="English")
 
 
 def evaluated(
@@ -87,4 +87,4 @@ def test_answers_are_read_and_what_is_none_is_told(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match='key "answer"'):
         read_answer('{"reply": 1}')
     with pytest.raises(EvaluationError, match="cannot be read as tasks over documents"):
-        read_tasks(tmp_path, variant="small", language="English")
+        read_tasks(tmp_path, ResearchTask, variant="small", language="English")

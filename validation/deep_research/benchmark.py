@@ -1,48 +1,36 @@
 """What must hold of deep research: its rules, and its quality report."""
 
-from collections.abc import Iterable, Sequence
-
 from assets.deep_research.pipeline import DEEP_RESEARCH
 from assets.deep_research.recipe import DeepResearchRecipe
-from assets.deep_research.records.tasks import ResearchTask
 from assets.engine.benchmark import Benchmark
-from assets.memory_items.documents import SizedItem
 from assets.recipe.loading import expect_recipe
 from assets.recipe.recipe import Recipe
 from validation.benchmark import ReportCheck, ReportSpec, Validation
-from validation.deep_research import ablation, facts, lengths, questions, sources, turns, worlds
-from validation.memory_items.report import MemoryItemsReportBuilder, limits_outcome, render_page, report_metadata
+from validation.deep_research import lengths, worlds
+from validation.memory_items.ablation import INSTANCE_RULES, ablation_rules
+from validation.memory_items.documents import DOCUMENT_RULES
+from validation.memory_items.facts import fact_rules
+from validation.memory_items.questions import question_rules
+from validation.memory_items.report import MemoryItemsReportBuilder, TaskFeatures, limits_outcome, render_page, report_metadata
+from validation.memory_items.turns import turn_rules
 from validation.report.builder import ReportBuilder
 from validation.rules import Rule
 
 RULES: dict[str, tuple[Rule, ...]] = {
     "dr_worlds": worlds.RULES,
-    "dr_sources": sources.RULES,
-    "dr_facts": facts.RULES,
-    "dr_questions": questions.RULES,
-    "dr_turns": turns.RULES,
+    "dr_sources": DOCUMENT_RULES,
+    "dr_facts": fact_rules(sources="dr_sources"),
+    "dr_questions": question_rules(facts="dr_facts"),
+    "dr_turns": turn_rules(questions="dr_questions"),
     "dr_lengths": lengths.RULES,
-    "dr_ablation": ablation.RULES,
-    "dr_instances": ablation.INSTANCE_RULES,
+    "dr_ablation": ablation_rules(lengths="dr_lengths", questions="dr_questions"),
+    "dr_instances": INSTANCE_RULES,
 }
-
-
-class ResearchFeatures:
-    """What the report reads of a research task."""
-
-    def lengths(self, item: ResearchTask) -> Sequence[SizedItem]:
-        return item.lengths
-
-    def answer_kinds(self, item: ResearchTask) -> Iterable[str]:
-        return (item.answer.kind,)
-
-    def hops(self, item: ResearchTask) -> Iterable[int]:
-        return (len(item.hops),)
 
 
 def report_builder(recipe: Recipe, *, items: int, benchmark: Benchmark) -> ReportBuilder:
     own = expect_recipe(recipe, DeepResearchRecipe)
-    return MemoryItemsReportBuilder(own, own, ResearchFeatures(), items=items, benchmark=benchmark)
+    return MemoryItemsReportBuilder(own, own, TaskFeatures(), items=items, benchmark=benchmark)
 
 
 DEEP_RESEARCH_VALIDATION = Validation(

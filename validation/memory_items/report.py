@@ -13,6 +13,7 @@ from assets.engine.ports import RunContext
 from assets.memory_items.ablation import was_right
 from assets.memory_items.documents import TOKENIZER, SizedItem
 from assets.memory_items.report import ConditionLine, LengthLine, MemoryItemsReport
+from assets.memory_items.tasks import MemoryTask
 from assets.recipe.recipe import Recipe
 from assets.records.base import Failure, GateRecord, ItemRecord
 from assets.records.estimate import Estimate, shown
@@ -45,6 +46,19 @@ class Features(Protocol):
     def answer_kinds(self, item: Any) -> Iterable[str]: ...
 
     def hops(self, item: Any) -> Iterable[int]: ...
+
+
+class TaskFeatures:
+    """What the report reads of a task over documents."""
+
+    def lengths(self, item: MemoryTask) -> Sequence[SizedItem]:
+        return item.lengths
+
+    def answer_kinds(self, item: MemoryTask) -> Iterable[str]:
+        return (item.answer.kind,)
+
+    def hops(self, item: MemoryTask) -> Iterable[int]:
+        return (len(item.hops),)
 
 
 class ConditionCounter:

@@ -5,8 +5,8 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from assets.deep_research.records.world import TaskRecord
 from assets.memory_items.answers import AnswerKind, normalized
+from assets.memory_items.tasks import TaskRecord
 from assets.records.base import Name, Record, Text, unit
 
 CallOutcome = Literal["returns", "raises"]

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from assets.deep_research.records.world import TaskRecord
+from assets.memory_items.tasks import TaskRecord
 from assets.records.base import Name, Record, Text
 
 SymbolKind = Literal["function", "class", "constant"]

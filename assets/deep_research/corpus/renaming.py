@@ -9,10 +9,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from assets.deep_research.recipe import DeepResearchRecipe
-from assets.deep_research.records.facts import SourceDocument, TaskSources
+from assets.deep_research.records.facts import TaskSources
 from assets.deep_research.records.world import Section, TaskWorld
-from assets.deep_research.world.names import CODAS, syllable
 from assets.engine.seeded_random import SeededRandom
+from assets.memory_items.facts import SourceDocument
+from assets.memory_items.world.names import CODAS, syllable
 
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # A word is a name where it is joined to others, called, or capitalized within a sentence.

@@ -11,9 +11,9 @@ from assets.deep_research.corpus.reading import corpus_digest, read_documents
 from assets.deep_research.corpus.sections import sections_of
 from assets.deep_research.recipe import DeepResearchRecipe
 from assets.deep_research.records.world import Section, TaskWorld
-from assets.deep_research.world.numbers import num_hops, task_id
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.text import count_tokens
+from assets.memory_items.world.positions import num_hops, task_id
 from assets.recipe.loading import RecipeError, Unit
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[._][A-Za-z0-9]+)+|[A-Z][a-z]+[A-Z]\w+|[A-Z][A-Za-z]{4,}")
@@ -51,7 +51,7 @@ def corpus_worlds(recipe: DeepResearchRecipe, unit: Unit) -> Iterator[tuple[int,
     for position in unit.positions:
         places = _connected(corpus, wanted, SeededRandom(recipe.seed, "sections", position))
         sections = tuple(corpus.sections[place] for place in places)
-        yield position, TaskWorld(task_id=task_id(recipe.seed, position), hops=num_hops(recipe, position), sections=sections)
+        yield position, TaskWorld(task_id=task_id(recipe, position), hops=num_hops(recipe, position), sections=sections)
 
 
 @lru_cache(maxsize=2)

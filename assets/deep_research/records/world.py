@@ -1,44 +1,10 @@
-"""What there is to tell: statements and documents that are planned of a fictional world, sections of real ones."""
-
-from datetime import date
-from typing import ClassVar, Literal
+"""What there is to tell of a research task: documents that are planned of an invented world, or sections of real ones."""
 
 from pydantic import Field
 
-from assets.memory_items.documents import Role
-from assets.records.base import ItemRecord, Name, Record, Text
-
-Status = Literal["certified", "plain", "unconfirmed"]
-# Where documents disagree, the highest of these counts, and of equals the latest date.
-RANK: dict[Status, int] = {"unconfirmed": 0, "plain": 1, "certified": 2}
-
-
-class TaskRecord(ItemRecord):
-    """What one stage made for one research task."""
-
-    id_field: ClassVar[str] = "task_id"
-
-    task_id: Name = Field(description="the task's id")
-
-
-class Statement(Record):
-    """That a subject has this value of a relation, as of a day, and how sure the document is of it."""
-
-    subject: Text = Field(description="what it is said of")
-    relation: Name = Field(description="what is said")
-    value: Text = Field(description="the subject's value of the relation")
-    as_of: date = Field(description="the day as of which it holds")
-    status: Status = Field(description="how sure the document is of it")
-
-
-class DocumentPlan(Record):
-    """A document of the fictional world before it is told: its kind, what it is about, what it must state."""
-
-    document_id: Name = Field(description="the document's id")
-    kind: Name = Field(description="the kind of document")
-    subject: Text = Field(description="what it is about")
-    role: Role = Field(description="what it is there for, which no memory sees")
-    statements: tuple[Statement, ...] = Field(description="what it must state")
+from assets.memory_items.facts import DocumentPlan, Hop
+from assets.memory_items.tasks import TaskRecord
+from assets.records.base import Name, Record, Text
 
 
 class Section(Record):
@@ -49,14 +15,6 @@ class Section(Record):
     text: Text = Field(description="the section's lines")
     source: Text = Field(description="id of the document that it is a section of")
     license: Text = Field(description="the license of the document")
-
-
-class Hop(Record):
-    """One step of a chain: of which subject which relation is asked, and what it comes to."""
-
-    subject: Text = Field(description="what is asked about")
-    relation: Name = Field(description="what is asked of it")
-    value: Text = Field(description="what that comes to")
 
 
 class TaskWorld(TaskRecord):

@@ -1,1 +1,1 @@
-"""A seeded fictional world, made in parts: names, relations, and clusters of documents to be told."""
+"""The seeded fictional world of deep research: its names, its relations, and what a task's position decides."""

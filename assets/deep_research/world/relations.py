@@ -1,39 +1,13 @@
 """The relations of the fictional world: each subject has one value of each, which a document may state."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Set
 
-from assets.deep_research.world.dates import random_date, spoken
-from assets.deep_research.world.names import KINDS, EntityKind
+from assets.deep_research.world.names import KINDS, NAME_KINDS
 from assets.engine.seeded_random import SeededRandom
-from assets.memory_items.answers import AnswerKind
-
-
-@dataclass(frozen=True)
-class Relation:
-    """`meaning` states the relation with {subject} and {value}; `phrase` is a noun phrase for the value, with {x}.
-
-    `value`: the kind of entity or of answer that the value is. Numbers lie in `between`, which has the years of dates;
-    options are one of `options`.
-    """
-
-    name: str
-    subject: EntityKind
-    value: EntityKind | AnswerKind
-    meaning: str
-    phrase: str
-    between: tuple[int, int] = (0, 0)
-    options: tuple[str, ...] = ()
-
-    @property
-    def leads_on(self) -> bool:
-        """Whether the value is an entity, which has relations of its own."""
-        return self.value in ("person", "place", "firm", "device", "study")
-
-    @property
-    def answer_kind(self) -> AnswerKind:
-        return "name" if self.value in ("person", "place", "firm", "device", "study") else self.value
-
+from assets.memory_items.facts import DocumentPlan, Status
+from assets.memory_items.world.dates import random_date, spoken
+from assets.memory_items.world.names import NameMaker
+from assets.memory_items.world.relations import Relation, World
 
 RELATIONS: tuple[Relation, ...] = (
     Relation("maker", "device", "firm", "{subject} is made by {value}", "the firm that makes {x}"),
@@ -124,43 +98,59 @@ RELATIONS: tuple[Relation, ...] = (
         options=("heron", "lantern", "thistle", "anchor", "beehive", "millstone"),
     ),
 )
-BY_NAME = {relation.name: relation for relation in RELATIONS}
+DOCUMENT_KINDS = ("register entry", "news report", "field note", "letter", "minutes", "guide", "interview", "catalogue note")
+STATUSES: tuple[Status, ...] = ("plain", "plain", "plain", "certified", "unconfirmed")
+AS_OF: Mapping[Status, tuple[str, ...]] = {
+    "plain": ("as of {day}", "by the records of {day}"),
+    "certified": ("according to the certified register of {day}", "as was certified on {day}"),
+    "unconfirmed": ("according to an unconfirmed note of {day}", "as was said without confirmation on {day}"),
+}
 
 
-def relations_of(kind: str) -> Sequence[Relation]:
-    return [relation for relation in RELATIONS if relation.subject == kind]
+class FictionalWorld(World):
+    """People, places, firms, devices and studies that exist nowhere."""
+
+    tell_prompt, phrase_prompt = "dr_sources/tell", "dr_sources/phrase"
+    relations, document_kinds, statuses = RELATIONS, DOCUMENT_KINDS, STATUSES
+    title_slots = ("subject",)
+    text_slots = frozenset(("subject", "author", "place", "date"))
+    needed_slots = frozenset(("subject",))
+
+    def entities(self, path: Sequence[object], taken: Set[str]) -> NameMaker:
+        return NameMaker(SeededRandom(*path), NAME_KINDS, taken)
+
+    def path(self, rng: SeededRandom, hops: int) -> list[Relation]:
+        """Three of four paths end in a number, a date or an option, the others in a name."""
+        ends_in_name = rng.integer_below(4) == 0
+        while True:
+            path: list[Relation] = []
+            kind = str(rng.choice(KINDS))
+            while len(path) < hops:
+                last = len(path) == hops - 1
+                fitting = [
+                    relation
+                    for relation in self.relations_of(kind)
+                    if relation not in path and relation.leads_on == (not last or ends_in_name)
+                ]
+                if not fitting:
+                    break
+                path.append(rng.choice(fitting))
+                kind = path[-1].value
+            if len(path) == hops:
+                return path
+
+    def source_words(self, relation: str, status: Status) -> Sequence[str]:
+        return AS_OF[status]
+
+    def slots(self, plan: DocumentPlan, *, rng: SeededRandom, path: Sequence[object]) -> Mapping[str, str]:
+        # Names of writers and towns are of the text alone; no statement has them.
+        names = NameMaker(SeededRandom(*path, plan.document_id, "names"), NAME_KINDS)
+        return {
+            "subject": plan.subject,
+            "author": names.new("person"),
+            "place": names.new("place"),
+            "date": spoken(random_date(rng)),
+        }
 
 
-def random_value(relation: Relation, rng: SeededRandom) -> str:
-    """A value of a relation that leads to no entity, as documents spell it."""
-    if relation.value == "number":
-        low, high = relation.between
-        return str(low + rng.integer_below(high - low))
-    if relation.value == "date":
-        first, last = relation.between
-        return spoken(random_date(rng, first_year=first, years=last - first + 1))
-    return rng.choice(relation.options)
-
-
-def random_path(rng: SeededRandom, hops: int) -> list[Relation]:
-    """Relations of which each one's value is the next one's subject; no relation comes twice.
-
-    Three of four paths end in a number, a date or an option, the others in a name.
-    """
-    ends_in_name = rng.integer_below(4) == 0
-    while True:
-        path: list[Relation] = []
-        kind = str(rng.choice(KINDS))
-        while len(path) < hops:
-            last = len(path) == hops - 1
-            fitting = [
-                relation
-                for relation in relations_of(kind)
-                if relation not in path and relation.leads_on == (not last or ends_in_name)
-            ]
-            if not fitting:
-                break
-            path.append(rng.choice(fitting))
-            kind = path[-1].value
-        if len(path) == hops:
-            return path
+WORLD = FictionalWorld()

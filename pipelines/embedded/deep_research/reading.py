@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cache, lru_cache
 
-from assets.deep_research.records.world import RANK, Status
-from assets.deep_research.world.relations import RELATIONS
-from assets.deep_research.world.tellings import AS_OF
+from assets.deep_research.world.relations import AS_OF, RELATIONS
 from assets.llm.text import folded
 from assets.memory_items.answers import read_date
+from assets.memory_items.facts import RANK, Status
 from pipelines.embedded.deep_research.manuals import manual_facts
 from pipelines.embedded.deep_research.sentences import FRAMES, OPTIONS_FRAMES, QUESTION_FRAMES
 from pipelines.embedded.deep_research.telling import clauses

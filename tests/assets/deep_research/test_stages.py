@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import pytest
 
 from assets.deep_research.ablation import certify
-from assets.deep_research.chains import followed, settled
 from assets.deep_research.lengths import fill_lengths
 from assets.llm.ports import ModelReply, ModelRequest
+from assets.memory_items.chains import followed, settled
 from assets.memory_items.documents import Eviction, SizedItem
 from assets.records.base import ItemFailed
 from tests.support.coroutines import run

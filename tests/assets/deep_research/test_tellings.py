@@ -2,7 +2,8 @@
 
 import pytest
 
-from assets.deep_research.world.tellings import Telling, sentence_problems, telling_problems
+from assets.deep_research.world.relations import WORLD
+from assets.memory_items.world.tellings import Telling, sentence_problems, telling_problems
 from tests.support.research_tasks import made_task
 
 TEXT = " ".join(["{subject} is much talked about."] * 30) + " {statements} " + "More was said later by {author}."
@@ -20,7 +21,7 @@ TEXT = " ".join(["{subject} is much talked about."] * 30) + " {statements} " + "
     ],
 )
 def test_a_template_of_a_document_has_its_slots_and_no_facts_of_its_own(title: str, text: str, problem: str) -> None:
-    problems = telling_problems(Telling(title=title, text=text))
+    problems = telling_problems(Telling(title=title, text=text), WORLD)
     assert problem in " ".join(problems)
     assert bool(problems) == bool(problem)
 

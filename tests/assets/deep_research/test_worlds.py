@@ -2,9 +2,9 @@
 
 from collections import Counter
 
-from assets.deep_research.chains import path_problems, planned_chain
-from assets.deep_research.world.clusters import make_cluster
-from assets.deep_research.world.relations import BY_NAME
+from assets.deep_research.world.relations import WORLD
+from assets.memory_items.chains import path_problems, planned_chain
+from assets.memory_items.world.clusters import make_cluster
 from tests.support.research_tasks import made_task, small_recipe, worlds
 
 
@@ -16,7 +16,7 @@ def test_a_task_follows_from_seed_and_position_alone() -> None:
 
 
 def test_tasks_share_hardly_any_name() -> None:
-    chains = [make_cluster(5, path=(42, number)).chain for number in range(300)]
+    chains = [make_cluster(WORLD, 5, path=(42, number)).chain for number in range(300)]
     names = Counter(hop.subject for chain in chains for hop in chain)
     assert max(names.values()) <= 2
     assert sum(count > 1 for count in names.values()) < 0.01 * len(names)
@@ -24,10 +24,10 @@ def test_tasks_share_hardly_any_name() -> None:
 
 def test_every_hop_leads_to_the_next_and_a_superseded_value_does_not_count() -> None:
     for number in range(30):
-        cluster = make_cluster(4, path=(1, number))
+        cluster = make_cluster(WORLD, 4, path=(1, number))
         for before, after in zip(cluster.chain, cluster.chain[1:], strict=False):
             assert before.value == after.subject
-            assert BY_NAME[before.relation].value == BY_NAME[after.relation].subject
+            assert WORLD.relation(before.relation).value == WORLD.relation(after.relation).subject
         roles = Counter(plan.role for plan in cluster.plans)
         assert (roles["support"], roles["sibling"], roles["near_miss"]) == (4, 8, 2)
         assert roles["superseded"] == 2

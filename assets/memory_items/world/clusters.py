@@ -8,16 +8,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from assets.deep_research.records.world import DocumentPlan, Hop, Statement, Status
-from assets.deep_research.world.dates import random_date
-from assets.deep_research.world.names import EntityKind, NameMaker
-from assets.deep_research.world.relations import Relation, random_path, random_value, relations_of
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.documents import Role
+from assets.memory_items.facts import DocumentPlan, Hop, Statement, Status
+from assets.memory_items.world.dates import random_date
+from assets.memory_items.world.relations import Relation, World
 
-DOCUMENT_KINDS = ("register entry", "news report", "field note", "letter", "minutes", "guide", "interview", "catalogue note")
 PARALLEL_CHAINS = 2
-STATUSES: tuple[Status, ...] = ("plain", "plain", "plain", "certified", "unconfirmed")
+ASIDE_STATUSES: tuple[Status, ...] = ("plain", "plain", "plain", "certified", "unconfirmed")
 
 
 @dataclass(frozen=True)
@@ -26,30 +24,34 @@ class FactCluster:
     plans: tuple[DocumentPlan, ...]
 
 
-def make_cluster(hops: int, *, path: Sequence[object], taken: frozenset[str] = frozenset()) -> FactCluster:
-    """The cluster of this seeded path, with no entity whose name is among those taken."""
-    return _ClusterMaker(hops, path, taken).cluster()
+def make_cluster(world: World, hops: int, *, path: Sequence[object], taken: frozenset[str] = frozenset()) -> FactCluster:
+    """The cluster of this seeded path, with no entity whose name is among those taken.
+
+    Raises LookupError where a world has not enough entities for it.
+    """
+    return _ClusterMaker(world, hops, path, taken).cluster()
 
 
 class _ClusterMaker:
-    def __init__(self, hops: int, path: Sequence[object], taken: frozenset[str]) -> None:
-        self._path, self._rng = path, SeededRandom(*path)
-        self._names = NameMaker(SeededRandom(*path, "names"), taken)
-        self._relations = random_path(self._rng, hops)
+    def __init__(self, world: World, hops: int, path: Sequence[object], taken: frozenset[str]) -> None:
+        self._world, self._path, self._rng = world, path, SeededRandom(*path)
+        self._names = world.entities((*path, "names"), taken)
+        self._relations = world.path(self._rng, hops)
         self._plans: list[DocumentPlan] = []
 
     def cluster(self) -> FactCluster:
         """Plan all documents; their order tells nothing."""
         chain, *parallel = self._chains()
-        superseded = set(self._rng.sample(range(len(chain)), 1 + len(chain) // 4))
+        disputed = [number for number, relation in enumerate(self._relations) if relation.disputed]
+        superseded = set(self._rng.sample(disputed, 1 + len(chain) // 4))
         for number, hop in enumerate(chain):
             rival = self._rng.choice(parallel)[number].value
             if number in superseded and rival != hop.value:
                 self._plan_superseded(hop, rival)
             else:
-                self._plan("support", hop, day=random_date(self._rng), status=self._rng.choice(STATUSES))
+                self._plan("support", hop, day=random_date(self._rng), status=self._rng.choice(self._world.statuses))
         for hop in (hop for one in parallel for hop in one):
-            self._plan("sibling", hop, day=random_date(self._rng), status=self._rng.choice(STATUSES))
+            self._plan("sibling", hop, day=random_date(self._rng), status=self._rng.choice(self._world.statuses))
         for number in self._rng.sample(range(len(chain)), -(-len(chain) // 2)):
             self._plan_near_miss(chain[number], self._relations[number])
         return FactCluster(tuple(chain), tuple(sorted(self._plans, key=lambda plan: plan.document_id)))
@@ -62,21 +64,15 @@ class _ClusterMaker:
             subject = self._names.new(self._relations[0].subject)
             chain: list[Hop] = []
             for relation in self._relations:
-                value = self._value(relation, ends)
+                value = self._value(relation, subject, ends)
                 chain.append(Hop(subject=subject, relation=relation.name, value=value))
                 subject = value
             ends.add(subject)
             chains.append(chain)
         return chains
 
-    def _value(self, relation: Relation, other_than: set[str]) -> str:
-        kind = relation.value
-        if kind in ("person", "place", "firm", "device", "study"):
-            return self._names.new(kind)
-        value = random_value(relation, self._rng)
-        while value in other_than:
-            value = random_value(relation, self._rng)
-        return value
+    def _value(self, relation: Relation, subject: str, other_than: set[str]) -> str:
+        return self._names.value(relation, subject=subject, other_than=other_than, rng=self._rng)
 
     def _plan_superseded(self, hop: Hop, rival: str) -> None:
         """Two documents that disagree: an earlier day, or a weaker status, loses against the one that counts."""
@@ -85,7 +81,7 @@ class _ClusterMaker:
             later = max(earlier, random_date(self._rng))
         wrong = hop.model_copy(update={"value": rival})
         if self._rng.bernoulli(0.5):
-            status = self._rng.choice(STATUSES)
+            status = self._rng.choice(self._world.statuses)
             self._plan("support", hop, day=later, status=status)
             self._plan("superseded", wrong, day=earlier, status=status)
         else:
@@ -94,31 +90,43 @@ class _ClusterMaker:
 
     def _plan_near_miss(self, hop: Hop, relation: Relation) -> None:
         """The same said of a subject whose name is easily taken for the chain's."""
-        subject, value = self._names.alike(relation.subject, hop.subject), self._value(relation, {hop.value})
+        subject = self._names.alike(relation.subject, hop.subject)
+        value = self._value(relation, subject, {hop.value})
         alike = hop.model_copy(update={"subject": subject, "value": value})
-        self._plan("near_miss", alike, day=random_date(self._rng), status=self._rng.choice(STATUSES))
+        self._plan("near_miss", alike, day=random_date(self._rng), status=self._rng.choice(self._world.statuses))
 
     def _plan(self, role: Role, hop: Hop, *, day: date, status: Status) -> None:
         said = [Statement(subject=hop.subject, relation=hop.relation, value=hop.value, as_of=day, status=status)]
         said.extend(self._asides(hop))
         number = len(self._plans)
         document_id = hashlib.sha256("\x1f".join(map(str, (*self._path, number))).encode()).hexdigest()[:12]
-        kind = self._rng.choice(DOCUMENT_KINDS)
+        kind = self._rng.choice(self._world.document_kinds)
         plan = DocumentPlan(
             document_id=document_id, kind=kind, subject=hop.subject, role=role, statements=tuple(self._rng.shuffled(said))
         )
         self._plans.append(plan)
 
     def _asides(self, hop: Hop) -> Iterator[Statement]:
-        """One or two other statements about the subject, of relations that no chain of the cluster has."""
-        kind: EntityKind = next(one.subject for one in self._relations if one.name == hop.relation)
+        """One or two other statements about the subject, and some about others, of relations that no chain has."""
+        kind = self._world.relation(hop.relation).subject
         known = {statement.relation for plan in self._plans if plan.subject == hop.subject for statement in plan.statements}
-        free = [one for one in relations_of(kind) if one not in self._relations and one.name not in known]
+        free = [one for one in self._free(kind) if one.name not in known]
         for relation in self._rng.sample(free, 1 + self._rng.integer_below(2)):
-            yield Statement(
-                subject=hop.subject,
-                relation=relation.name,
-                value=self._value(relation, set()),
-                as_of=random_date(self._rng),
-                status=self._rng.choice(STATUSES),
-            )
+            yield self._aside(hop.subject, relation)
+        if self._world.asides_elsewhere:
+            others = [one for one in self._free() if one.disputed]
+            for relation in self._rng.sample(others, 1 + self._rng.integer_below(self._world.asides_elsewhere)):
+                yield self._aside(self._names.new(relation.subject), relation)
+
+    def _free(self, kind: str | None = None) -> list[Relation]:
+        """Relations that no chain has, of one kind of subject or of all."""
+        return [one for one in self._world.relations if one not in self._relations and kind in (None, one.subject)]
+
+    def _aside(self, subject: str, relation: Relation) -> Statement:
+        return Statement(
+            subject=subject,
+            relation=relation.name,
+            value=self._value(relation, subject, set()),
+            as_of=random_date(self._rng),
+            status=self._rng.choice(ASIDE_STATUSES),
+        )

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 
-from assets.deep_research.recipe import DeepResearchRecipe
-from assets.deep_research.records.facts import Fact, TaskFacts, TaskSources
 from assets.memory_items.answers import normalized
+from assets.memory_items.facts import Fact
+from assets.memory_items.recipe import DocumentTaskRecipe
+from validation.memory_items.documents import StatedFacts, ToldDocuments
 from validation.rules import Rule
 
 
-def spans_hold_values(facts: TaskFacts, sources: TaskSources, _: DeepResearchRecipe) -> Iterator[str]:
+def spans_hold_values(facts: StatedFacts, sources: ToldDocuments, _: DocumentTaskRecipe) -> Iterator[str]:
     """The characters of a fact's span are its value, however it is spelled."""
     texts = {one.document_id: one.text for one in sources.documents}
     for fact in facts.facts:
@@ -21,7 +22,7 @@ def span_holds(fact: Fact, text: str) -> bool:
     return normalized(fact.kind, text[fact.start : fact.end]) == normalized(fact.kind, fact.value)
 
 
-def subjects_are_named(facts: TaskFacts, sources: TaskSources, _: DeepResearchRecipe) -> Iterator[str]:
+def subjects_are_named(facts: StatedFacts, sources: ToldDocuments, _: DocumentTaskRecipe) -> Iterator[str]:
     """The document of a fact names its subject."""
     texts = {one.document_id: f"{one.title}\n{one.text}" for one in sources.documents}
     for fact in facts.facts:
@@ -29,7 +30,9 @@ def subjects_are_named(facts: TaskFacts, sources: TaskSources, _: DeepResearchRe
             yield f"{fact.fact_id} is about {fact.subject!r}, which its document does not name"
 
 
-RULES = (
-    Rule("spans_hold_values", "A fact's span holds its value.", spans_hold_values, reads=("dr_sources",)),
-    Rule("subjects_are_named", "A fact's document names its subject.", subjects_are_named, reads=("dr_sources",)),
-)
+def fact_rules(*, sources: str) -> tuple[Rule, ...]:
+    """The rules of the stage whose records have facts; `sources`: the stage whose records have the documents."""
+    return (
+        Rule("spans_hold_values", "A fact's span holds its value.", spans_hold_values, reads=(sources,)),
+        Rule("subjects_are_named", "A fact's document names its subject.", subjects_are_named, reads=(sources,)),
+    )

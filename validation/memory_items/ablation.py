@@ -2,17 +2,15 @@
 
 from collections.abc import Iterator
 
-from assets.deep_research.ablation import required_conditions
-from assets.deep_research.instances import uncertified
-from assets.deep_research.recipe import DeepResearchRecipe
-from assets.deep_research.records.facts import ResearchQuestion
-from assets.deep_research.records.tasks import ResearchTask, TaskAblation, TaskLengths
 from assets.memory_items.certificates import certificate_problems
+from assets.memory_items.final_ablation import required_conditions, uncertified
+from assets.memory_items.recipe import DocumentTaskRecipe
+from assets.memory_items.tasks import AskedQuestion, MemoryTask, TaskAblation, TaskLengths
 from validation.rules import OneRowPerItem, Rule, SetRule, Violation
 
 
 def certificates_stand_for_the_bytes(
-    task: TaskAblation, lengths: TaskLengths, question: ResearchQuestion, _: DeepResearchRecipe
+    task: TaskAblation, lengths: TaskLengths, question: AskedQuestion, _: DocumentTaskRecipe
 ) -> Iterator[str]:
     """Each length has a certificate of its bytes, with every condition passed and none that was an error."""
     certified = {one.target_tokens: one for one in task.certificates}
@@ -20,12 +18,12 @@ def certificates_stand_for_the_bytes(
         if sized.target_tokens not in certified:
             yield f"{sized.target_tokens} tokens have no certificate"
             continue
-        digest = sized.digest(question=question.question, answer=question.answer)
-        conditions = required_conditions(len(question.hops))
+        digest = sized.digest(question=question.question, answer=question.answer, shown=question.shown_with_question)
+        conditions = required_conditions(question)
         yield from certificate_problems(certified[sized.target_tokens], digest=digest, conditions=conditions)
 
 
-def instances_are_certified(task: ResearchTask, _: DeepResearchRecipe) -> Iterator[str]:
+def instances_are_certified(task: MemoryTask, _: DocumentTaskRecipe) -> Iterator[str]:
     """What is released is, byte by byte, what its certificates stand for."""
     yield from uncertified(task)
 
@@ -37,7 +35,7 @@ class QuestionsDiffer:
         self._asked: dict[str, str] = {}
         self._again: list[Violation] = []
 
-    def add(self, record: ResearchTask) -> None:
+    def add(self, record: MemoryTask) -> None:
         asked = " ".join((record.hops[0].subject, *(hop.relation for hop in record.hops)))
         first = self._asked.setdefault(asked, record.task_id)
         if first != record.task_id:
@@ -47,14 +45,18 @@ class QuestionsDiffer:
         yield from self._again
 
 
-RULES = (
-    Rule(
-        "certificates_hold",
-        "Each length has a certificate of its final bytes, and every condition passed.",
-        certificates_stand_for_the_bytes,
-        reads=("dr_lengths", "dr_questions"),
-    ),
-)
+def ablation_rules(*, lengths: str, questions: str) -> tuple[Rule, ...]:
+    """The rules of the stage that reads the final bytes; `lengths` and `questions`: the stages that fill lengths and ask."""
+    return (
+        Rule(
+            "certificates_hold",
+            "Each length has a certificate of its final bytes, and every condition passed.",
+            certificates_stand_for_the_bytes,
+            reads=(lengths, questions),
+        ),
+    )
+
+
 INSTANCE_RULES = (
     Rule("instances_are_certified", "A released task is what its certificates stand for.", instances_are_certified),
     SetRule("one_row_each", "No task is there twice.", OneRowPerItem),

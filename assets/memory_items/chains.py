@@ -3,11 +3,10 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from assets.deep_research.records.facts import Fact
-from assets.deep_research.records.world import Hop
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.text import folded
 from assets.memory_items.answers import normalized
+from assets.memory_items.facts import Fact, Hop
 
 MOST_STEPS = 20_000  # of the search for a chain
 

@@ -1,11 +1,11 @@
-"""The flat tables of deep research: their rows, and how one task's rows follow from its record."""
+"""The flat tables of tasks over documents: their rows, and how one task's rows follow from its record."""
 
 from collections.abc import Mapping, Sequence
 
-from assets.deep_research.records.tasks import ResearchTask
 from assets.engine.benchmark import Table
 from assets.memory_items.answers import AnswerKind
 from assets.memory_items.documents import Role
+from assets.memory_items.tasks import MemoryTask
 from assets.records.base import Record
 from assets.records.common_tables import FailureRow, GateVoteRow
 
@@ -94,7 +94,7 @@ TABLES: Mapping[str, Table] = {
 }
 
 
-def task_rows(task: ResearchTask) -> dict[str, Sequence[Record]]:
+def task_rows(task: MemoryTask) -> dict[str, Sequence[Record]]:
     """One task's rows in every table that follows from tasks."""
     return {
         "tasks": [_task_row(task)],
@@ -105,7 +105,7 @@ def task_rows(task: ResearchTask) -> dict[str, Sequence[Record]]:
     }
 
 
-def _task_row(task: ResearchTask) -> TaskRow:
+def _task_row(task: MemoryTask) -> TaskRow:
     return TaskRow(
         task_id=task.task_id,
         question=task.question,
@@ -120,7 +120,7 @@ def _task_row(task: ResearchTask) -> TaskRow:
     )
 
 
-def _hop_rows(task: ResearchTask) -> list[HopRow]:
+def _hop_rows(task: MemoryTask) -> list[HopRow]:
     fields = set(HopRow.model_fields) - {"task_id", "hop"}
     return [
         HopRow(task_id=task.task_id, hop=number, **fact.model_dump(include=fields))
@@ -128,12 +128,12 @@ def _hop_rows(task: ResearchTask) -> list[HopRow]:
     ]
 
 
-def _document_rows(task: ResearchTask) -> list[DocumentRow]:
+def _document_rows(task: MemoryTask) -> list[DocumentRow]:
     known = {document.document_id: document for sized in task.lengths for document in sized.documents}
     return [DocumentRow(task_id=task.task_id, **document.model_dump()) for document in known.values()]
 
 
-def _placement_rows(task: ResearchTask) -> list[PlacementRow]:
+def _placement_rows(task: MemoryTask) -> list[PlacementRow]:
     return [
         PlacementRow(
             task_id=task.task_id,
@@ -148,7 +148,7 @@ def _placement_rows(task: ResearchTask) -> list[PlacementRow]:
     ]
 
 
-def _condition_rows(task: ResearchTask) -> list[ConditionRow]:
+def _condition_rows(task: MemoryTask) -> list[ConditionRow]:
     return [
         ConditionRow(
             task_id=task.task_id,

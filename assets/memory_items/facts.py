@@ -1,0 +1,88 @@
+"""Statements, the documents that are planned and told to hold them, and the facts that stand in the told documents."""
+
+from datetime import date
+from typing import Literal
+
+from pydantic import Field
+
+from assets.memory_items.answers import AnswerKind
+from assets.memory_items.documents import Role
+from assets.records.base import Name, Record, Text
+
+Status = Literal["certified", "plain", "unconfirmed"]
+# Where documents disagree, the highest of these counts, and of equals the latest date.
+RANK: dict[Status, int] = {"unconfirmed": 0, "plain": 1, "certified": 2}
+
+
+class Statement(Record):
+    """That a subject has this value of a relation, as of a day, and how sure the document is of it."""
+
+    subject: Text = Field(description="what it is said of")
+    relation: Name = Field(description="what is said")
+    value: Text = Field(description="the subject's value of the relation")
+    as_of: date = Field(description="the day as of which it holds")
+    status: Status = Field(description="how sure the document is of it")
+
+
+class DocumentPlan(Record):
+    """A document of an invented world before it is told: its kind, what it is about, what it must state."""
+
+    document_id: Name = Field(description="the document's id")
+    kind: Name = Field(description="the kind of document")
+    subject: Text = Field(description="what it is about")
+    role: Role = Field(description="what it is there for, which no memory sees")
+    statements: tuple[Statement, ...] = Field(description="what it must state")
+
+
+class Hop(Record):
+    """One step of a chain: of which subject which relation is asked, and what it comes to."""
+
+    subject: Text = Field(description="what is asked about")
+    relation: Name = Field(description="what is asked of it")
+    value: Text = Field(description="what that comes to")
+
+
+class PlacedStatement(Record):
+    """A planned statement and where its value stands in the text, from character `start` to before `end`."""
+
+    statement: Statement = Field(description="what was planned")
+    start: int = Field(description="the first character of its value")
+    end: int = Field(description="the character after its value")
+
+
+class SourceDocument(Record):
+    """A document with its words. `statements` of an invented one say what it was told to hold, and where."""
+
+    document_id: Name = Field(description="the document's id")
+    title: Text = Field(description="its title")
+    text: Text = Field(description="its text")
+    role: Role = Field(description="what it is there for, which no memory sees")
+    source: str = Field(default="", description="where a real document is from")
+    license: str = Field(default="", description="the license of a real document")
+    statements: tuple[PlacedStatement, ...] = Field(default=(), description="what an invented one states, and where")
+
+
+class Fact(Record):
+    """That a subject has this value of a relation, read from a document's text at `start` to `end`.
+
+    `phrase` is a noun phrase for the value with {x} for the subject. `relation` names what is asked; only facts of one
+    relation contradict each other.
+    """
+
+    fact_id: Name = Field(description="the fact's id")
+    document_id: Name = Field(description="the document in which it stands")
+    subject: Text = Field(description="what it is said of")
+    relation: Name = Field(description="what is said")
+    value: Text = Field(description="the subject's value of the relation; dates in ISO form")
+    phrase: Text = Field(description="a noun phrase for the value, with {x} for the subject")
+    kind: AnswerKind = Field(description="number, name, date, option or code")
+    options: tuple[Text, ...] = Field(default=(), description="what the value may be, where it is an option")
+    start: int = Field(description="the first character of the value in the document's text")
+    end: int = Field(description="the character after the value")
+    as_of: date | None = Field(default=None, description="the day as of which it holds, if the document says")
+    status: Status = Field(default="plain", description="how sure the document is of it")
+
+    @property
+    def weight(self) -> tuple[int, date]:
+        """What decides between facts that contradict each other: the greatest counts."""
+        return RANK[self.status], self.as_of or date.min

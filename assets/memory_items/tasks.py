@@ -1,0 +1,88 @@
+"""A task over documents on its way to a release: its turns, its lengths, its certificates, and what is released."""
+
+from collections.abc import Iterator
+from typing import ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from assets.memory_items.answers import TypedAnswer
+from assets.memory_items.certificates import Certificate
+from assets.memory_items.documents import Eviction, ItemDocument, SizedItem, Turn
+from assets.memory_items.facts import Fact
+from assets.records.base import GateRecord, ItemRecord, Name, Text
+
+
+class TaskRecord(ItemRecord):
+    """What one stage made for one task: one question over documents."""
+
+    id_field: ClassVar[str] = "task_id"
+
+    task_id: Name = Field(description="the task's id")
+
+
+class AskedQuestion(TaskRecord):
+    """One question, whose answer takes all `hops`, each a fact whose subject is the value of the one before."""
+
+    hops: tuple[Fact, ...] = Field(description="the facts that the answer takes, in order")
+    start: Text = Field(description="the name in the question")
+    question: Text = Field(description="the question, with the rule that settles contradictions")
+    answer: TypedAnswer = Field(description="the right answer, its kind, and wrong ones of siblings")
+    gate_records: tuple[GateRecord, ...] = Field(description="votes of judges and readings of parts")
+
+    @property
+    def shown_with_question(self) -> tuple[ItemDocument, ...]:
+        """What is in sight together with the question and never written to a memory; mostly nothing."""
+        return ()
+
+    def shown_without(self, fact: Fact) -> tuple[ItemDocument, ...]:
+        """What of it readers are given where this fact is left out."""
+        return self.shown_with_question
+
+
+class TaskTurns(TaskRecord):
+    """The documents that a task needs and those beside them, in the turns in which they arrive; no filler yet."""
+
+    turns: tuple[Turn, ...] = Field(description="documents by turn")
+    gate_records: tuple[GateRecord, ...] = Field(description="readings of the last turn alone")
+
+
+class TaskLengths(TaskRecord):
+    """The task at each length."""
+
+    lengths: tuple[SizedItem, ...] = Field(description="the documents by turn, with filler, at each length")
+
+
+class TaskAblation(TaskRecord):
+    """What readers made of the final bytes, and the certificate of each length."""
+
+    certificates: tuple[Certificate, ...] = Field(description="what stands for the final bytes of each length")
+    gate_records: tuple[GateRecord, ...] = Field(description="every reading")
+
+
+class MemoryTask(TaskRecord):
+    """An accepted task: the question comes after the last turn, and no memory sees it before.
+
+    `hops` are the facts that the answer takes, in the order in which they are needed.
+    """
+
+    question: Text = Field(description="what is asked after the last turn")
+    answer: TypedAnswer = Field(description="the right answer, its kind, and wrong ones of siblings")
+    hops: tuple[Fact, ...] = Field(description="the facts that the answer takes, in order")
+    eviction: Eviction = Field(description="what is still in view when the question comes")
+    lengths: tuple[SizedItem, ...] = Field(description="the documents by turn at each length")
+    certificates: tuple[Certificate, ...] = Field(description="what stands for the final bytes of each length")
+
+    @model_validator(mode="after")
+    def each_length_is_certified(self) -> Self:
+        if [one.target_tokens for one in self.lengths] != [one.target_tokens for one in self.certificates]:
+            raise ValueError("Each length has a certificate, in the same order.")
+        return self
+
+    @property
+    def shown_with_question(self) -> tuple[ItemDocument, ...]:
+        """What is in sight together with the question and never written to a memory; mostly nothing."""
+        return ()
+
+    def certified_lengths(self) -> Iterator[tuple[SizedItem, Certificate]]:
+        """Each length with its certificate."""
+        return zip(self.lengths, self.certificates, strict=True)
