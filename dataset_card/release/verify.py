@@ -69,8 +69,8 @@ def _problems(file: ManifestFile, folder: Path) -> Iterator[str]:
     elif (digest := file_digest(path)) != file.sha256:
         yield f"{file.path} has the sha256 {digest}, but the manifest says {file.sha256}."
     elif file.rows is not None and (rows := _rows(path)) != file.rows:
-        content = "cannot be read" if rows is None else f"has {rows} rows"
-        yield f"{file.path} {content}, but the manifest says {file.rows}."
+        held = "its rows cannot be read" if rows is None else f"it has {rows} rows"
+        yield f"{file.path}: {held}, but the manifest says {file.rows}."
 
 
 def _examined(file: ManifestFile, folder: Path) -> Iterator[str]:

@@ -62,8 +62,8 @@ def test_verify_finds_rows_that_the_manifest_misstates(release: Release) -> None
     )
     rewrite(release, files)
     assert verify_release(release.folder) == [
-        "demo/data.json has 2 rows, but the manifest says 7.",
-        "tables/demo/users.parquet has 2 rows, but the manifest says 7.",
+        "demo/data.json: it has 2 rows, but the manifest says 7.",
+        "tables/demo/users.parquet: it has 2 rows, but the manifest says 7.",
     ]
 
 
@@ -109,7 +109,7 @@ def test_other_rows_under_the_right_sha256_are_told(release: Release) -> None:
 @pytest.mark.parametrize("name", ["tables/demo/users.parquet", "demo/data.json"])
 def test_a_file_that_nobody_can_read_is_told_in_one_sentence(release: Release, name: str) -> None:
     accept(release, name, b"PAR1, they said")
-    assert examine_release(release.folder) == [f"{name} cannot be read, but the manifest says 2."]
+    assert examine_release(release.folder) == [f"{name}: its rows cannot be read, but the manifest says 2."]
 
 
 def test_what_the_library_of_readers_cannot_load_is_told(release: Release) -> None:
