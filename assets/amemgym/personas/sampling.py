@@ -7,22 +7,20 @@ one, and excluded personas leave the order of the others as it was.
 import glob
 import hashlib
 import re
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
 import duckdb
-import pyarrow as pa
 from pydantic import ValidationError
 
+from assets.amemgym.personas.pool_query import selected_uuids
 from assets.amemgym.recipe import AMemGymRecipe, PoolSpec
 from assets.amemgym.records.persona import PERSONA_COLUMNS, Persona
 from assets.recipe.loading import RecipeError
 from assets.recipe.recipe import EVERYONE
 
 MEMORY = "350MB"
-SQL_SECONDS = 60.0
 LIKELY_AGES = range(131)
 # Controls but for tabs and line ends, halves of characters, and what Unicode keeps for no character at all.
 UNUSABLE = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
@@ -229,37 +227,10 @@ def draw(connection: duckdb.DuckDBPyConnection, recipe: AMemGymRecipe, *, count:
 
 
 def _eligible(connection: duckdb.DuckDBPyConnection, query: str) -> str:
-    """Make a table of the uuids that the recipe's own SQL selects.
-
-    The query is one SELECT. It runs in a database of its own, in memory, that holds the columns of the pool which it names
-    and can reach no file.
-    """
-    limits: dict[str, str | bool | int | float | list[str]] = {
-        "memory_limit": MEMORY,
-        "autoinstall_known_extensions": "false",
-        "temp_directory": "",
-    }
-    try:
-        with duckdb.connect(config=limits) as sandbox:
-            kinds = [statement.type for statement in sandbox.extract_statements(query)]
-            if kinds != [duckdb.StatementType.SELECT]:
-                raise RecipeError("pool.query must select uuid from the view `pool` in one SELECT and nothing else.")
-            rows = connection.sql(f"SELECT {_columns_named(connection, query)} FROM pool")
-            sandbox.register("incoming", rows.to_arrow_reader())
-            sandbox.execute("CREATE TABLE pool AS SELECT * FROM incoming")
-            sandbox.unregister("incoming")
-            sandbox.execute("SET enable_external_access = false")
-            sandbox.execute("SET lock_configuration = true")
-            found = _within_time(sandbox, f"SELECT DISTINCT uuid::VARCHAR AS uuid FROM ({query}\n)")
-        connection.register("selected", found)
-        connection.execute("CREATE TEMP TABLE eligible AS SELECT uuid FROM selected WHERE uuid IN (SELECT uuid FROM pool)")
-    except duckdb.InterruptException as error:
-        raise RecipeError(f"pool.query took more than {SQL_SECONDS:g} seconds; make it select less.") from error
-    except duckdb.OutOfMemoryException as error:
-        raise RecipeError(f"pool.query needs more than {MEMORY} of memory; name fewer columns, or a smaller pool.") from error
-    except duckdb.Error as error:
-        reason = " ".join(str(error).split())[:200]
-        raise RecipeError(f"pool.query must select uuid from the view `pool`; DuckDB says: {reason}.") from error
+    """Make a table of the uuids that the recipe's own SQL selects; it is given the columns of the pool which it names."""
+    rows = connection.sql(f"SELECT {_columns_named(connection, query)} FROM pool")
+    connection.register("selected", selected_uuids(rows.to_arrow_reader(), query))
+    connection.execute("CREATE TEMP TABLE eligible AS SELECT uuid FROM selected WHERE uuid IN (SELECT uuid FROM pool)")
     return "eligible"
 
 
@@ -271,15 +242,6 @@ def _columns_named(connection: duckdb.DuckDBPyConnection, query: str) -> str:
     words = set(re.findall(r"\w+", query.lower()))
     named = [name for name in there if name == "uuid" or name.lower() in words or not re.fullmatch(r"\w+", name)]
     return ", ".join('"' + name.replace('"', '""') + '"' for name in (there if "*" in query or "columns" in words else named))
-
-
-def _within_time(sandbox: duckdb.DuckDBPyConnection, query: str) -> pa.Table:
-    timer = threading.Timer(SQL_SECONDS, sandbox.interrupt)
-    timer.start()
-    try:
-        return pa.table({"uuid": pa.array([row[0] for row in sandbox.execute(query).fetchall()], pa.string())})
-    finally:
-        timer.cancel()
 
 
 def quoted(column: str) -> str:

@@ -1,6 +1,7 @@
 """The sample is a function of seed and pool content, and a pool that cannot give it is told in one sentence."""
 
 import json
+import resource
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assets.amemgym.personas import sampling
+from assets.amemgym.personas import pool_query
 from assets.amemgym.personas.sampling import OWN_POOL, pool_digest, pool_files, sample_personas
 from assets.amemgym.recipe import PoolSpec
 from assets.recipe.loading import RecipeError
@@ -104,7 +105,7 @@ def test_the_recipes_own_sql_sees_further_columns_too(tmp_path: Path) -> None:
         ("SELECT uuid WHERE", r"pool\.query must select uuid .*syntax"),
         ("SELECT uuid FROM pool; COPY pool TO '{secret}'", "in one SELECT and nothing else"),
         ("SELECT uuid FROM (SELECT * FROM read_ndjson('{pool}'))", "disabled"),
-        ("SELECT range::VARCHAR AS uuid FROM range(99999999999) ORDER BY random()", "more than"),
+        ("SELECT range::VARCHAR AS uuid FROM range(99999999999) ORDER BY random()", "more (memory )?than"),
         ("SELECT 'nobody' AS uuid FROM pool", "offers only 0"),
         ("SELECT NULL AS uuid FROM pool", "offers only 0"),
     ],
@@ -123,7 +124,7 @@ def test_the_recipes_own_sql_sees_further_columns_too(tmp_path: Path) -> None:
 def test_sql_that_reaches_beyond_the_pool_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str, told: str
 ) -> None:
-    monkeypatch.setattr(sampling, "SQL_SECONDS", 2.0)
+    monkeypatch.setattr(pool_query, "SQL_SECONDS", 5.0)
     pool = jsonl(tmp_path / "p.jsonl")
     before = pool.read_bytes()
     secret = tmp_path / "secret.txt"
@@ -133,6 +134,16 @@ def test_sql_that_reaches_beyond_the_pool_is_refused(
         drawn(pool, count=1, pool={"strategy": "sql", "query": sql})
     assert secret.read_text(encoding="utf-8") == "mine"
     assert pool.read_bytes() == before
+
+
+@pytest.mark.parametrize("value", ["repeat('x', 1000000000)", "repeat(uuid, 2000000)"], ids=["one", "many"])
+def test_large_values_made_inside_the_sql_take_little_memory(tmp_path: Path, value: str) -> None:
+    query = f"SELECT uuid FROM pool WHERE length({value}) > 3"
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(RecipeError, match=r"pool\.query needs more memory than it may have"):
+        drawn(jsonl(tmp_path / "p.jsonl"), count=1, pool={"strategy": "sql", "query": query})
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000, "kilobytes"
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 1_200_000
 
 
 def test_a_second_statement_cannot_overwrite_the_pool(tmp_path: Path) -> None:
