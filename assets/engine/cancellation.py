@@ -17,8 +17,6 @@ import dagster as dg
 from assets.llm.async_calls import wait_for_shielded_calls
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-# A stopped run ends within five seconds, of which Dagster takes up to two.
-SHIELDED_SECONDS = 2.5
 STOPPED = "The run was stopped. What was finished is kept, and the same run goes on from there."
 
 
@@ -26,7 +24,7 @@ STOPPED = "The run was stopped. What was finished is kept, and the same run goes
 async def stop_with_run() -> AsyncGenerator[None, None]:
     """Around what a task awaits: raises DagsterExecutionInterruptedError when a signal arrived meanwhile.
 
-    Shielded calls get SHIELDED_SECONDS; a second signal stops those too. Outside the main thread, where Python delivers no
+    Shielded calls get a moment to come back; a second signal stops those too. Outside the main thread, where Python delivers no
     signals, it does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
@@ -48,7 +46,7 @@ async def stop_with_run() -> AsyncGenerator[None, None]:
         except asyncio.CancelledError:
             if not arrived:
                 raise
-            await wait_for_shielded_calls(seconds=SHIELDED_SECONDS)
+            await wait_for_shielded_calls()
     except asyncio.CancelledError:
         if not arrived:
             raise

@@ -8,6 +8,8 @@ from assets.llm.ports import EndpointError
 
 T = TypeVar("T")
 SHIELDED = "shielded call"
+# A stopped run ends within five seconds, of which Dagster takes up to two.
+SHIELDED_SECONDS = 2.5
 
 
 async def gather_all(*awaited: Awaitable[T]) -> list[T]:
@@ -30,7 +32,7 @@ async def shielded(call: Coroutine[Any, Any, T]) -> T:
     return await asyncio.shield(task)
 
 
-async def wait_for_shielded_calls(*, seconds: float) -> None:
+async def wait_for_shielded_calls(*, seconds: float = SHIELDED_SECONDS) -> None:
     """Wait for the shielded calls under way, at most so many seconds."""
     calls = [task for task in asyncio.all_tasks() if task.get_name() == SHIELDED]
     if calls:

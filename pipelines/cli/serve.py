@@ -8,7 +8,8 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Generator
+import threading
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ from pipelines.embedded.bank import model_name
 from pipelines.home import home, prepare_dagster_home
 
 SECONDS_TO_FINISH = 2  # for requests under way when the server is stopped
+SECONDS_TO_HEAR = 1.0  # of Ctrl-C, which may reach Dagster's processes first
 MAGIC = b"GGUF"
 
 model_app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, help="The embedded model.")
@@ -62,12 +64,36 @@ def ui(
     command = [sys.executable, "-m", "dagster", "dev", "--host", host, "--port", str(port)]
     environment = {**os.environ, "DAGSTER_HOME": str(folder), "PYTHONWARNINGS": "ignore"}
     print(f"Dagster opens on http://{host}:{port} in a few seconds (Ctrl-C ends it).", flush=True)
+    sys.exit(_run_until_interrupted(command, environment))
+
+
+def _run_until_interrupted(command: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Run Dagster and print what it prints, until Ctrl-C: then its processes, which get it too, print tracebacks."""
     root = Path(__file__).parent.parent.parent
+    dagster = subprocess.Popen(  # noqa: S603 (our own words)
+        command, cwd=root, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    interrupted = threading.Event()
+    printing = threading.Thread(target=_print_until, args=(interrupted, dagster), daemon=True)
+    printing.start()
     try:
-        status = subprocess.run(command, cwd=root, env=environment, check=False).returncode  # noqa: S603 (our own words)
+        status = dagster.wait()
     except KeyboardInterrupt:
-        status = 0
-    sys.exit(status)
+        interrupted.set()
+        print("Dagster is ending.", flush=True)
+        with contextlib.suppress(KeyboardInterrupt):
+            dagster.wait()
+        return 0
+    printing.join(SECONDS_TO_FINISH)
+    return status
+
+
+def _print_until(interrupted: threading.Event, dagster: subprocess.Popen[bytes]) -> None:
+    assert dagster.stdout is not None
+    while words := os.read(dagster.stdout.fileno(), 65536):
+        if not interrupted.wait(SECONDS_TO_HEAR if b"Traceback" in words else 0):
+            sys.stdout.buffer.write(words)
+            sys.stdout.buffer.flush()
 
 
 @cluster_app.command("up")

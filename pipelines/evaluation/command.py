@@ -24,8 +24,6 @@ from pipelines.resources.cache.reply_cache import CacheMode
 from pipelines.resources.open import OpenModels, open_models
 from pipelines.resources.storage.open_stores import open_release_store
 
-PAID_SECONDS = 2.5  # what was sent when an error ends a run gets so long to come back and be stored
-
 
 @dataclass(frozen=True)
 class EvaluationRequest:
@@ -139,7 +137,7 @@ async def _evaluate_and_write(run: Run) -> FinishedRun:
         finished = await evaluate(run)
         run.folder.finish(finished, report=run_report(finished), page=run_page(finished, run.dataset))
     finally:
-        await wait_for_shielded_calls(seconds=PAID_SECONDS)
+        await wait_for_shielded_calls()
         run.folder.close()
     return finished
 

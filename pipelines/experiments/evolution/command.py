@@ -7,7 +7,7 @@ from assets.llm.async_calls import wait_for_shielded_calls
 from pipelines.evaluation.amemgym.dataset import Dataset, load_dataset
 from pipelines.evaluation.amemgym.evaluation import new_subject
 from pipelines.evaluation.amemgym.subjects import MemorySubject
-from pipelines.evaluation.command import PAID_SECONDS, EvaluationRequest, prepare_run
+from pipelines.evaluation.command import EvaluationRequest, prepare_run
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import RunFolder
 from pipelines.evaluation.forecast import forecast
@@ -89,6 +89,6 @@ async def evolve_and_write(work: Evolution) -> FinishedEvolution:
         done = score_evolution(work.manifest, await evolve(work), episodes=dataset.episodes)
         finish(folder, done, report=evolution_report(done), page=evolution_page(done, dataset))
     finally:
-        await wait_for_shielded_calls(seconds=PAID_SECONDS)
+        await wait_for_shielded_calls()
         folder.close()
     return done

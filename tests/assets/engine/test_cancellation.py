@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 import dagster as dg
 import pytest
 
-from assets.engine.cancellation import SHIELDED_SECONDS, stop_with_run
-from assets.llm.async_calls import shielded
+from assets.engine.cancellation import stop_with_run
+from assets.llm.async_calls import SHIELDED_SECONDS, shielded
 from tests.support.coroutines import run
 
 

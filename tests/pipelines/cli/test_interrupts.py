@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.cli import INTERRUPTED, STOPPED
-from tests.support.commands import clean_environment, interrupted
+from tests.support.commands import clean_environment, free_port, interrupted
 
 CLOSING = """
 import logging, sys, typer
@@ -39,3 +39,12 @@ def test_a_library_that_meets_ctrl_c_while_it_cleans_up_prints_no_traceback(tmp_
         [sys.executable, "-c", CLOSING], capture_output=True, text=True, check=True, env=clean_environment(tmp_path)
     )
     assert done.stderr == "something else\n"
+
+
+@pytest.mark.parametrize("seconds", [0.5, 4.0])
+def test_ctrl_c_while_dagster_loads_prints_none_of_its_tracebacks(tmp_path: Path, seconds: float) -> None:
+    status, output = interrupted(tmp_path, "ui", "--port", str(free_port()), until="Ctrl-C ends it", after=seconds)
+
+    assert "Traceback" not in output
+    assert output.rstrip().endswith("Dagster is ending.")
+    assert status == 0
