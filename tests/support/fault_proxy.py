@@ -1,4 +1,4 @@
-"""A proxy before a model's app that spoils one kind of thing: 23 kinds of faults, seeded, for all calls or a share of them."""
+"""A proxy before a model's app that spoils one kind of thing, seeded, for all calls or a share of them: see `KINDS`."""
 
 import asyncio
 import json
@@ -86,6 +86,8 @@ PASSING: dict[str, Spoil] = {
 }
 ON_THE_WIRE = ("hangs", "drops", "half_a_body", "slow")
 KINDS: tuple[str, ...] = (*OWN, *PASSING, *ON_THE_WIRE)
+# Words that cannot be used are complained about, and the reply to a complaint is another.
+OTHER_WORDS = {"empty_words", "null_words", "rubbish_words", "half_of_the_words"}
 
 
 @dataclass
@@ -96,14 +98,14 @@ class FaultProxy:
     """
 
     app: ASGIApp
-    kind: str
+    kind: str = "error_500"
     rate: float = 1.0
     seconds: float = 0.0
     chosen: str = ""
     seed: int = 0
     counts: Counter[str] = field(default_factory=Counter[str])
     tries: Counter[str] = field(default_factory=Counter[str])
-    delivered: Counter[str] = field(default_factory=Counter[str])  # good replies by request: one above 1 was paid twice
+    delivered: Counter[str] = field(default_factory=Counter[str])  # good replies by request: from the second on, paid twice
     longest_silence: float = 0.0
     _began: float = 0.0
     _last_reply: float = 0.0
@@ -127,9 +129,18 @@ class FaultProxy:
         return None
 
     @property
-    def wasted(self) -> int:
+    def repeated(self) -> int:
         """Good replies to requests that had a good reply already."""
         return sum(count - 1 for count in self.delivered.values())
+
+    @property
+    def seconds_left(self) -> float:
+        """Until the faults end, where they do."""
+        return max(0.0, self._began + self.seconds - time.monotonic())
+
+    def run_ended(self) -> None:
+        """Count the silence since the last good reply too; a run that gives up ends in one."""
+        self.longest_silence = max(self.longest_silence, time.monotonic() - self._last_reply)
 
     def _strikes(self, request: CapturedRequest) -> bool:
         if self.seconds and time.monotonic() - self._began > self.seconds:

@@ -6,14 +6,14 @@ What fails for one request alone is neither: its user is given up, and the run g
 import asyncio
 import logging
 import time
-from collections import deque
 from collections.abc import Generator
 from contextlib import contextmanager
 
 from assets.llm.ports import EndpointError, ModelRequest
-from pipelines.resources.llm.retry import RUN_AGAIN, CallFailure
+from pipelines.resources.llm.retry import RUN_AGAIN, CallFailure, RetryBudget
 
 WINDOW = 20
+LATER = 0.1  # of the first pause, for each failed try
 SEVERAL_USERS = 3  # who fail alike, and nobody passes between them: then it is not the request
 LOG = logging.getLogger(__name__)
 
@@ -117,35 +117,44 @@ class SilenceWatch:
 
 
 class CircuitBreaker:
-    """Pauses new tries when half of the last twenty failed; then one probe decides. It serves one event loop."""
+    """Pauses new tries when half of the last twenty requests failed; then one probe decides. It serves one event loop.
+
+    A request counts once, by its latest try: those that fail for reasons of their own are tried often, and prove nothing.
+    """
 
     def __init__(self, stop: StopSignal, *, first_pause: float, longest_pause: float) -> None:
         self._stop = stop
         self._first_pause, self._longest_pause = first_pause, longest_pause
-        self._failures: deque[bool] = deque(maxlen=WINDOW)
+        self._latest: dict[RetryBudget, bool] = {}  # whether a request's latest try failed; the last to be tried comes last
         self._pause = 0.0  # 0 while the breaker is closed and calls flow
         self._until = 0.0
         self._probed: asyncio.Event | None = None  # set while a probe is under way
 
-    async def admit(self) -> bool:
-        """Wait until calls flow, or until this caller is to be the probe. True for the probe."""
+    async def admit(self, request: RetryBudget) -> bool:
+        """Wait until calls flow, or until this caller is to be the probe. True for the probe.
+
+        The one with the fewest failed tries goes first: the endpoint may be well, and a request not.
+        """
         while self._pause:
             if self._probed is not None:
                 await self._probed.wait()
-            elif (wait := self._until - time.monotonic()) > 0:
+            elif (wait := self._until + request.tries * LATER * self._first_pause - time.monotonic()) > 0:
                 await self._stop.sleep(wait)
             else:
                 self._probed = asyncio.Event()
                 return True
         return False
 
-    def record(self, *, failed: bool | None, probe: bool) -> None:
+    def record(self, request: RetryBudget, *, failed: bool | None, probe: bool) -> None:
         """Count a finished try; `failed` is None for one that was given up and proves nothing."""
         if probe:
             self._record_probe(failed)
         elif failed is not None and not self._pause:
-            self._failures.append(failed)
-            if len(self._failures) == WINDOW and sum(self._failures) * 2 >= WINDOW:
+            self._latest.pop(request, None)
+            self._latest[request] = failed
+            if len(self._latest) > WINDOW:
+                del self._latest[next(iter(self._latest))]
+            if len(self._latest) == WINDOW and sum(self._latest.values()) * 2 >= WINDOW:
                 self._open(self._first_pause)
 
     def _record_probe(self, failed: bool | None) -> None:
@@ -158,6 +167,6 @@ class CircuitBreaker:
             probed.set()
 
     def _open(self, pause: float) -> None:
-        self._failures.clear()
+        self._latest.clear()
         self._pause, self._until = pause, time.monotonic() + pause
         LOG.warning("The model endpoint keeps failing; no new calls for %.1f seconds, then one to try.", pause)

@@ -56,7 +56,7 @@ class ModelClient:
             return await self._complete(request, connection=connection, then=then)
 
     async def _complete(self, request: ModelRequest, *, connection: EndpointConnection, then: Then) -> ModelReply:
-        retries = RetryBudget(request, backoff_seconds=self._settings.backoff_seconds)
+        retries = RetryBudget(request, backoff_seconds=self._settings.backoff_seconds, counts=connection.counts)
         while True:
             compatibility = self.compatibility.of(request.model)
             outcome = await self._try(retries, connection=connection, compatibility=compatibility, then=then)
@@ -94,7 +94,7 @@ class ModelClient:
         acquired = await connection.limit.acquire()
         probe, failed = False, None
         try:
-            probe = await connection.breaker.admit()
+            probe = await connection.breaker.admit(retries)
             await connection.stop.sleep(await self._rate_limiter.reserve(retries.request))
             began = time.monotonic()
             outcome = await self._send(retries.request, client=connection.client, compatibility=compatibility)
@@ -105,6 +105,7 @@ class ModelClient:
                 failed = is_rubbish(retries.request, outcome)
                 connection.served = True
                 if not failed:
+                    connection.counts.answered += 1
                     connection.watch.answered()
                 connection.given_up.answered(retries.request)
                 connection.limit.succeeded()
@@ -115,11 +116,12 @@ class ModelClient:
                 self._learned_limits[model].limited(sent_at=began, retry_after=min(outcome.retry_after, MAX_SECONDS))
                 return outcome
             failed = outcome.kind == "transient"
+            connection.counts.failed += failed
             if outcome.overloaded:
                 connection.limit.overloaded(acquired)
             return outcome
         finally:
-            connection.breaker.record(failed=failed, probe=probe)
+            connection.breaker.record(retries, failed=failed, probe=probe)
             connection.limit.release()
 
     async def _send(

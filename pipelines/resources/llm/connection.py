@@ -11,6 +11,7 @@ import openai
 
 from pipelines.resources.llm.circuit_breaker import CircuitBreaker, GivenUpRequests, SilenceWatch, StopSignal
 from pipelines.resources.llm.concurrency import FIRST_LIMIT, AdaptiveLimit, ConcurrencyLimit
+from pipelines.resources.llm.retry import TryCounts
 from pipelines.resources.llm.settings import EndpointSettings
 
 LONGEST_CONNECT_SECONDS = 10.0
@@ -33,6 +34,7 @@ class EndpointConnection:
     breaker: CircuitBreaker
     watch: SilenceWatch
     given_up: GivenUpRequests = field(default_factory=GivenUpRequests)
+    counts: TryCounts = field(default_factory=TryCounts)
     turns: defaultdict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
     served: bool = False
 

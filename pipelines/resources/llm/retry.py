@@ -7,7 +7,7 @@ retries can use it too.
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import Literal
 
@@ -18,6 +18,8 @@ from pipelines.resources.llm.compatibility import Rejection
 FailureKind = Literal["transient", "rejected", "refused", "fatal"]
 MAX_TRIES = 8
 MAX_TRIES_BEFORE_ANY_REPLY = 3
+LEAST_TRIES = 4  # before others' tries say that it is the request
+UNLIKELY = 1e-6
 MAX_LIMITED_TRIES = 40  # of one request, while others under the same limit get through
 MAX_SECONDS = 300.0
 MAX_BACKOFF = 60  # in multiples of the settings' backoff_seconds
@@ -49,11 +51,23 @@ class CallFailure:
     rejection: Rejection = NO_REJECTION
 
 
-class RetryBudget:
-    """The tries that one request has had. `seconds` are spent on them and between them, not in the queue."""
+@dataclass
+class TryCounts:
+    """The tries of all requests at an endpoint."""
 
-    def __init__(self, request: ModelRequest, *, backoff_seconds: float) -> None:
+    answered: int = 0
+    failed: int = 0
+
+
+class RetryBudget:
+    """The tries that one request has had. `seconds` are spent on them and between them, not in the queue.
+
+    `counts` are those of all requests: what became of the others' meanwhile tells whether a fault is the request's own.
+    """
+
+    def __init__(self, request: ModelRequest, *, backoff_seconds: float, counts: TryCounts) -> None:
         self.request = request
+        self._counts, self._before = counts, replace(counts)
         self.tries = 0
         self.limited_tries = 0
         self.seconds = 0.0
@@ -69,7 +83,7 @@ class RetryBudget:
             return 0.0 if failure.retry_after <= MAX_SECONDS and self.limited_tries < MAX_LIMITED_TRIES else None
         self.tries += 1
         most = MAX_TRIES_BEFORE_ANY_REPLY if failure.misdirected and not served else MAX_TRIES
-        if failure.kind != "transient" or self.tries >= most:
+        if failure.kind != "transient" or self.tries >= most or (failure.own and self._fails_alone()):
             return None
         growing = min(2 ** (self.tries - 1), MAX_BACKOFF) * self._backoff / 2
         delay = max(failure.retry_after, growing) + growing * self._jitter()
@@ -81,6 +95,14 @@ class RetryBudget:
         tries = f" at the last of {tried} tries" if failure.kind == "transient" and tried > 1 else ""
         asked = f" and asks to be left alone for {failure.retry_after:.0f} seconds" if failure.retry_after > MAX_SECONDS else ""
         return f"The model endpoint {endpoint} {failure.problem}{tries}{asked}; {failure.remedy}."
+
+    def _fails_alone(self) -> bool:
+        """Whether a request like the others would hardly ever have failed so often while they passed."""
+        if self.tries < LEAST_TRIES:
+            return False
+        answered = self._counts.answered - self._before.answered
+        failed = self._counts.failed - self._before.failed - self.tries
+        return ((failed + 1) / (answered + failed + 2)) ** self.tries < UNLIKELY
 
     def _jitter(self) -> float:
         """From 0 to 1, the same for the same request and try: requests that failed together come back apart."""

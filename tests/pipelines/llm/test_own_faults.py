@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
+import httpx2
 import pytest
 from pydantic import BaseModel
 
@@ -16,7 +17,8 @@ from dataset_card.release.manifest import read_manifest
 from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name
 from pipelines.resources.llm.client import ModelClient
-from tests.pipelines.llm.scripted_server import Answer, ScriptedServer, a_request, fault, in_process, on_a_port
+from pipelines.resources.llm.retry import MAX_TRIES
+from tests.pipelines.llm.scripted_server import Answer, ScriptedServer, a_request, fault, in_process, on_a_port, settings_for
 from tests.support.commands import amemgym, finish
 from tests.support.coroutines import run
 from tests.support.fault_proxy import FaultProxy
@@ -61,6 +63,24 @@ def test_a_fault_of_one_request_leaves_the_run_alone(answer: Answer) -> None:
     failed, *others = ends_of(server, ["Ada", "Ben", "Cleo"])
     assert isinstance(failed, RequestFailed)
     assert [isinstance(other, ModelReply) for other in others] == [True, True]
+
+
+def test_a_prompt_that_always_fails_is_given_up_soon_while_others_pass() -> None:
+    proxy = FaultProxy(ScriptedServer(), "always_500", chosen="Poe")
+    settings = settings_for("http://model/v1", transport=httpx2.ASGITransport(app=proxy), backoff_seconds=0.1)
+
+    async def live() -> None:
+        client = ModelClient(settings)
+        poisoned = asyncio.create_task(client.complete(of_user("Poe")))
+        number = 0
+        while not poisoned.done():
+            await client.complete(of_user(f"Ada {number}"))
+            number += 1
+        with pytest.raises(RequestFailed):
+            await poisoned
+
+    asyncio.run(live())
+    assert proxy.counts["spoiled"] < MAX_TRIES
 
 
 def test_several_users_who_fail_alike_end_the_run() -> None:
