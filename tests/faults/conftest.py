@@ -1,47 +1,58 @@
-"""The matrix's rows, printed as a table when all cells are done."""
+"""The matrix's rows: each is printed when its cell is done, and all of them as a table at the end, also from many workers."""
 
-from collections.abc import Iterable
-from dataclasses import astuple, dataclass, fields
+import os
+import signal
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import astuple, fields
 
 import pytest
 
+from pipelines.embedded.app import create_app
+from tests.faults.runs import Row, digest, end, start
+from tests.pipelines.llm.scripted_server import on_a_port
 
-@dataclass(frozen=True)
-class Row:
-    """What one cell showed. `silence`: the longest time between two good replies, in seconds. `wasted`: replies paid twice."""
-
-    cell: str
-    users: str
-    wasted: int
-    silence: float
-    seconds: float
-    ending: str
-
-
-class Table(list[Row]):
-    """Rows that are printed as they come, because the whole takes hours."""
-
-    def append(self, row: Row, /) -> None:
-        print(f"\n{line(astuple(row))}", flush=True)
-        super().append(row)
+ROW = "row of the matrix"
+NAMES = tuple(field.name for field in fields(Row))
+ROWS: list[str] = []
 
 
 def line(cells: Iterable[object]) -> str:
     """A line of a table in Markdown."""
-    return f"| {' | '.join(map(str, cells))} |"
+    return f"| {' | '.join(str(cell).replace('|', '/') for cell in cells)} |"
 
 
-ROWS = Table()
+@pytest.fixture
+def note(record_property: Callable[[str, object], None]) -> Callable[[Row], None]:
+    """Takes down a row; it reaches the table with the test's report, from another process too."""
+    return lambda row: record_property(ROW, line(astuple(row)))
 
 
 @pytest.fixture(scope="session")
-def table() -> list[Row]:
-    """The rows of the cells so far."""
-    return ROWS
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The digest of the demo's data when nothing goes wrong."""
+    home = tmp_path_factory.mktemp("undisturbed")
+    with on_a_port(create_app()) as url:
+        assert end(start(home, url)).status == 0
+    return digest(home)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _commands_hear_ctrl_c() -> Generator[None]:
+    """A shell ignores SIGINT for what runs in the background, and all who are started from there inherit that."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Print a cell's rows, because the whole takes hours."""
+    if report.when == "teardown" and "PYTEST_XDIST_WORKER" not in os.environ:
+        found = [str(value) for name, value in report.user_properties if name == ROW]
+        ROWS.extend(found)
+        print("", *found, sep="\n", flush=True)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print what the cells showed."""
-    names = [field.name for field in fields(Row)]
-    for cells in [names, ["---"] * len(names), *(astuple(row) for row in ROWS)] if ROWS else []:
-        terminalreporter.write_line(line(cells))
+    for row in [line(NAMES), line(["---"] * len(NAMES)), *ROWS] if ROWS else []:
+        terminalreporter.write_line(row)

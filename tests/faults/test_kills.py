@@ -1,0 +1,75 @@
+"""Runs that are ended at random calls, and the same command afterwards: make test-faults CELLS=SIGINT."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pipelines.cli import INTERRUPTED, STOPPED
+from pipelines.embedded.app import create_app
+from pipelines.embedded.bank import model_name
+from tests.faults.runs import Row, digest, end, place_of, row, start
+from tests.pipelines.llm.scripted_server import on_a_port
+from tests.support.commands import clean_environment
+from tests.support.fault_proxy import FaultProxy
+
+MOMENTS = range(25)
+LATENCY = 0.3  # seconds of each reply; far below a provider's, but not nothing: the embedded model answers in a millisecond
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize(("how", "latency"), [("SIGKILL", 0.0), ("SIGKILL", LATENCY), ("SIGTERM", 0.0), ("SIGINT", 0.0)])
+def test_kill(tmp_path: Path, note: Callable[[Row], None], undisturbed: str, how: str, latency: float, moment: int) -> None:
+    proxy = FaultProxy(create_app(latency=latency), rate=0.0)
+    calls = random.Random(f"{how} {moment}").randint(1, 250)
+    with on_a_port(proxy) as url:
+        process = start(tmp_path, url)
+        while process.poll() is None and proxy.counts["passed"] < calls:
+            time.sleep(0.005)
+        process.send_signal(signal.Signals[how])
+        ended = end(process)
+        again = end(start(tmp_path, url))
+        proxy.run_ended()
+    note(row(f"{how} at call {calls}, latency {latency:g} s", tmp_path, proxy, ended, again))
+    if how == "SIGINT":
+        assert ended.status == 0 or (ended.status == INTERRUPTED and ended.output.rstrip().endswith(STOPPED)), ended
+    assert again.status == 0, again.output
+    assert digest(tmp_path) == undisturbed
+
+
+def start_job(home: Path, url: str) -> subprocess.Popen[str]:
+    """The same as a job of Dagster's own command."""
+    (home / "dagster").mkdir(exist_ok=True)
+    (home / "dagster" / "dagster.yaml").write_text("telemetry: {enabled: false}\n", encoding="utf-8")
+    roles = {role: {"model": model_name()} for role in ("writer", "judge", "user_simulator")}
+    (home / "config.yaml").write_text(json.dumps({"ops": {"recipe": {"config": {"models": roles}}}}), encoding="utf-8")
+    words = ("job", "execute", "-m", "pipelines.definitions", "-j", "generate_and_release", "-c", str(home / "config.yaml"))
+    return subprocess.Popen(
+        [sys.executable, "-m", "dagster", *words, "--tags", json.dumps({"dagster/partition": "demo"})],
+        env=clean_environment(home, **place_of(url), DAGSTER_HOME=str(home / "dagster")),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("how", ["SIGKILL", "SIGTERM", "SIGINT"])
+def test_kill_of_a_job_of_dagster(tmp_path: Path, note: Callable[[Row], None], undisturbed: str, how: str) -> None:
+    proxy = FaultProxy(create_app(), rate=0.0)
+    with on_a_port(proxy) as url:
+        process = start_job(tmp_path, url)
+        while process.poll() is None and proxy.counts["passed"] < 100:
+            time.sleep(0.005)
+        process.send_signal(signal.Signals[how])
+        ended = end(process, ours=False)
+        again = end(start_job(tmp_path, url), ours=False)
+        proxy.run_ended()
+    note(row(f"{how} of dagster job execute", tmp_path, proxy, ended, again))
+    assert again.status == 0, again.output[-3000:]
+    assert digest(tmp_path) == undisturbed
