@@ -128,7 +128,7 @@ def diff(
         except DiffError as error:
             raise Problem(str(error)) from error
         if options.page:
-            Path(options.page).write_text(diff_page(difference), encoding="utf-8")
+            _write_page(Path(options.page), diff_page(difference))
             print_notice(f"wrote {options.page}")
     if options.json:
         print(difference.model_dump_json(indent=2))
@@ -136,6 +136,14 @@ def diff(
         print(changes_section(difference), end="")
     else:
         print_diff(difference, Console())
+
+
+def _write_page(path: Path, page: str) -> None:
+    try:
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        # Python names no file where the disk fills up while it writes.
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def source_folder(source: str, *, endpoint: str) -> Path:

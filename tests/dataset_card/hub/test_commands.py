@@ -132,6 +132,7 @@ def test_fetch_says_where_it_could_not_look_up_whether_a_version_is_deprecated(f
         (["publish", "demo", "--repo", "lab/x", "--endpoint", "https://me:secret@hub"], "put a token into HF_TOKEN"),
         (["publish", "demo", "--repo", "lab/x", "--endpoint", "https://elsewhere"], "already bound to"),
         (["fetch", "lab/none@demo-v0.2.0"], "check the name"),
+        (["diff", "demo@0.1.0", "demo@0.2.0", "--page", "/dev/full"], "The disk of /dev/full is full; free some space"),
         (["diff", "demo@0.1.0", "demo@3.0.0"], "demo has no version 3.0.0; there are 0.1.0, 0.2.0."),
         (["diff", "demo", "lab/none@demo-v0.2.0"], "check the name"),
         (["verify", "nothing"], "'nothing' is neither a release folder nor a variant with a release"),

@@ -111,7 +111,7 @@ def a_null_byte(folder: Path) -> None:
         (an_alias_bomb_in_the_card, "The YAML header of README.md has a YAML alias"),
         (a_parquet_bomb, f"{USERS} unpacks to more than"),
         (a_table_of_dictionaries, f"{USERS} has columns of dictionaries"),
-        (a_damaged_table, f"{USERS} cannot be read"),
+        (a_damaged_table, f"{USERS}: its rows cannot be read"),
         (a_nested_json, f"{DATA}: its rows cannot be read, but"),
         (an_endless_item, f"{DATA}: its rows cannot be read, but"),
         (a_link, "recipe.yaml is a symbolic link"),
