@@ -5,7 +5,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from assets.memory_items.answers import AnswerKind, normalized
+from assets.memory_items.answers import normalized
 from assets.memory_items.tasks import TaskRecord
 from assets.records.base import Name, Record, Text, unit
 
@@ -28,13 +28,13 @@ class BehaviourPolicy(Record):
     """How many functions of a package are called, how often, and what of it is kept."""
 
     num_targets: int = Field(
-        default=12, ge=1, le=100, description="functions that are called", json_schema_extra=unit("functions")
+        default=40, ge=1, le=200, description="functions that are called", json_schema_extra=unit("functions")
     )
     calls_per_target: int = Field(
         default=5, ge=1, le=50, description="behaviours of one function at most", json_schema_extra=unit("calls")
     )
     min_behaviours: int = Field(
-        default=12, ge=1, description="behaviours that a question needs to choose from", json_schema_extra=unit("behaviours")
+        default=20, ge=1, description="behaviours that a question needs to choose from", json_schema_extra=unit("behaviours")
     )
     near_misses: int = Field(default=4, ge=1, le=10, description="results of changed functions that are kept of a call at most")
     max_call_characters: int = Field(default=80, ge=20, le=500, description="length of a call as it is written")
@@ -72,7 +72,6 @@ class Behaviour(Record):
     symbol_id: Name = Field(description="the function that is called")
     arguments: tuple[Text, ...] = Field(description="literals, in order; keywords as name=literal")
     result: CallResult = Field(description="what the call came to")
-    kind: AnswerKind = Field(description="the kind of answer that its result is")
     near_misses: tuple[NearMiss, ...] = Field(default=(), description="other results of changed functions, each different")
 
     @property
@@ -82,7 +81,7 @@ class Behaviour(Record):
 
     @model_validator(mode="after")
     def near_misses_miss(self) -> Self:
-        results = [normalized(self.kind, one.answer) for one in (self.result, *(near.result for near in self.near_misses))]
+        results = [normalized("code", one.answer) for one in (self.result, *(near.result for near in self.near_misses))]
         if len(set(results)) < len(results):
             raise ValueError(f"A near miss of {self.call} is the same answer as its result, or is there twice.")
         return self

@@ -1,0 +1,1 @@
+"""Packages that questions are about: read from files and parsed, never imported."""

@@ -1,0 +1,58 @@
+"""Which licenses let a package's code be given on, and what a package says of its own."""
+
+import re
+from email.message import Message
+
+from assets.recipe.loading import RecipeError
+
+# SPDX identifiers of licenses that allow copies of parts, if the notice goes with them.
+PERMISSIVE = frozenset(
+    ("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MIT-0", "PSF-2.0", "Python-2.0", "Unlicense", "Zlib")
+)
+# What packages of before SPDX expressions say. Those that name a family of licenses alone are not here.
+CLASSIFIERS = {
+    "Apache Software License": "Apache-2.0",
+    "ISC License (ISCL)": "ISC",
+    "MIT License": "MIT",
+    "Python Software Foundation License": "PSF-2.0",
+    "The Unlicense (Unlicense)": "Unlicense",
+    "zlib/libpng License": "Zlib",
+}
+WORDS = re.compile(r"[A-Za-z0-9.+-]+|[()]")
+
+
+def license_of(metadata: Message, *, name: str, declared: str) -> str:
+    """The package's license as an SPDX expression; `declared` is the recipe's. Raises RecipeError unless it is permissive."""
+    said = metadata.get("License-Expression") or _classified(metadata) or (metadata.get("License") or "").strip()
+    known = said if said and is_expression(said) else ""
+    if declared and known and declared != known:
+        raise RecipeError(f"packages.license of {name} is {declared!r}, but the package says {known!r}; leave the field out.")
+    expression = known or declared
+    if not expression:
+        raise RecipeError(
+            f"The license of {name} is not known (the package says {said[:60]!r}); set packages.license to an SPDX expression."
+        )
+    if not is_permissive(expression):
+        raise RecipeError(
+            f"The license of {name}, {expression}, is none of {', '.join(sorted(PERMISSIVE))}; leave the package out."
+        )
+    return expression
+
+
+def is_expression(text: str) -> bool:
+    """Whether a text is made of identifiers that are known, and of what joins them."""
+    return all(word in PERMISSIVE or word in ("AND", "OR", "(", ")") or "-" in word for word in WORDS.findall(text))
+
+
+def is_permissive(expression: str) -> bool:
+    """Whether an SPDX expression leaves a choice of permissive licenses alone: one of each OR, all of each AND."""
+    if "(" in expression:
+        return all(word in PERMISSIVE or word in ("AND", "OR", "(", ")") for word in WORDS.findall(expression))
+    return any(all(one.strip() in PERMISSIVE for one in part.split(" AND ")) for part in expression.split(" OR "))
+
+
+def _classified(metadata: Message) -> str:
+    """The license of the package's classifiers, where they name one alone."""
+    named = {line.rpartition(" :: ")[2] for line in metadata.get_all("Classifier", []) if line.startswith("License :: OSI")}
+    known = {CLASSIFIERS[one] for one in named if one in CLASSIFIERS}
+    return known.pop() if len(known) == 1 == len(named) else ""

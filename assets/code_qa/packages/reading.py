@@ -1,0 +1,180 @@
+"""The Python files of a pinned package: of the one that is installed, or of an sdist, a wheel or a folder."""
+
+import hashlib
+import importlib.metadata as installed
+import io
+import tarfile
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from email.message import Message
+from email.parser import Parser
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from assets.code_qa.packages.imports import files_taken
+from assets.code_qa.packages.licenses import license_of
+from assets.code_qa.records.sources import CodeFile, CodePackage, Origin, PackageSpec
+from assets.recipe.loading import RecipeError
+
+MOST_BYTES = 64_000_000  # of an archive's Python files
+NOT_THE_PACKAGE = frozenset(("test", "tests", "testing", "docs", "examples", "benchmarks", "setup", "conftest"))
+METADATA_FILES = ("METADATA", "PKG-INFO")
+
+
+class PackageFiles(NamedTuple):
+    """A package with all its Python files, tests left out, in order of their paths."""
+
+    package: CodePackage
+    files: tuple[CodeFile, ...]
+
+
+class _Found(NamedTuple):
+    """Bytes of Python files by path, and what the package says of itself."""
+
+    origin: Origin
+    version: str
+    metadata: Message
+    files: Mapping[str, bytes]
+
+
+def read_package(spec: PackageSpec) -> PackageFiles:
+    """The package's files: of `modules` what importing them takes, else all.
+
+    Raises RecipeError for another version, digest or license than the recipe's, and for a package without files.
+    """
+    return _read_package(spec.model_dump_json())
+
+
+@lru_cache(maxsize=32)
+def _read_package(spec_json: str) -> PackageFiles:
+    spec = PackageSpec.model_validate_json(spec_json)
+    found = _at_path(spec) if spec.path else _installed(spec)
+    if found.version and found.version != spec.version:
+        where = "installed" if found.origin == "installed" else f"at {spec.path}"
+        raise RecipeError(
+            f"The recipe pins {spec.name} {spec.version}, and {found.version} is {where}; install the pinned one, or change "
+            "packages.version."
+        )
+    files = tuple(_code_files(found.files))
+    if unknown := set(spec.modules) - {file.module for file in files}:
+        raise RecipeError(f"packages.modules of {spec.name} has {min(unknown)}, which the package has not.")
+    if spec.modules:
+        files = files_taken(spec.modules, files)
+    if not files:
+        raise RecipeError(f"The package {spec.name} has no Python files that could be read; is it installed from a wheel?")
+    content = hashlib.sha256("\x1e".join(part for file in files for part in (file.path, file.text)).encode()).hexdigest()
+    if spec.content and spec.content != content:
+        raise RecipeError(f"The files of {spec.name} have changed since the recipe was resolved; materialize it again.")
+    package = CodePackage(
+        name=spec.name,
+        version=spec.version,
+        license=license_of(found.metadata, name=spec.name, declared=spec.license),
+        origin=found.origin,
+        content=content,
+    )
+    return PackageFiles(package, files)
+
+
+def with_content(spec: PackageSpec) -> PackageSpec:
+    """The package with the digest of its files. Raises RecipeError."""
+    return spec.model_copy(update={"content": read_package(spec.model_copy(update={"content": ""})).package.content})
+
+
+def file_digest(text: str) -> str:
+    """sha256 of a file's text, in hex."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _installed(spec: PackageSpec) -> _Found:
+    try:
+        distribution = installed.distribution(spec.name)
+    except installed.PackageNotFoundError as error:
+        raise RecipeError(
+            f"The package {spec.name} is not installed; install {spec.name}=={spec.version}, or give packages.path."
+        ) from error
+    paths = [path for path in distribution.files or () if path.suffix == ".py" and ".." not in path.parts]
+    files = {path.as_posix(): Path(str(distribution.locate_file(path))).read_bytes() for path in paths}
+    metadata = Parser().parsestr(distribution.read_text("METADATA") or "", headersonly=True)
+    return _Found("installed", distribution.version, metadata, files)
+
+
+def _at_path(spec: PackageSpec) -> _Found:
+    path = Path(spec.path)
+    if path.is_dir():
+        source = path / "src" if (path / "src").is_dir() else path
+        files = {one.relative_to(source).as_posix(): one.read_bytes() for one in sorted(source.rglob("*.py"))}
+        return _Found("path", "", Message(), files)
+    try:
+        archive = path.read_bytes()
+    except OSError as error:
+        raise RecipeError(f"packages.path of {spec.name}: {path} cannot be read: {error.strerror}.") from error
+    digest = hashlib.sha256(archive).hexdigest()
+    if digest != spec.archive_sha256:
+        raise RecipeError(
+            f"packages.archive_sha256 of {spec.name} is {spec.archive_sha256 or 'not given'}; {path} has {digest}."
+        )
+    try:
+        members = dict(_wheel(archive) if path.suffix in (".whl", ".zip") else _sdist(archive))
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError) as error:
+        raise RecipeError(f"packages.path of {spec.name}: {path} is neither a wheel nor an sdist: {error}.") from error
+    said = next((data for name, data in members.items() if PurePosixPath(name).name in METADATA_FILES), b"")
+    metadata = Parser().parsestr(said.decode("utf-8", errors="replace"), headersonly=True)
+    return _Found("path", metadata.get("Version") or "", metadata, members)
+
+
+def _wheel(archive: bytes) -> Iterator[tuple[str, bytes]]:
+    with zipfile.ZipFile(io.BytesIO(archive)) as wheel:
+        wanted = [one for one in wheel.infolist() if _is_wanted(one.filename)]
+        _expect_small(sum(one.file_size for one in wanted))
+        yield from ((one.filename, wheel.read(one)) for one in wanted)
+
+
+def _sdist(archive: bytes) -> Iterator[tuple[str, bytes]]:
+    """Members without the folder that they all lie in, nor `src`."""
+    with tarfile.open(fileobj=io.BytesIO(archive)) as sdist:
+        wanted = [one for one in sdist.getmembers() if one.isfile() and _is_wanted(one.name)]
+        _expect_small(sum(one.size for one in wanted))
+        for member in wanted:
+            opened = sdist.extractfile(member)
+            parts = PurePosixPath(member.name).parts[1:]
+            inner = PurePosixPath(*(parts[1:] if parts[:1] == ("src",) else parts))
+            if opened is not None:
+                yield inner.as_posix(), opened.read()
+
+
+def _is_wanted(name: str) -> bool:
+    path = PurePosixPath(name)
+    return path.suffix == ".py" or path.name in METADATA_FILES
+
+
+def _expect_small(size: int) -> None:
+    if size > MOST_BYTES:
+        raise RecipeError(f"A package's Python files come to {size} bytes; {MOST_BYTES} is the most.")
+
+
+def _code_files(found: Mapping[str, bytes]) -> Iterator[CodeFile]:
+    """The files that are text, in order of paths."""
+    for path, data in sorted(found.items()):
+        parts = PurePosixPath(path).parts
+        if (
+            not path.endswith(".py")
+            or NOT_THE_PACKAGE & {part.removesuffix(".py") for part in parts}
+            or not all(_is_module(part) for part in parts)
+        ):
+            continue
+        try:
+            text = data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+        except UnicodeDecodeError:
+            continue
+        yield CodeFile(path=path, module=module_name(parts), text=text, content=file_digest(text))
+
+
+def _is_module(part: str) -> bool:
+    return part.removesuffix(".py").isidentifier()
+
+
+def module_name(parts: Sequence[str]) -> str:
+    """The name by which the file of this path is imported."""
+    names = [*parts[:-1], parts[-1].removesuffix(".py")]
+    return ".".join(names[:-1] if names[-1] == "__init__" and len(names) > 1 else names)
