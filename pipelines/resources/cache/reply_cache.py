@@ -61,7 +61,10 @@ def open_replies(path: Path) -> KeyValueStore:
 
 
 class ReplyCache:
-    """The replies of one place. A reply that no reader accepts is stored as rejected: shown, and used in replays alone."""
+    """The replies of one place. One that no reader accepts, or that is no word of a model's, is stored as rejected:
+
+    shown, and used in replays alone.
+    """
 
     def __init__(self, store: KeyValueStore, *, place: Place, replay: bool = False) -> None:
         self._store, self._place, self._replay = store, place, replay
@@ -82,7 +85,8 @@ class ReplyCache:
     async def put(self, request: ModelRequest, reply: ModelReply) -> None:
         """Return when the reply is on the disk. The first one stays, unless it was rejected."""
         place = await self._place.of(request.model)
-        extra = {"model": request.model, "at": time.time(), "place": place, "rejected": int(is_rubbish(request, reply))}
+        rejected = is_rubbish(request, reply) or is_refused_unread(reply)
+        extra = {"model": request.model, "at": time.time(), "place": place, "rejected": int(rejected)}
         content = REPLY.dump_json(replace(reply, repeated=False), exclude=NOT_STORED)
         await self._store.put(key_at(place, request_key(request)), content, extra=extra)
 
@@ -128,7 +132,7 @@ def note_places(replies: KeyValueStore, *, served: Mapping[str, str]) -> None:
 class CachedModel:
     """A model whose replies are stored by request and place.
 
-    use: ask the model for what is missing. replay: never ask. off: always ask, store nothing. Refusals and cut-off
+    use: ask the model for what is missing. replay: never ask. off: always ask, store nothing. A model's refusals and cut-off
     replies are stored too, because asking again changes the messages and so the key. `at_once` bounds the calls that
     are asked and not yet stored, which is all that a killed run can lose. A request that another process asks is waited for.
     """
@@ -208,6 +212,11 @@ def request_key(request: ModelRequest) -> str:
         identity["temperature"] = float(request.temperature)
     text = json.dumps(identity, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def is_refused_unread(reply: ModelReply) -> bool:
+    """Whether an error said so, in place of the model: that costs nothing, and an outage may say it of every request."""
+    return reply.finish == "refusal" and not (reply.text or reply.input_tokens or reply.output_tokens)
 
 
 def key_at(place: str, key: str) -> str:

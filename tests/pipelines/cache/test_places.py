@@ -144,6 +144,20 @@ def test_a_reply_that_no_reader_accepts_is_kept_as_rejected_and_asked_for_again(
     assert ask(NumberingModel(), store, request=request).text == good
 
 
+class FilteredModel(NumberingModel):
+    """A filter before the model answers in its place."""
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        return ModelReply("", "refusal", 0, 0)
+
+
+def test_a_refusal_that_came_as_an_error_is_asked_again_by_the_next_run(store: KeyValueStore) -> None:
+    assert ask(FilteredModel(), store).finish == "refusal"
+    assert ask(NumberingModel(), store, mode="replay").finish == "refusal"
+    assert ask(NumberingModel(["good"]), store).text == "good"
+    assert ask(FilteredModel(), store).text == "good"
+
+
 def test_a_rejected_reply_stands_in_the_ledger_as_paid_for(tmp_path: Path) -> None:
     with open_stores(tmp_path) as stores:
         stores.ask(RubbishModel(), [json_request()])
