@@ -99,6 +99,18 @@ def test_a_second_signal_waits_for_no_call() -> None:
     assert time.monotonic() - began < SHIELDED_SECONDS
 
 
+def test_a_signal_that_a_task_met_before_the_stage_began_stops_it_with_the_same_sentence() -> None:
+    async def met_it() -> None:
+        raise dg.DagsterExecutionInterruptedError
+
+    async def work() -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(met_it())
+
+    with pytest.raises(dg.DagsterExecutionInterruptedError, match="The run was stopped"):
+        run(stage(work))
+
+
 def test_a_cancellation_without_a_signal_stays_one() -> None:
     async def cancelled() -> None:
         task = asyncio.create_task(stage(nothing_to_come))
