@@ -6,11 +6,12 @@ What fails for one request alone is neither: its user is given up, and the run g
 import asyncio
 import logging
 import time
+from collections import deque
 from collections.abc import Generator
 from contextlib import contextmanager
 
 from assets.llm.ports import EndpointError, ModelRequest
-from pipelines.resources.llm.retry import RUN_AGAIN, CallFailure, RetryBudget
+from pipelines.resources.llm.retry import RUN_AGAIN, CallFailure
 
 WINDOW = 20
 LATER = 0.1  # of the first pause, for each failed try
@@ -117,44 +118,38 @@ class SilenceWatch:
 
 
 class CircuitBreaker:
-    """Pauses new tries when half of the last twenty requests failed; then one probe decides. It serves one event loop.
-
-    A request counts once, by its latest try: those that fail for reasons of their own are tried often, and prove nothing.
-    """
+    """Pauses new tries when half of the last twenty failed; then one probe decides. It serves one event loop."""
 
     def __init__(self, stop: StopSignal, *, first_pause: float, longest_pause: float) -> None:
         self._stop = stop
         self._first_pause, self._longest_pause = first_pause, longest_pause
-        self._latest: dict[RetryBudget, bool] = {}  # whether a request's latest try failed; the last to be tried comes last
+        self._failures: deque[bool] = deque(maxlen=WINDOW)
         self._pause = 0.0  # 0 while the breaker is closed and calls flow
         self._until = 0.0
         self._probed: asyncio.Event | None = None  # set while a probe is under way
 
-    async def admit(self, request: RetryBudget) -> bool:
+    async def admit(self, *, tries: int = 0) -> bool:
         """Wait until calls flow, or until this caller is to be the probe. True for the probe.
 
-        The one with the fewest failed tries goes first: the endpoint may be well, and a request not.
+        `tries`: how often it has failed. The least goes first: the endpoint may be well, and a request not.
         """
         while self._pause:
             if self._probed is not None:
                 await self._probed.wait()
-            elif (wait := self._until + request.tries * LATER * self._first_pause - time.monotonic()) > 0:
+            elif (wait := self._until + tries * LATER * self._first_pause - time.monotonic()) > 0:
                 await self._stop.sleep(wait)
             else:
                 self._probed = asyncio.Event()
                 return True
         return False
 
-    def record(self, request: RetryBudget, *, failed: bool | None, probe: bool) -> None:
+    def record(self, *, failed: bool | None, probe: bool) -> None:
         """Count a finished try; `failed` is None for one that was given up and proves nothing."""
         if probe:
             self._record_probe(failed)
         elif failed is not None and not self._pause:
-            self._latest.pop(request, None)
-            self._latest[request] = failed
-            if len(self._latest) > WINDOW:
-                del self._latest[next(iter(self._latest))]
-            if len(self._latest) == WINDOW and sum(self._latest.values()) * 2 >= WINDOW:
+            self._failures.append(failed)
+            if len(self._failures) == WINDOW and sum(self._failures) * 2 >= WINDOW:
                 self._open(self._first_pause)
 
     def _record_probe(self, failed: bool | None) -> None:
@@ -167,6 +162,6 @@ class CircuitBreaker:
             probed.set()
 
     def _open(self, pause: float) -> None:
-        self._latest.clear()
+        self._failures.clear()
         self._pause, self._until = pause, time.monotonic() + pause
         LOG.warning("The model endpoint keeps failing; no new calls for %.1f seconds, then one to try.", pause)

@@ -94,7 +94,7 @@ class ModelClient:
         acquired = await connection.limit.acquire()
         probe, failed = False, None
         try:
-            probe = await connection.breaker.admit(retries)
+            probe = await connection.breaker.admit(tries=retries.tries)
             await connection.stop.sleep(await self._rate_limiter.reserve(retries.request))
             began = time.monotonic()
             outcome = await self._send(retries.request, client=connection.client, compatibility=compatibility)
@@ -117,11 +117,13 @@ class ModelClient:
                 return outcome
             failed = outcome.kind == "transient"
             connection.counts.failed += failed
+            if failed and retries.others_passed:
+                failed = None
             if outcome.overloaded:
                 connection.limit.overloaded(acquired)
             return outcome
         finally:
-            connection.breaker.record(retries, failed=failed, probe=probe)
+            connection.breaker.record(failed=failed, probe=probe)
             connection.limit.release()
 
     async def _send(

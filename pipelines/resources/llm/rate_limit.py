@@ -101,8 +101,10 @@ class LearnedLimit:
         now = self._clock()
         if sent_at >= self._slowed_at:
             self._slowed_at = now
+            # While nothing gets through, the hold grows: that says how long the limit lasts, and nothing of the pace after it.
+            if not self._hold:
+                self._interval = max(SLOWER * self._interval, self._observed_interval())
             self._hold = min(max(2 * self._hold, FIRST_HOLD), LONGEST_HOLD)
-            self._interval = max(SLOWER * self._interval, self._observed_interval())
         self._not_before = max(self._not_before, now + (retry_after or self._hold))
 
     def answered(self, request: ModelRequest, *, headers: Mapping[str, str]) -> None:

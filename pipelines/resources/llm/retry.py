@@ -18,6 +18,7 @@ from pipelines.resources.llm.compatibility import Rejection
 FailureKind = Literal["transient", "rejected", "refused", "fatal"]
 MAX_TRIES = 8
 MAX_TRIES_BEFORE_ANY_REPLY = 3
+SEVERAL_ANSWERS = 3  # to others, since a request first failed
 LEAST_TRIES = 4  # before others' tries say that it is the request
 UNLIKELY = 1e-6
 MAX_LIMITED_TRIES = 40  # of one request, while others under the same limit get through
@@ -62,12 +63,12 @@ class TryCounts:
 class RetryBudget:
     """The tries that one request has had. `seconds` are spent on them and between them, not in the queue.
 
-    `counts` are those of all requests: what became of the others' meanwhile tells whether a fault is the request's own.
+    `counts` are those of all requests: what became of the others' since the first failure tells whose fault it is.
     """
 
     def __init__(self, request: ModelRequest, *, backoff_seconds: float, counts: TryCounts) -> None:
         self.request = request
-        self._counts, self._before = counts, replace(counts)
+        self._counts, self._then = counts, replace(counts)
         self.tries = 0
         self.limited_tries = 0
         self.seconds = 0.0
@@ -81,6 +82,8 @@ class RetryBudget:
         if failure.limited:
             self.limited_tries += 1
             return 0.0 if failure.retry_after <= MAX_SECONDS and self.limited_tries < MAX_LIMITED_TRIES else None
+        if not self.tries:
+            self._then = replace(self._counts)
         self.tries += 1
         most = MAX_TRIES_BEFORE_ANY_REPLY if failure.misdirected and not served else MAX_TRIES
         if failure.kind != "transient" or self.tries >= most or (failure.own and self._fails_alone()):
@@ -96,12 +99,17 @@ class RetryBudget:
         asked = f" and asks to be left alone for {failure.retry_after:.0f} seconds" if failure.retry_after > MAX_SECONDS else ""
         return f"The model endpoint {endpoint} {failure.problem}{tries}{asked}; {failure.remedy}."
 
+    @property
+    def others_passed(self) -> bool:
+        """Whether several others were answered since it first failed; then its failures tell nothing of the endpoint."""
+        return self.tries > 0 and self._counts.answered - self._then.answered >= SEVERAL_ANSWERS
+
     def _fails_alone(self) -> bool:
         """Whether a request like the others would hardly ever have failed so often while they passed."""
         if self.tries < LEAST_TRIES:
             return False
-        answered = self._counts.answered - self._before.answered
-        failed = self._counts.failed - self._before.failed - self.tries
+        answered = self._counts.answered - self._then.answered
+        failed = self._counts.failed - self._then.failed - (self.tries - 1)
         return ((failed + 1) / (answered + failed + 2)) ** self.tries < UNLIKELY
 
     def _jitter(self) -> float:

@@ -72,59 +72,39 @@ def test_tokens_that_were_reserved_and_not_used_are_given_back() -> None:
     assert 56 < asyncio.run(limiter.reserve(request)) <= 57
 
 
-def tries_of(name: str, *, failed: int = 0) -> RetryBudget:
-    budget = RetryBudget(a_request(name), backoff_seconds=0.01, counts=TryCounts())
-    budget.tries = failed
-    return budget
-
-
 def test_the_breaker_pauses_everyone_and_sends_one_probe() -> None:
     async def live() -> None:
-        one = tries_of("one")
         breaker = CircuitBreaker(StopSignal(), first_pause=0.05, longest_pause=0.08)
         began = time.monotonic()
         for number in range(WINDOW):
-            request = tries_of(str(number))
-            assert await breaker.admit(request) is False
-            breaker.record(request, failed=number % 2 == 0, probe=False)
-        callers = [asyncio.create_task(breaker.admit(one)) for _ in range(5)]
+            assert await breaker.admit() is False
+            breaker.record(failed=number % 2 == 0, probe=False)
+        callers = [asyncio.create_task(breaker.admit()) for _ in range(5)]
         for expected in (0.05, 0.08, 0.08):  # grows, up to the longest
             done, _ = await asyncio.wait(callers, return_when=asyncio.FIRST_COMPLETED)
             assert [task.result() for task in done] == [True]
             assert time.monotonic() - began >= expected
             callers = [task for task in callers if task not in done]
             began = time.monotonic()
-            breaker.record(one, failed=True, probe=True)
+            breaker.record(failed=True, probe=True)
         done, _ = await asyncio.wait(callers, return_when=asyncio.FIRST_COMPLETED)
-        breaker.record(one, failed=None, probe=True)  # cancelled: the next caller probes
+        breaker.record(failed=None, probe=True)  # cancelled: the next caller probes
         done, _ = await asyncio.wait([task for task in callers if task not in done])
-        breaker.record(one, failed=False, probe=True)
+        breaker.record(failed=False, probe=True)
         assert [task.result() for task in done] == [True]
-        assert await breaker.admit(one) is False
+        assert await breaker.admit() is False
 
     asyncio.run(live())
-
-
-def test_requests_that_fail_at_each_of_their_tries_pause_nobody_while_others_pass() -> None:
-    breaker = CircuitBreaker(StopSignal(), first_pause=60, longest_pause=60)
-    poisoned = [tries_of(f"poisoned {number}") for number in range(3)]
-    for number in range(WINDOW):
-        breaker.record(tries_of(str(number)), failed=False, probe=False)
-    for _ in range(8):
-        for request in poisoned:
-            breaker.record(request, failed=True, probe=False)
-    assert asyncio.run(asyncio.wait_for(breaker.admit(tries_of("another")), timeout=1)) is False
 
 
 def test_the_probe_is_the_request_that_failed_least() -> None:
     async def live() -> None:
         breaker = CircuitBreaker(StopSignal(), first_pause=0.2, longest_pause=0.2)
-        for number in range(WINDOW):
-            breaker.record(tries_of(str(number)), failed=True, probe=False)
-        names = {"often": tries_of("often", failed=5), "never": tries_of("never"), "once": tries_of("once", failed=1)}
-        callers = {asyncio.create_task(breaker.admit(request)): name for name, request in names.items()}
+        for _ in range(WINDOW):
+            breaker.record(failed=True, probe=False)
+        callers = {asyncio.create_task(breaker.admit(tries=tries)): tries for tries in (5, 0, 1)}
         done, others = await asyncio.wait(callers, return_when=asyncio.FIRST_COMPLETED)
-        assert [callers[task] for task in done] == ["never"]
+        assert [callers[task] for task in done] == [0]
         for task in others:
             task.cancel()
 

@@ -74,6 +74,16 @@ def test_a_limit_is_found_from_what_got_through_and_found_again_when_it_was_rais
     assert limit.wait < 0.05
 
 
+def test_a_minute_in_which_nothing_gets_through_does_not_slow_down_what_follows() -> None:
+    now = 0.0
+    limit = LearnedLimit(clock=lambda: now)
+    while now < 60:
+        limit.limited(sent_at=now, retry_after=0.0)
+        now += limit.wait
+    limit.take_turn()
+    assert limit.wait <= 1.0
+
+
 def test_a_limit_that_lets_nothing_through_is_told_with_the_variable_that_cures_it() -> None:
     server = ScriptedServer(always=fault(429, headers={"Retry-After": "3600"}))
     with pytest.raises(EndpointError, match="AMEMGYM_REQUESTS_PER_MINUTE or AMEMGYM_TOKENS_PER_MINUTE"):

@@ -16,6 +16,7 @@ from assets.records.base import ItemFailed
 from dataset_card.release.manifest import read_manifest
 from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name
+from pipelines.resources.llm.circuit_breaker import WINDOW
 from pipelines.resources.llm.client import ModelClient
 from pipelines.resources.llm.retry import MAX_TRIES
 from tests.pipelines.llm.scripted_server import Answer, ScriptedServer, a_request, fault, in_process, on_a_port, settings_for
@@ -81,6 +82,24 @@ def test_a_prompt_that_always_fails_is_given_up_soon_while_others_pass() -> None
 
     asyncio.run(live())
     assert proxy.counts["spoiled"] < MAX_TRIES
+
+
+def test_prompts_that_always_fail_pause_nobody_when_no_others_are_left(caplog: pytest.LogCaptureFixture) -> None:
+    proxy = FaultProxy(ScriptedServer(), "always_500", chosen="Poe")
+    settings = settings_for("http://model/v1", transport=httpx2.ASGITransport(app=proxy), backoff_seconds=0.02)
+
+    async def live() -> None:
+        client = ModelClient(settings)
+        poisoned = [asyncio.create_task(client.complete(of_user(f"Poe {number}"))) for number in range(4)]
+        answered = 0
+        while proxy.counts["spoiled"] < len(poisoned) or answered < 8:
+            await client.complete(of_user(f"Ada {answered}"))
+            answered += 1
+        await asyncio.gather(*poisoned, return_exceptions=True)
+
+    asyncio.run(live())
+    assert proxy.counts["spoiled"] > WINDOW
+    assert "keeps failing" not in caplog.text
 
 
 def test_several_users_who_fail_alike_end_the_run() -> None:
