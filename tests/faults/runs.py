@@ -19,7 +19,7 @@ class Row:
     """What one cell showed.
 
     `struck`: tries that the fault spoiled. `repeated`: replies delivered twice. `silence`: the longest time without a good
-    reply between the first and the end of the run, in seconds, as are `seconds` of all its runs.
+    reply while one was asked for, in seconds, as are `seconds` of all its runs.
     """
 
     cell: str

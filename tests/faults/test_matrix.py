@@ -35,8 +35,8 @@ def test_fault(tmp_path: Path, note: Note, undisturbed: str, kind: str, share: s
         runs = [end(start(tmp_path, url))]
         if seconds and runs[-1].status != 0:
             time.sleep(proxy.seconds_left)
+            proxy.next_run()
             runs.append(end(start(tmp_path, url)))  # the same command goes on
-        proxy.run_ended()
     note(row(f"{kind}, {share}", tmp_path, proxy, *runs))
     if kind not in OWN or share != "5 %":  # of 5 % of the requests, every user meets some
         assert runs[-1].status == 0, runs[-1].output

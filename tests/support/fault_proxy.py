@@ -118,6 +118,8 @@ class FaultProxy:
         self._last_reply = self._last_reply or now
         request = await read(scope, receive)
         struck = self._strikes(request)
+        if struck:
+            self.longest_silence = max(self.longest_silence, now - self._last_reply)
         self.counts["spoiled" if struck else "passed"] += 1
         if struck and self.kind in ON_THE_WIRE:
             return await self._on_the_wire(request, receive, send)
@@ -138,9 +140,9 @@ class FaultProxy:
         """Until the faults end, where they do."""
         return max(0.0, self._began + self.seconds - time.monotonic())
 
-    def run_ended(self) -> None:
-        """Count the silence since the last good reply too; a run that gives up ends in one."""
-        self.longest_silence = max(self.longest_silence, time.monotonic() - self._last_reply)
+    def next_run(self) -> None:
+        """What passes until the next call is no silence."""
+        self._last_reply = 0.0
 
     def _strikes(self, request: CapturedRequest) -> bool:
         if self.seconds and time.monotonic() - self._began > self.seconds:
