@@ -35,9 +35,9 @@ class EvaluationConfig(dg.Config):
 
     `memories`: names as in `pipelines/evaluation/memories/memories.yaml`, FILE.py:CLASS, addresses of services, or YAML files.
     `model` plays every role that no other field names; models that are empty are the paper's, or the embedded one without
-    endpoint. `tokens`: what a memory may give back for one question. `users`: only the first so many. `version`: that of a
-    release on disk, or newest. `again`: once more, though there is a finished run. The limits are those of each memory's run,
-    over all its tries.
+    endpoint. `tokens`: what a memory may give back for one question, empty for the benchmark's own. `users`: only the first so
+    many. `version`: that of a release on disk, or newest. `again`: once more, though there is a finished run. The limits are
+    those of each memory's run, over all its tries.
     """
 
     memories: list[str] = Field(default=["full-history"])
@@ -45,7 +45,7 @@ class EvaluationConfig(dg.Config):
     memory_model: str = ""
     embedding_model: str = ""
     user_model: str = ""
-    tokens: int = 100_000
+    tokens: Optional[int] = None
     users: Optional[int] = None
     version: str = NEWEST
     seed: int = 42
@@ -84,7 +84,7 @@ def _requests(config: EvaluationConfig, context: dg.AssetExecutionContext) -> "l
     """Raises EvaluationError or RecipeError for what the launchpad cannot refuse."""
     from pipelines.evaluation.command import EvaluationRequest, budget_of
     from pipelines.evaluation.errors import EvaluationError
-    from pipelines.evaluation.plan import EvaluationOptions
+    from pipelines.evaluation.options import EvaluationOptions
     from pipelines.resources.ledger.budget import with_tags
 
     if not config.memories:

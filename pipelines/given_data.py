@@ -12,7 +12,7 @@ from assets.amemgym.records.report import QualityReport
 from assets.engine.ports import RunContext
 from assets.recipe.loading import build_recipe, expect_recipe, overridden
 from dataset_card.reference.settings import DataSettings
-from pipelines.evaluation.amemgym.dataset import Dataset, load_dataset
+from pipelines.evaluation.amemgym.dataset import AMemGymDataset, load_dataset
 from pipelines.home import Home
 from pipelines.resources.open import open_run_context
 from pipelines.resources.storage.open_stores import open_release_store
@@ -62,7 +62,7 @@ def report_on_source(request: QualityRequest, *, home: Home, notice: Callable[[s
     return report, write_page(render_page(report), home.reports / f"{recipe.variant}.html")
 
 
-def _recipe(dataset: Dataset, overrides: Mapping[str, object], *, model: str | None) -> AMemGymRecipe:
+def _recipe(dataset: AMemGymDataset, overrides: Mapping[str, object], *, model: str | None) -> AMemGymRecipe:
     """The release's recipe, or one that fits most users of a bare file, with what is given here."""
     name = re.sub(r"[^A-Za-z0-9.]+", "-", dataset.name.removesuffix(".json")).strip("-")
     if dataset.recipe is None:

@@ -17,12 +17,12 @@ from assets.llm.ports import BudgetReached, EndpointError
 from pipelines.cli.errors import Problem
 from pipelines.cli.options import DatasetArgument, DataSettingsOption, option, options_of, parse_overrides
 from pipelines.cli.terminal import print_markdown, print_plain, step_progress
-from pipelines.evaluation.command import EvaluationProgress, EvaluationRequest, budget_of, run_evaluation
+from pipelines.evaluation.command import EvaluationProgress, EvaluationRequest, budget_of, plan_evaluation, run_evaluation
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import PAGE, FinishedRun, RunFolder, read_run, runs_folder
 from pipelines.evaluation.forecast import EvaluationForecast
 from pipelines.evaluation.isolated import CONDITIONS
-from pipelines.evaluation.plan import MOST_TOKENS, EvaluationOptions
+from pipelines.evaluation.options import EvaluationOptions
 from pipelines.evaluation.report.formatting import format_estimate
 from pipelines.evaluation.report.markdown import curve_table, isolated_table, run_report
 from pipelines.evaluation.report.markdown import leaderboard as leaderboard_table
@@ -45,7 +45,7 @@ class EvaluateOptions:
     embedding_model: str = option("Model of its embeddings.")
     user_model: str = option("Model that plays the user, and checks what it says.")
     judge_model: str = option("Model that checks what the user says; that of the user by default.")
-    tokens: int = option("Tokens that a memory may give back for one message or question.", MOST_TOKENS)
+    tokens: Optional[int] = option("Tokens that a memory may give back; else 100,000 in dialogues, 4,000 of documents.", None)
     curve: str = option("Further budgets at which to ask all questions, as in 500,1000,4000.", metavar="TOKENS,...")
     conditions: str = option("Conditions of isolated scores beside the memory's own; '' for none.", ",".join(CONDITIONS[1:]))
     probes: Literal["question", "variable", "all"] = option(
@@ -53,15 +53,16 @@ class EvaluateOptions:
     )
     unknown_probes: bool = option('Probe states a second time with "don\'t know" allowed.', False)
     wording: Literal["own", "paper"] = option("Our questions, or the paper's form, order of options and notes prompt.", "own")
-    users: Optional[int] = option("Only the first so many users.", None)
+    users: Optional[int] = option("Only the first so many users, or tasks at all their lengths.", None)
     replay: str = option("Off-policy: replay the dialogues of this run.", metavar="RUN")
     seed: int = option("Seed of the order of options, and of all calls.", 42)
     again: bool = option("Evaluate once more, though there is a finished run of this plan.", False)
-    concurrency: int = option("Users evaluated at once.", 32)
+    concurrency: int = option("Users, or tasks, evaluated at once.", 32)
     deadline: int = option("Seconds that one call of a memory that is not ours may take.", 300)
     max_cost: Optional[float] = option("US dollars that each run may spend, over all its tries; at the limit it pauses.", None)
     max_tokens: Optional[int] = option("Tokens that each run may spend, likewise.", None)
     offline: bool = option("Ask no model; use recorded replies only.", False)
+    plan: bool = option("Say models, calls, tokens and price of each run, and ask nothing.", False)
 
 
 MemoryOption = Annotated[
@@ -83,7 +84,7 @@ def evaluate(
     *,
     options: EvaluateOptions,
 ) -> None:
-    """Evaluate memories on-policy, each with the same reasoner. Give the same command again to go on where it stopped."""
+    """Evaluate memories on a release of any benchmark, each with the same reasoner. The same command again goes on."""
     settings = parse_overrides(set_ or ())
     requests = evaluation_requests(dataset, memory or [], options, assistants=assistant or [])
     if not requests:
@@ -91,6 +92,10 @@ def evaluate(
     console = Console(stderr=True)
     with evaluation_errors():
         notice = cache(partial(print_plain, console))  # once, however many memories
+        if options.plan:
+            for request in requests:
+                asyncio.run(_plan(replace(request, settings=settings), console, notice))
+            return
         runs = [_evaluate(replace(request, settings=settings), console, notice) for request in requests]
     print_markdown(comparison_table(runs) if len(runs) > 1 else run_report(runs[0]))
     folder = runs_folder(home())
@@ -101,9 +106,9 @@ def evaluate(
             page = write_leaderboard(compare_finished(runs), runs=folder)
         print_plain(console, f"All of them: {page}")
     if unfinished := [run for run in runs if run.results.errors]:
-        users = sum(len(run.results.errors) for run in unfinished)
+        count, noun = sum(len(run.results.errors) for run in unfinished), unfinished[0].manifest.noun
         raise Problem(
-            f"Finished with errors: {users} users could not be evaluated to the end. The same command tries these again."
+            f"Finished with errors: {count} {noun}s could not be evaluated to the end. The same command tries these again."
         )
 
 
@@ -196,7 +201,7 @@ def evaluation_requests(
             users=options.users,
             replayed=options.replay,
             budget=budget,
-            users_at_once=max(1, options.concurrency),
+            items_at_once=max(1, options.concurrency),
             cache="replay" if options.offline else "use",
             again=options.again,
             deadline=max(1, options.deadline),
@@ -266,6 +271,14 @@ def tell_run(console: Console, run: Run) -> None:
     if run.folder.finished:
         made = f"{run.folder.made_at:%Y-%m-%d %H:%M} UTC"
         print_plain(console, f"This plan was run before, at {made}, and is shown again; --again runs it once more.")
+
+
+async def _plan(request: EvaluationRequest, console: Console, notice: Callable[[str], None]) -> None:
+    def begun(run: Run, size: EvaluationForecast) -> None:
+        tell_run(console, run)
+        print_plain(console, f"{size.sentence} {size.warning(request.budget)}".strip())
+
+    await plan_evaluation(request, home=home(), progress=EvaluationProgress(begun, notice=notice))
 
 
 def _evaluate(request: EvaluationRequest, console: Console, notice: Callable[[str], None]) -> FinishedRun:

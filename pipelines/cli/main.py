@@ -14,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
 from pipelines.cli import INTERRUPTED, STOPPED, stop_at_once
-from pipelines.cli.errors import report_crash, sentence_of, user_errors
+from pipelines.cli.errors import Problem, report_crash, sentence_of, user_errors
 
 # Command: the module of `pipelines.cli` and its object, and the first sentence of its help.
 COMMANDS = {
@@ -49,11 +49,7 @@ COMMANDS = {
     ),
     "evaluate": (
         "evaluate:evaluate",
-        "Evaluate memories on-policy, each with the same reasoner. Give the same command again to go on where it stopped.",
-    ),
-    "evaluate-documents": (
-        "evaluate_documents:evaluate_documents",
-        "Write documents to memories turn by turn, ask, and tell what each memory brings, by length and hops.",
+        "Evaluate memories on a release of any benchmark, each with the same reasoner. The same command again goes on.",
     ),
     "compare": (
         "evaluate:compare",
@@ -96,6 +92,9 @@ COMMANDS = {
     "annotate": ("annotate:app", "Annotation: have people check items by hand, and say how far they agree."),
 }
 
+# What is no command any more, and what to say instead.
+GONE = {"evaluate-documents": "It is amemgym evaluate RELEASE --memory NAME now, which takes releases of every benchmark."}
+
 
 def load_command(name: str) -> Any:
     """The command with its options. Imports its module."""
@@ -120,6 +119,8 @@ class CommandGroup(TyperGroup):
             self.add_command(TyperCommand(name, help=sentence, rich_markup_mode=None))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        if args[0] in GONE:
+            raise Problem(GONE[args[0]])
         name, command, rest = super().resolve_command(ctx, args)
         loaded = load_command(name) if name in COMMANDS else command
         if signal.getsignal(signal.SIGINT) is stop_at_once:

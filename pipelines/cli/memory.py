@@ -14,7 +14,8 @@ from pipelines.evaluation.amemgym.dataset import load_dataset
 from pipelines.evaluation.contract import MemoryTools
 from pipelines.evaluation.memories.check import ContractVerdict, check_memory
 from pipelines.evaluation.memories.registry import find_memory
-from pipelines.evaluation.plan import CHECK_RECIPE, EvaluationOptions
+from pipelines.evaluation.options import EvaluationOptions
+from pipelines.evaluation.plan import CHECK_RECIPE
 from pipelines.experiments.export import LOST, export_dataset
 from pipelines.home import home
 from pipelines.resources.llm.embeddings import ModelEmbedder
@@ -50,7 +51,7 @@ def check(
 async def _checked(source: str, options: EvaluationOptions, *, deadline: float) -> list[ContractVerdict]:
     spec = find_memory(source)
     with open_models(home()) as models:
-        names, ports = options.models(embedded=models.embedded), models.for_recipe(CHECK_RECIPE)
+        names, ports = options.models(("memory", "embedding"), embedded=models.embedded), models.for_recipe(CHECK_RECIPE)
         tools = MemoryTools(ports.chat, ModelEmbedder(ports.embeddings), names["memory"], names["embedding"], options.seed)
         return await check_memory(spec, tools, deadline=deadline)
 

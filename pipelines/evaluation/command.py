@@ -1,24 +1,25 @@
 """One evaluation from end to end: reading and checks, forecast, the run or what is left of it, scores, files."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from assets.llm.async_calls import wait_for_shielded_calls
 from assets.recipe.recipe import Budget
-from pipelines.evaluation.amemgym.dataset import Dataset, load_dataset
-from pipelines.evaluation.amemgym.evaluation import evaluate
+from pipelines.evaluation.amemgym.tasks import AMemGymTasks
+from pipelines.evaluation.benchmarks import open_tasks
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import FinishedRun, RunFolder, read_run, runs_folder
 from pipelines.evaluation.forecast import EvaluationForecast, forecast
 from pipelines.evaluation.hosting import DEADLINE, MemoryFailed
 from pipelines.evaluation.memories.check import check_memory
-from pipelines.evaluation.memories.registry import EMBEDDING, find_memory, host_memory, is_ours
-from pipelines.evaluation.plan import EvaluationOptions, manifest_of, places_of, recipe_of
-from pipelines.evaluation.records import DialogueTurn
+from pipelines.evaluation.memories.registry import EMBEDDING, find_memory, is_ours
+from pipelines.evaluation.options import EvaluationOptions
+from pipelines.evaluation.plan import manifest_of, places_of, recipe_of
 from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.report.page import run_page
-from pipelines.evaluation.run import Run
+from pipelines.evaluation.run import BenchmarkTasks, Run, evaluate
 from pipelines.home import Home
 from pipelines.resources.cache.reply_cache import CacheMode
 from pipelines.resources.open import OpenModels, open_models
@@ -29,8 +30,9 @@ from pipelines.resources.storage.open_stores import open_release_store
 class EvaluationRequest:
     """What is asked for. `memory`: name, file or address. `whole`: it is an agent with a reasoner of its own.
 
-    `replayed`: run whose dialogues are replayed, by folder or id. `budget`: over all tries. `again`: a new attempt, though an
-    earlier one is finished. `deadline`: seconds for one call of code that is not ours.
+    `users`: only the first so many, or so many tasks. `replayed`: run whose dialogues are replayed, by folder or id. `budget`:
+    over all tries. `again`: a new attempt, though an earlier one is finished. `deadline`: seconds for one call of code that is
+    not ours.
     `settings`: rounds and language of a bare data.json.
     """
 
@@ -41,7 +43,7 @@ class EvaluationRequest:
     users: int | None = None
     replayed: str = ""
     budget: Budget = field(default_factory=Budget)
-    users_at_once: int = 32
+    items_at_once: int = 32
     cache: CacheMode = "use"
     again: bool = False
     deadline: float = DEADLINE
@@ -74,17 +76,7 @@ async def run_evaluation(request: EvaluationRequest, *, home: Home, progress: Ev
     Raises EvaluationError or EndpointError with one sentence. Finished steps stay, and the same request goes on after them.
     """
     progress = progress or EvaluationProgress()
-    dataset = load_dataset(request.dataset, release_store=open_release_store(home), settings=request.settings)
-    for sentence in dataset.notices:
-        progress.notice(sentence)
-    dataset = dataset.first(request.users)
-    recorded = read_run(request.replayed, runs=runs_folder(home)) if request.replayed else None
-    options = replace(request.options, replayed_run=recorded.manifest.run_id if recorded else "")
-    with open_models(home, mode=request.cache) as models:
-        run = await prepare_run(request, dataset, options, models=models, home=home)
-        if recorded is not None:
-            run = replace(run, recorded=turns_by_user(recorded, dataset))
-        progress.begun(run, forecast(dataset, run.manifest, prices=models.prices))
+    async with _prepared(request, home=home, progress=progress) as run:
         if run.folder.finished:
             return read_run(run.manifest.run_id, runs=runs_folder(home))
         if run.manifest.memory.kind in EMBEDDING:
@@ -94,31 +86,55 @@ async def run_evaluation(request: EvaluationRequest, *, home: Home, progress: Ev
         return await _evaluate_and_write(replace(run, report=progress.step))
 
 
+async def plan_evaluation(request: EvaluationRequest, *, home: Home, progress: EvaluationProgress) -> None:
+    """Tell `progress.begun` what the run would be, and ask no model. Raises EvaluationError, as the run itself would."""
+    async with _prepared(request, home=home, progress=progress):
+        pass
+
+
+@asynccontextmanager
+async def _prepared(request: EvaluationRequest, *, home: Home, progress: EvaluationProgress) -> AsyncGenerator[Run]:
+    """The run with its models open, after `progress` was told about it."""
+    tasks = open_tasks(request.dataset, release_store=open_release_store(home), settings=request.settings)
+    for sentence in tasks.info.notices:
+        progress.notice(sentence)
+    tasks, options = tasks.first(request.users), request.options
+    if request.replayed and isinstance(tasks, AMemGymTasks):
+        recorded = read_run(request.replayed, runs=runs_folder(home))
+        tasks, options = tasks.replaying(recorded), replace(options, replayed_run=recorded.manifest.run_id)
+    elif request.replayed:
+        options = replace(options, replayed_run=request.replayed)  # which the benchmark refuses
+    with open_models(home, mode=request.cache) as models:
+        run = await prepare_run(request, tasks, options, models=models, home=home)
+        progress.begun(run, forecast(tasks.sizes(run.manifest), run.manifest, prices=models.prices))
+        yield run
+
+
 async def prepare_run(
-    request: EvaluationRequest, dataset: Dataset, options: EvaluationOptions, *, models: OpenModels, home: Home
+    request: EvaluationRequest, tasks: BenchmarkTasks, options: EvaluationOptions, *, models: OpenModels, home: Home
 ) -> Run:
     """The run, and its memory tried out, so that wrong settings show before the first call."""
     spec = find_memory(request.memory).model_copy(update={"whole": request.whole})
-    names = options.models(embedded=models.embedded)
+    names = options.models(tasks.info.roles, embedded=models.embedded)
     places = await places_of(names, models.place)
-    manifest = manifest_of(dataset, spec, options, models=names, places=places)
+    manifest = manifest_of(tasks, spec, options, models=names, places=places)
     # --again: the first attempt that is not finished.
     while request.again and RunFolder(runs_folder(home) / manifest.run_id).finished:
         options = replace(options, attempt=options.attempt + 1)
-        manifest = manifest_of(dataset, spec, options, models=names, places=places)
+        manifest = manifest_of(tasks, spec, options, models=names, places=places)
     recipe = recipe_of(manifest, budget=request.budget)
     run = Run(
         manifest=manifest,
-        dataset=dataset,
+        tasks=tasks,
         models=models.for_recipe(recipe),
         recipe=recipe,
         folder=RunFolder(runs_folder(home) / manifest.run_id),
-        users_at_once=request.users_at_once,
+        items_at_once=request.items_at_once,
         deadline=request.deadline,
     )
     try:
         if is_ours(spec.kind):
-            await host_memory(manifest.memory, run.tools("")).new_memory()
+            await run.host("").new_memory()
     except MemoryFailed as failed:
         raise EvaluationError(str(failed)) from failed
     return run
@@ -135,23 +151,14 @@ async def _evaluate_and_write(run: Run) -> FinishedRun:
     run.folder.begin(run.manifest)
     try:
         finished = await evaluate(run)
-        run.folder.finish(finished, report=run_report(finished), page=run_page(finished, run.dataset))
+        write_files(run, finished)
     finally:
         await wait_for_shielded_calls()
         run.folder.close()
     return finished
 
 
-def turns_by_user(recorded: FinishedRun, dataset: Dataset) -> dict[str, list[DialogueTurn]]:
-    """The recorded turns of the dataset's users. Raises EvaluationError when the recording is of other episodes."""
-    manifest = recorded.manifest
-    missing = [episode.user_id for episode in dataset.episodes if episode.user_id not in manifest.users]
-    if manifest.dataset_digest != dataset.digest or missing:
-        raise EvaluationError(
-            f"The dialogues of {manifest.run_id} are of {manifest.dataset} with {len(manifest.users)} users; "
-            f"they cannot be replayed on {dataset.name} with {len(dataset.episodes)} users."
-        )
-    turns: dict[str, list[DialogueTurn]] = {episode.user_id: [] for episode in dataset.episodes}
-    for turn in recorded.turns:
-        turns.get(turn.user_id, []).append(turn)
-    return turns
+def write_files(run: Run, finished: FinishedRun) -> None:
+    """Everything of a scored run, into its folder."""
+    page = run_page(finished, run.tasks.page_items(finished))
+    run.folder.finish(finished, events=run.tasks.events(finished.turns), report=run_report(finished), page=page)

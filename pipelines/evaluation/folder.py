@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,12 +12,13 @@ import pyarrow.parquet as pq
 
 from assets.records.base import Record
 from assets.records.columnar import from_table
+from assets.records.estimate import Estimate
 from dataset_card.hub.versions_file import BaselineScore
 from dataset_card.release.writers import ParquetFileWriter, sync, write_durably
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.isolated import EventRow, MemoryRow
 from pipelines.evaluation.metrics.results import Latency, Results, memory_rows
-from pipelines.evaluation.records import AnswerRow, DialogueTurn, RunManifest
+from pipelines.evaluation.records import FORMAT, AnswerRow, DialogueTurn, RunManifest
 from pipelines.home import Home
 from pipelines.resources.storage.key_value import KeyValueStore
 
@@ -68,13 +69,13 @@ class RunFolder:
         """Return when the step is on the disk."""
         await self._steps.put(key, record.model_dump_json().encode())
 
-    def finish(self, run: "FinishedRun", *, report: str, page: str) -> None:
-        """Write tables, reports and, last, the results."""
+    def finish(self, run: "FinishedRun", *, events: Iterable[EventRow], report: str, page: str) -> None:
+        """Write tables, reports and, last, the results. `events`: what was perceived."""
         # The results come last: once they are there, the checkpoints are removed, but for a run that left items out.
         write_table(self.path / "answers.parquet", run.answers, kind=AnswerRow)
         write_table(self.path / "turns.parquet", run.turns, kind=DialogueTurn)
-        write_table(self.path / "events.parquet", run.events, kind=EventRow)
-        write_table(self.path / "memory.parquet", run.memory_rows, kind=MemoryRow)
+        write_table(self.path / "events.parquet", list(events), kind=EventRow)
+        write_table(self.path / "memory.parquet", memory_rows(run.answers), kind=MemoryRow)
         self.write(REPORT, report)
         self.write(PAGE, page)
         self.write(LATENCY, run.latency.model_dump_json(indent=2) + "\n")
@@ -107,20 +108,6 @@ class FinishedRun:
     results: Results
     latency: Latency
 
-    @property
-    def events(self) -> list[EventRow]:
-        """What was perceived, by user in order of time."""
-        return [
-            EventRow(cluster=turn.user_id, text=text, kind=kind, at=turn.at.isoformat(sep=" "), source="")
-            for turn in self.turns
-            for kind, text in (("user", turn.message), ("assistant", turn.reply))
-        ]
-
-    @property
-    def memory_rows(self) -> list[MemoryRow]:
-        """A row for each question and budget with what was recalled, and what was right in which condition."""
-        return memory_rows(self.answers, self.turns)
-
 
 def read_run(name: str, *, runs: Path) -> FinishedRun:
     """A finished run by its folder or id (its beginning is enough). Raises EvaluationError."""
@@ -128,6 +115,11 @@ def read_run(name: str, *, runs: Path) -> FinishedRun:
     if not (path / RESULTS).exists():
         raise EvaluationError(f"The run {path.name} is not finished; give the same evaluate command again to go on with it.")
     try:
+        if json.loads((path / MANIFEST).read_bytes())["format"] != FORMAT:
+            raise EvaluationError(
+                f"The run {path} was made by another version of this program; remove it and evaluate again: replies to prompts "
+                "that did not change are in the cache."
+            )
         return FinishedRun(
             manifest=RunManifest.model_validate_json((path / MANIFEST).read_bytes()),
             answers=read_table(path / "answers.parquet", kind=AnswerRow),
@@ -135,13 +127,15 @@ def read_run(name: str, *, runs: Path) -> FinishedRun:
             results=Results.model_validate_json((path / RESULTS).read_bytes()),
             latency=Latency.model_validate_json((path / LATENCY).read_bytes()),
         )
+    except EvaluationError:
+        raise
     # Arrow raises a ValueError for a damaged file, as pydantic does.
-    except (OSError, KeyError, ValueError) as error:
+    except (OSError, KeyError, TypeError, ValueError) as error:
         raise EvaluationError(f"The run {path} cannot be read ({type(error).__name__}); was it changed?") from error
 
 
 def scores_on(digest: str, *, runs: Path) -> list[BaselineScore]:
-    """What assistants reached on a release in finished on-policy runs, by name; runs that cannot be read are left out."""
+    """What memories reached on a release in finished runs, by name; off-policy runs and unreadable ones are left out."""
     found: list[tuple[str, BaselineScore]] = []
     for path in sorted(runs.glob(f"*/{RESULTS}")):
         try:
@@ -149,13 +143,13 @@ def scores_on(digest: str, *, runs: Path) -> list[BaselineScore]:
             results = Results.model_validate_json(path.read_bytes())
         except (OSError, ValueError):
             continue
-        if manifest.dataset_digest == digest and manifest.mode == "on-policy":
+        if manifest.dataset_digest == digest and manifest.mode != "off-policy":
             score = BaselineScore(
                 assistant=manifest.memory.name,
                 model=manifest.models["assistant"],
                 users=len(manifest.users),
                 accuracy=results.metrics["overall"],
-                memory=results.metrics["memory"],
+                memory=results.metrics.get("memory", Estimate(value=None, low=None, high=None)),
             )
             found.append((manifest.run_id, score))
     return [score for _, score in sorted(found, key=lambda one: (one[1].assistant, one[0]))]

@@ -1,13 +1,10 @@
 """The size of a run before its first call: one count of calls by purpose, and what they will read at most."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from assets.amemgym.records.episode import Episode
-from assets.llm.text import count_tokens
 from assets.llm.usage import Usage
 from assets.recipe.recipe import Budget
-from pipelines.evaluation.amemgym.dataset import Dataset
 from pipelines.evaluation.memories.registry import writing_calls
 from pipelines.evaluation.records import RunManifest
 from pipelines.resources.ledger.prices import Prices
@@ -43,45 +40,56 @@ class CallVolume:
         )
 
 
-def forecast_user(dataset: Dataset, episode: Episode, manifest: RunManifest) -> dict[str, CallVolume]:
-    """One user's calls by purpose. A memory is taken to give back all that it may, so that tokens are an upper limit."""
-    length, before, after, sessions = 0, list[int](), list[int](), 0
-    for index, period in enumerate(episode.periods):
-        for session in period.sessions:
-            sessions += 1
-            for round_number in range(dataset.rounds.of(index)):
-                before.append(length)
-                length += (FOLLOW_UP if round_number else count_tokens(session.query)) + REPLY
-        after.append(length)
-    held, periods, questions = len(before), len(after), len(episode.questions)
-    schema = count_tokens(str(episode.state_schema.choices))
-    option = count_tokens(episode.questions[0].answer_choices[0].answer) * len(episode.questions[0].answer_choices)
-    own, live = held - sessions, 0 if manifest.replayed_run else 1
-    seen = _mean([min(tokens, manifest.tokens) for tokens in after])
-    probes = {"question": questions, "variable": len(episode.state_schema.choices), "all": 1}[manifest.probes]
-    asked = periods * questions
-    bounds = (sum(len(set(question.golden)) + 1 for question in episode.questions)) if manifest.baselines else 0
-    everything = _mean(after) if "everything" in manifest.conditions else 0
-    return {
-        "dialogue": CallVolume.of(
-            live * held, reading=_mean([min(n, manifest.tokens) for n in before]) + INSTRUCTIONS, writing=REPLY
-        ),
-        "memory": CallVolume.of(
-            writing_calls(manifest.memory) * 2 * held, reading=2 * INSTRUCTIONS + 2 * REPLY, writing=REPLY / 2
-        ),
-        "simulator": CallVolume.of(live * 2 * own, reading=INSTRUCTIONS + 2 * schema + REPLY, writing=FOLLOW_UP),
-        "interview": CallVolume.of(asked, reading=seen + INSTRUCTIONS + option, writing=CHOICE)
-        + CallVolume.of(
-            asked * len(manifest.curve), reading=_mean([*manifest.curve, 0]) + INSTRUCTIONS + option, writing=CHOICE
+@dataclass(frozen=True)
+class ItemSize:
+    """What one item will ask, whatever the benchmark. Lists hold the tokens that were perceived before each call.
+
+    `written`: events, of `event_tokens` each. `replies` of a dialogue, with `simulated` messages of the user, which are checked
+    against `schema_tokens`. `questions` and state `probes`, of `question_tokens` and `probe_tokens` beside what is recalled.
+    `bounds`: questions that are asked of the reasoner alone. `steps`: checkpoints.
+    """
+
+    written: int
+    event_tokens: float
+    questions: Sequence[int]
+    question_tokens: int
+    steps: int
+    replies: Sequence[int] = ()
+    simulated: int = 0
+    schema_tokens: int = 0
+    probes: Sequence[int] = ()
+    probe_tokens: int = 0
+    bounds: int = 0
+
+    def volumes(self, manifest: RunManifest) -> dict[str, CallVolume]:
+        """Calls by purpose. A memory is taken to give back all that it may, so that tokens are an upper limit."""
+
+        def recalled(held: Sequence[int], budget: int = manifest.tokens) -> float:
+            return _mean([min(tokens, budget) for tokens in held])
+
+        asked, task = len(self.questions), INSTRUCTIONS + self.question_tokens
+        everything = sum(self.questions) if "everything" in manifest.conditions else 0
+        interview = CallVolume.of(asked, reading=recalled(self.questions) + task, writing=CHOICE)
+        for budget in manifest.curve:
+            interview += CallVolume.of(asked, reading=recalled(self.questions, budget) + task, writing=CHOICE)
+        interview += CallVolume.of(
+            len(self.probes), reading=recalled(self.probes) + INSTRUCTIONS + self.probe_tokens, writing=40
         )
-        + CallVolume.of(periods * probes * (1 + manifest.unknown_probe), reading=seen + INSTRUCTIONS + schema, writing=40),
-        "baselines": CallVolume.of(bounds, reading=INSTRUCTIONS + option, writing=CHOICE)
-        + CallVolume.of(asked * len(manifest.conditions), reading=INSTRUCTIONS + option, writing=CHOICE)
-        + CallVolume(0, int(asked * everything), 0),
-    }
+        return {
+            "dialogue": CallVolume.of(len(self.replies), reading=recalled(self.replies) + INSTRUCTIONS, writing=REPLY),
+            "memory": CallVolume.of(
+                writing_calls(manifest.memory) * self.written, reading=2 * (INSTRUCTIONS + self.event_tokens), writing=REPLY / 2
+            ),
+            "simulator": CallVolume.of(
+                2 * self.simulated, reading=INSTRUCTIONS + 2 * self.schema_tokens + REPLY, writing=FOLLOW_UP
+            ),
+            "interview": interview,
+            "baselines": CallVolume.of(self.bounds + asked * len(manifest.conditions), reading=task, writing=CHOICE)
+            + CallVolume(0, everything, 0),
+        }
 
 
-def _mean(values: list[int]) -> float:
+def _mean(values: Sequence[int]) -> float:
     return sum(values) / max(1, len(values))
 
 
@@ -123,12 +131,12 @@ class EvaluationForecast:
         return "This is more than the budget: the run may pause before it is finished." if too_dear or too_long else ""
 
 
-def forecast(dataset: Dataset, manifest: RunManifest, *, prices: Prices) -> EvaluationForecast:
+def forecast(items: Iterable[ItemSize], manifest: RunManifest, *, prices: Prices) -> EvaluationForecast:
     """Count what the run will ask. The calls of memories that are not ours are not counted."""
-    sizes = dict.fromkeys(WORDS, CallVolume())
-    for episode in dataset.episodes:
-        sizes = {purpose: sizes[purpose] + size for purpose, size in forecast_user(dataset, episode, manifest).items()}
-    steps = sum(2 * len(episode.periods) + manifest.baselines for episode in dataset.episodes)
+    sizes, steps = dict.fromkeys(WORDS, CallVolume()), 0
+    for item in items:
+        sizes = {purpose: sizes[purpose] + volume for purpose, volume in item.volumes(manifest).items()}
+        steps += item.steps
     total: float | None = 0.0
     for purpose, size in sizes.items():
         usage = Usage(input_tokens=size.input_tokens, output_tokens=size.output_tokens)

@@ -1,13 +1,14 @@
 """The reasoner: ours, and the same for every memory. It reads what was recalled, what is in sight, and the task."""
 
-from collections.abc import Awaitable, Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from assets.llm.ports import CallLabels, LanguageModel, ModelRequest
 from assets.llm.text import count_tokens
 from assets.llm.usage import Usage
-from pipelines.evaluation.contract import MAX_REPLY_TOKENS, Memory, Task, cut_to_budget
+from pipelines.evaluation.contract import MAX_REPLY_TOKENS, Task, cut_to_budget
 from pipelines.evaluation.spending import count_usage
 from prompts.catalogue import load_prompt
 from prompts.template import Message
@@ -53,11 +54,6 @@ class Reasoner:
         )
         # Rendering strips a message; the task's own words go out as they came.
         return (head, *task.window, Message(last.role, task.text))
-
-
-async def reason(reasoner: Reasoner, memory: Memory, task: Task, *, tokens: int) -> str:
-    """The answer to the task from what the memory recalls within the budget."""
-    return await reasoner.answer(cut_to_budget(await memory.recall(task.query, tokens=tokens), tokens), task)
 
 
 @dataclass(frozen=True)
@@ -111,3 +107,14 @@ def repeated_after(task: Task, *, last_answer: str, problem: str) -> Task:
     """The task once more, after an answer that could not be read."""
     prompt = load_prompt("evaluation/ask_again").render(question=task.text, last_answer=last_answer, problem=problem)
     return replace(task, text="\n\n".join(message.content for message in prompt.messages))
+
+
+async def gather_all(work: Iterable[Awaitable[T]]) -> list[T]:
+    """All results in order. The first error ends the rest and comes out as itself, not in a group."""
+    tasks = [asyncio.ensure_future(awaitable) for awaitable in work]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""What a run writes: the turns of its dialogues, the answers to its questions, and what it was made from."""
+"""What a run on any benchmark writes: turns of dialogues, answers, what it was made from."""
 
 from datetime import datetime
 from typing import Literal
@@ -13,9 +13,10 @@ AskKind = Literal[
 ]
 Status = Literal["right", "wrong", "unknown", "unscored"]
 Failure = Literal["", "write", "read", "utilization", "undiagnosed"]
-Mode = Literal["on-policy", "off-policy"]
+Mode = Literal["on-policy", "off-policy", "documents"]
 Probes = Literal["question", "variable", "all"]
 Wording = Literal["own", "paper"]
+FORMAT: Literal[3] = 3  # of a run's folder
 CALL_FAILED = "call_failed"  # how the reason of an answer begins whose call the endpoint did not serve
 Setting = str | int | float | bool | None
 
@@ -38,13 +39,14 @@ class DialogueTurn(Record):
 
 
 class AnswerRow(Record):
-    """One scored item: a question, a variable of a state probe, or a baseline's question, at the end of one period.
+    """One scored item: a question, a variable of a state probe, or a baseline's question.
 
-    Calls, tokens and money are of the whole ask, which the rows of one state probe share.
+    Calls, tokens and money are of the whole ask, which the rows of one state probe share. Rows of one `user_id` are resampled
+    together.
     """
 
-    user_id: str = Field(description="the persona's uuid")
-    period: int = Field(description="at the end of which period it was asked, from 0")
+    user_id: str = Field(description="the persona's uuid, or the id of a task over documents")
+    period: int = Field(description="after which period it was asked, or which turn of documents, from 0")
     kind: AskKind = Field(description="a question, a state probe, or a baseline's question")
     item: str = Field(description="question id or variable")
     expected: str = Field(description="the choice id or value that is right")
@@ -53,14 +55,18 @@ class AnswerRow(Record):
     reason: str = Field(description="why it is unscored; else empty")
     reply: str = Field(description="the assistant's last words")
     tries: int = Field(description="how often it was asked")
-    options: int = Field(description="how many could be chosen")
+    options: int = Field(description="how many could be chosen; 0 where the answer is free")
     shown: int = Field(description="place of the right option, from 1")
-    required: int = Field(description="state variables that the answer depends on")
+    required: int = Field(description="state variables, or facts of documents, that the answer depends on")
     age: int = Field(description="periods since the oldest value needed was told")
     asked: str = Field(default="", description="what was asked, word for word; stands below what was recalled")
     probe: str = Field(default="", description="of a state probe: the question whose variables were asked together")
     budget: int = Field(default=0, description="tokens that the memory was given; 0 where none was asked")
     memories: tuple[str, ...] = Field(default=(), description="what the memory gave back, cut to the budget")
+    written: int = Field(default=0, description="events that had been written to the memory")
+    written_tokens: int = Field(default=0, description="tokens of these, where they are documents")
+    length: int = Field(default=0, description="length that was wanted of all documents, in tokens; 0 where there is none")
+    fact_recall: float = Field(default=0.0, description="share of a document task's needed values in what was recalled")
     known: bool | None = Field(default=None, description="of a question: whether all its state probes were right")
     failure: Failure = Field(default="", description="of a wrong answer: the stage that lost it (section 3.3)")
     failure_if_unsure: Failure = Field(default="", description="the same by the probes that allow: don't know")
@@ -90,10 +96,9 @@ class AnswersStep(Checkpoint):
 
 
 class ErrorRow(Record):
-    """A user who could not be evaluated to the end, and why, in one sentence; the traceback is in the folder."""
+    """An item that could not be evaluated to the end, and why, in one sentence; the traceback is in the folder."""
 
-    user_id: str
-    period: int
+    item_id: str
     sentence: str
 
 
@@ -112,18 +117,19 @@ class MemorySpec(Record):
 class RunManifest(Record):
     """All that decides a run's results; its digest names the run.
 
-    `memory_version`: the packages that bring the memory; `memory_source`: a digest of its code. `places`: what served the
-    models; none for the embedded model, whose name says what it is. `conditions`: those beside the memory's own, for isolated
-    scores. `curve`: further budgets at which the questions are asked.
+    `users`: ids of those who are resampled together, which `noun` names. `memory_version`: the packages that bring the memory;
+    `memory_source`: a digest of its code. `places`: what served the models; none for the embedded model, whose name says what
+    it is. `conditions`: those beside the memory's own, for isolated scores. `curve`: further budgets at which the questions are
+    asked.
     """
 
-    format: Literal[2] = 2
+    format: Literal[3] = FORMAT
     run_id: str
+    benchmark: str
+    noun: str
     dataset: str
     dataset_digest: str
     users: tuple[str, ...]
-    rounds_initial: int
-    rounds_update: int
     language: str
     memory: MemorySpec
     memory_version: str
@@ -134,12 +140,15 @@ class RunManifest(Record):
     models: dict[str, str]
     places: tuple[str, ...]
     mode: Mode
-    replayed_run: str
     seed: int
     attempt: int
-    probes: Probes
-    unknown_probe: bool
-    baselines: bool
-    wording: Wording
     prompts: dict[str, str]
     generator: str
+    # Of dialogues; runs on documents have them as they stand here.
+    rounds_initial: int = 0
+    rounds_update: int = 0
+    replayed_run: str = ""
+    probes: Probes = "question"
+    unknown_probe: bool = False
+    baselines: bool = False
+    wording: Wording = "own"

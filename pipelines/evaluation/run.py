@@ -1,29 +1,128 @@
-"""A run: every item at once, each in its own steps; a memory that fails ends its item alone, and finished steps stay."""
+"""A run on any benchmark: every item at once, each in its own steps. A memory that fails ends its item alone; steps stay."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeVar
+from typing import Protocol, Self, TypeVar
 
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.llm.async_calls import wait_for_shielded_calls
 from assets.llm.ports import LanguageModel, ModelReply, ModelRequest, RequestFailed
+from assets.recipe.recipe import Recipe
 from assets.records.base import ItemFailed, Record
-from pipelines.evaluation.amemgym.dataset import Dataset
 from pipelines.evaluation.contract import MemoryTools
-from pipelines.evaluation.folder import RunFolder
-from pipelines.evaluation.hosting import MemoryFailed
+from pipelines.evaluation.folder import FinishedRun, RunFolder
+from pipelines.evaluation.forecast import ItemSize
+from pipelines.evaluation.hosting import MemoryFailed, MemoryHost
+from pipelines.evaluation.isolated import EventRow, ReasonerWithMemory
+from pipelines.evaluation.memories.registry import host_memory
+from pipelines.evaluation.metrics.results import latency_of, score
+from pipelines.evaluation.options import EvaluationOptions
 from pipelines.evaluation.reasoning import Reasoner
-from pipelines.evaluation.records import DialogueTurn, ErrorRow, RunManifest
-from pipelines.evaluation.spending import CountedModel, Purpose
+from pipelines.evaluation.records import (
+    CALL_FAILED,
+    AnswerRow,
+    AnswersStep,
+    DialogueStep,
+    DialogueTurn,
+    ErrorRow,
+    RunManifest,
+)
+from pipelines.evaluation.report.page import PageItem
+from pipelines.evaluation.spending import CountedModel, Purpose, StepUsage
 from pipelines.resources.llm.embeddings import ModelEmbedder
 from pipelines.resources.open import ModelPorts
 
 S = TypeVar("S", bound=Record)
-T = TypeVar("T")
 PAID_CALLS_SECONDS = 20.0  # that a run which stops waits for calls that are paid for
 BACKGROUND: tuple[Purpose, ...] = ("interview", "baselines", "recall")
+# What ends one item: its memory, or a request that the endpoint refuses while it serves others.
+ENDS_ITEM = (MemoryFailed, RequestFailed, ItemFailed)
+
+
+@dataclass
+class ItemRows:
+    """The rows of one item's steps, and their usage."""
+
+    turns: list[DialogueTurn] = field(default_factory=list[DialogueTurn])
+    answers: list[AnswerRow] = field(default_factory=list[AnswerRow])
+    seconds: list[float | None] = field(default_factory=list[float | None])
+    usage: StepUsage = field(default_factory=StepUsage)
+
+    def add(self, step: DialogueStep | AnswersStep) -> None:
+        if isinstance(step, DialogueStep):
+            self.turns += step.turns
+        else:
+            self.answers += step.answers
+            self.seconds += step.seconds
+        self.usage += step.usage
+
+
+@dataclass(frozen=True)
+class DatasetInfo:
+    """What names a data set, and what its benchmark decides for every run.
+
+    `noun`: what those are called who are resampled together, in the singular; `users`: their ids. `roles`: those that models
+    play. `prompts`: how the names of the prompts begin that decide answers. `tokens`: what a memory may give back for one
+    question, unless somebody says otherwise. `notices`: sentences on what the data set does not say, and what is left out.
+    """
+
+    benchmark: str
+    name: str
+    digest: str
+    language: str
+    noun: str
+    users: tuple[str, ...]
+    roles: tuple[str, ...]
+    prompts: tuple[str, ...]
+    tokens: int
+    notices: tuple[str, ...] = ()
+
+
+class BenchmarkTasks(Protocol):
+    """What a benchmark gives the runner: what is written when, what is asked, what is right, and the facts that it takes.
+
+    An item is what is worked on by itself, such as a user, or a research task at one length.
+    """
+
+    @property
+    def info(self) -> DatasetInfo: ...
+
+    @property
+    def items(self) -> Sequence[str]:
+        """The ids of all items."""
+        ...
+
+    def first(self, users: int | None) -> Self:
+        """The tasks of the first so many users. Raises EvaluationError when there are fewer."""
+        ...
+
+    def own_settings(self, options: EvaluationOptions, *, whole: bool) -> Mapping[str, object]:
+        """Fields of the manifest that the benchmark decides, its mode among them.
+
+        Raises EvaluationError for what it cannot do; `whole`: an agent is asked, which brings its own reasoner.
+        """
+        ...
+
+    def sizes(self, manifest: RunManifest) -> Iterable[ItemSize]:
+        """The size of each item."""
+        ...
+
+    async def evaluate(self, run: "Run", item_id: str, rows: ItemRows) -> None:
+        """All steps of one item, into `rows`. Raises ItemStopped with what was done until then in `rows`."""
+        ...
+
+    def unasked(self, manifest: RunManifest, item_id: str, answers: Sequence[AnswerRow], *, reason: str) -> list[AnswerRow]:
+        """An unscored row for each question of the item that is not among the answers."""
+        ...
+
+    def events(self, turns: Sequence[DialogueTurn]) -> Iterable[EventRow]:
+        """All that was perceived, by user and length in order of time."""
+        ...
+
+    def page_items(self, run: FinishedRun) -> list[PageItem]:
+        """The items as the page of a run shows them."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -41,28 +140,27 @@ class BackgroundModel:
 
 @dataclass(frozen=True)
 class Run:
-    """Everything that a run works with. `recorded`: the turns to replay, by user; None for on-policy."""
+    """Everything that a run works with."""
 
     manifest: RunManifest
-    dataset: Dataset
+    tasks: BenchmarkTasks
     models: ModelPorts
-    recipe: AMemGymRecipe
+    recipe: Recipe
     folder: RunFolder
-    recorded: dict[str, list[DialogueTurn]] | None = None
-    users_at_once: int = 32
+    items_at_once: int = 32
     deadline: float = 300.0
     report: Callable[[str], None] = field(default=lambda step: None)
 
     @cached_property
     def background_calls(self) -> asyncio.Semaphore:
         """Slots for calls that no conversation waits for: those that the conversations leave free, but always a quarter."""
-        talking = min(self.users_at_once, len(self.dataset.episodes))
+        talking = min(self.items_at_once, len(self.tasks.items))
         return asyncio.Semaphore(max(1, self.models.at_once // 4, self.models.at_once - talking))
 
     @cached_property
     def slots(self) -> asyncio.Semaphore:
         """Slots for items that are worked on at the same time."""
-        return asyncio.Semaphore(self.users_at_once)
+        return asyncio.Semaphore(self.items_at_once)
 
     def model(self, purpose: Purpose, *, item_id: str) -> CountedModel:
         """The run's model for this purpose, counted and labelled with the item."""
@@ -81,6 +179,14 @@ class Run:
             seed=self.manifest.seed + self.manifest.attempt,
         )
 
+    def host(self, item_id: str) -> MemoryHost:
+        """What makes and calls the memories of the item."""
+        return host_memory(self.manifest.memory, self.tools(item_id), deadline=self.deadline)
+
+    def bare(self, item_id: str) -> ReasonerWithMemory:
+        """The reasoner without a memory, for baselines and the conditions of isolated scores."""
+        return ReasonerWithMemory(self.reasoner("baselines", item_id=item_id))
+
     def reasoner(self, purpose: Purpose, *, item_id: str) -> Reasoner:
         """The reasoner, which is the same for every memory."""
         model, seed = self.model(purpose, item_id=item_id), self.manifest.seed + self.manifest.attempt
@@ -97,38 +203,46 @@ class Run:
 
 
 class ItemStopped(Exception):
-    """An item cannot go on after this period; `error` says why, and what was done until then stays."""
+    """An item cannot go on at this place, such as a period; `error` says why, and what was done until then stays."""
 
-    def __init__(self, period: int, error: Exception) -> None:
+    def __init__(self, place: str, error: Exception) -> None:
         super().__init__(str(error))
-        self.period, self.error = period, error
+        self.place, self.error = place, error
 
 
-# What ends one item: its memory, or a request that the endpoint refuses while it serves others.
-ENDS_ITEM = (MemoryFailed, RequestFailed, ItemFailed)
+async def evaluate(run: Run) -> FinishedRun:
+    """Do what is left to do of the run, score it, and leave it scored. Items that the memory fails are error rows."""
+    rows = {item_id: ItemRows() for item_id in run.tasks.items}
+    errors = await _each_item(run, rows)
+    for error in errors:
+        own, reason = rows[error.item_id], f"{CALL_FAILED}: {error.sentence}"
+        own.answers += run.tasks.unasked(run.manifest, error.item_id, own.answers, reason=reason)
+    answers = [answer for own in rows.values() for answer in own.answers]
+    turns = [turn for own in rows.values() for turn in own.turns]
+    usage = sum((own.usage for own in rows.values()), StepUsage())
+    results = score(run.manifest, answers, turns, usage=usage, errors=errors)
+    latency = latency_of([own.seconds for own in rows.values()], seed=run.manifest.seed)
+    return FinishedRun(run.manifest, answers, turns, results, latency)
 
 
-async def each_item(run: Run, items: Sequence[str], work: Callable[[str], Awaitable[T]]) -> tuple[dict[str, T], list[ErrorRow]]:
-    """What became of each item, and a row for each that could not be finished; any other error ends the run."""
+async def _each_item(run: Run, rows: Mapping[str, ItemRows]) -> list[ErrorRow]:
+    """Work on all items. A row for each that could not be finished; any other error ends the run."""
 
-    async def one(item_id: str) -> T | ErrorRow:
+    async def one(item_id: str) -> ErrorRow | None:
         async with run.slots:
             try:
-                return await work(item_id)
+                await run.tasks.evaluate(run, item_id, rows[item_id])
             except ItemStopped as stopped:
-                sentence = f"User {item_id}, period {stopped.period}: {stopped.error}"
+                sentence = f"{run.manifest.noun.capitalize()} {item_id}, {stopped.place}: {stopped.error}"
                 run.folder.keep_trace(item_id, f"{sentence}\n{getattr(stopped.error, 'trace', '')}")
-                return ErrorRow(user_id=item_id, period=stopped.period, sentence=sentence)
+                return ErrorRow(item_id=item_id, sentence=sentence)
+        return None
 
-    tasks = [asyncio.ensure_future(one(item_id)) for item_id in items]
+    tasks = [asyncio.ensure_future(one(item_id)) for item_id in rows]
     try:
-        done = dict(zip(items, await asyncio.gather(*tasks), strict=True))
+        return [error for error in await asyncio.gather(*tasks) if error]
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await wait_for_shielded_calls(seconds=PAID_CALLS_SECONDS)
-    return (
-        {item_id: outcome for item_id, outcome in done.items() if not isinstance(outcome, ErrorRow)},
-        [outcome for outcome in done.values() if isinstance(outcome, ErrorRow)],
-    )

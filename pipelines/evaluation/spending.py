@@ -32,18 +32,16 @@ PricedUsage = Annotated[Usage, PlainSerializer(priced_fields)]
 
 
 class StepUsage(Record):
-    """What a step used by purpose, and what did not go well: writes that were lost, recalled texts that were cut."""
+    """What a step used by purpose, and how many writes were lost."""
 
     spending: dict[str, PricedUsage] = Field(default_factory=dict[str, Usage])
     lost_writes: int = 0
-    cut_recalls: int = 0
 
     def __add__(self, other: "StepUsage") -> "StepUsage":
         names = sorted({*self.spending, *other.spending})
         return StepUsage(
             spending={name: self.spending.get(name, Usage()) + other.spending.get(name, Usage()) for name in names},
             lost_writes=self.lost_writes + other.lost_writes,
-            cut_recalls=self.cut_recalls + other.cut_recalls,
         )
 
 
@@ -71,6 +69,10 @@ class UsageCounter:
     def usage(self) -> Usage:
         """All purposes together."""
         return sum(self.by_purpose.values(), Usage())
+
+    def stored(self, *, lost_writes: int = 0) -> StepUsage:
+        """What was counted, as a step stores it."""
+        return StepUsage(spending=dict(self.by_purpose), lost_writes=lost_writes)
 
     @property
     def measured(self) -> float | None:

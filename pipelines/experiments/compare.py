@@ -40,7 +40,7 @@ def compare(runs: Sequence[FinishedRun]) -> Comparison:
     users, names = common_users(runs), run_labels(runs)
     tallies = {run.manifest.run_id: counts_of(run, users=users) for run in runs}
     board = [run.manifest for run in best_first(runs)]
-    metrics = {name: METRICS[name] for name in COMPARED}
+    metrics = {name: METRICS[name] for name in COMPARED if name in runs[0].results.metrics}
     # The worse run first, so that most differences are gains.
     pairs = [
         PairedRuns(
@@ -59,7 +59,8 @@ def common_users(runs: Sequence[FinishedRun]) -> tuple[str, ...]:
         raise EvaluationError(f"These runs are of different datasets and cannot be compared: {names}.")
     users = tuple(user for user in runs[0].manifest.users if all(user in run.manifest.users for run in runs))
     if not users:
-        raise EvaluationError("These runs have no user in common; evaluate them on the same users.")
+        noun = runs[0].manifest.noun
+        raise EvaluationError(f"These runs have no {noun} in common; evaluate them on the same {noun}s.")
     return users
 
 
@@ -71,13 +72,14 @@ def counts_of(run: FinishedRun, *, users: Sequence[str]) -> Tallies:
 
 def comparison_report(comparison: Comparison) -> str:
     """Leaderboard, paired differences and the two modes as Markdown."""
+    noun = comparison.runs[0].manifest.noun
     parts = [
         f"# {len(comparison.runs)} runs on {comparison.runs[0].manifest.dataset}",
         leaderboard(comparison.runs),
         *_isolated(comparison.runs),
-        f"## Differences over the same {len(comparison.users)} users",
-        "The p value comes from swapping whole users between two runs; for several comparisons mind their number. "
-        "Detectable is the smallest true difference that these users would show four times out of five.",
+        f"## Differences over the same {len(comparison.users)} {noun}s",
+        f"The p value comes from swapping whole {noun}s between two runs; for several comparisons mind their number. "
+        f"Detectable is the smallest true difference that these {noun}s would show four times out of five.",
         *map(_pair_section, comparison.pairs),
         *_policies(comparison.policies),
     ]

@@ -13,7 +13,7 @@ from pydantic import Field
 from assets.amemgym.records.episode import Episode
 from assets.records.base import Record
 from dataset_card.release.writers import write_durably
-from pipelines.evaluation.amemgym.dataset import Dataset
+from pipelines.evaluation.amemgym.dataset import AMemGymDataset
 from pipelines.evaluation.folder import write_table
 
 LOST = (
@@ -46,7 +46,7 @@ class ExportedQuestion(Record):
     gold_document_ids: tuple[str, ...] = Field(description="the documents that told the needed values last")
 
 
-def export_dataset(dataset: Dataset, folder: Path) -> tuple[int, int]:
+def export_dataset(dataset: AMemGymDataset, folder: Path) -> tuple[int, int]:
     """Write both tables and a page on them; how many documents and questions there are. Raises OSError."""
     documents = [document for episode in dataset.episodes for document in documents_of(episode)]
     questions = [question for episode in dataset.episodes for question in questions_of(episode)]
@@ -108,7 +108,7 @@ def _write(folder: Path, name: str, rows: Sequence[Record], *, kind: type[Record
     write_durably(folder / f"{name}.jsonl", lines.encode())
 
 
-def _page(dataset: Dataset) -> str:
+def _page(dataset: AMemGymDataset) -> str:
     tables = "\n\n".join(
         f"## `{name}.parquet`, `{name}.jsonl`\n\n| column | holds |\n|---|---|\n"
         + "\n".join(f"| `{column}` | {field.description} |" for column, field in kind.model_fields.items())

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from dataset_card.release.digests import canonical_digest
 from pipelines.evaluation.folder import PAGE, RESULTS, FinishedRun, read_run
-from pipelines.evaluation.metrics.metrics import BOARD
 from pipelines.evaluation.report.formatting import plumbing_note, run_labels
-from pipelines.evaluation.report.markdown import RED, baseline_labels, best_first, ranks, unscored_share
+from pipelines.evaluation.report.markdown import RED, baseline_labels, best_first, board_columns, ranks, unscored_share
 from pipelines.evaluation.report.page import Json, plain, render_page
 from pipelines.experiments.compare import Comparison
 
@@ -49,11 +48,11 @@ def leaderboard_data(comparison: Comparison, *, pages: Mapping[str, str]) -> Jso
     first, rank = runs[0], ranks(runs)
     return {
         "title": f"{len(runs)} run{'s' * (len(runs) > 1)} on {first.manifest.dataset}",
-        "subtitle": f"Digest {first.manifest.dataset_digest[:16]}; {len(comparison.users)} users in common.",
+        "subtitle": f"Digest {first.manifest.dataset_digest[:16]}; {len(comparison.users)} {first.manifest.noun}s in common.",
         "facts": [],
         "notes": list(dict.fromkeys(filter(None, (plumbing_note(run.manifest) for run in runs)))),
         "red": RED,
-        "columns": [name for name in BOARD if name not in ("overall", "memory")],
+        "columns": [name for name in board_columns(first) if name not in ("overall", "memory")],
         "runs": [
             {
                 "label": names[run.manifest.run_id],
@@ -65,9 +64,10 @@ def leaderboard_data(comparison: Comparison, *, pages: Mapping[str, str]) -> Jso
         ],
         "baselines": [
             {"label": label, "estimate": plain(first.results.baselines[name])}
-            for name, label in baseline_labels(names[first.manifest.run_id]).items()
+            for name, label in baseline_labels(first, names[first.manifest.run_id]).items()
         ],
         "users": len(comparison.users),
+        "noun": first.manifest.noun,
         "pairs": [{"title": pair.title, "differences": list(map(plain, pair.differences))} for pair in comparison.pairs],
         "policies": [plain(row) for row in comparison.policies],
     }

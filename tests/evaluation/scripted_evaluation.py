@@ -13,14 +13,14 @@ from typing import Any
 from assets.amemgym.records.episode import Episode
 from assets.llm.ports import EndpointError, LanguageModel, ModelReply, ModelRequest, Vector
 from assets.recipe.recipe import Budget
-from pipelines.evaluation.amemgym.dataset import UNKNOWN, Dataset, Rounds
-from pipelines.evaluation.amemgym.evaluation import evaluate
+from pipelines.evaluation.amemgym.dataset import UNKNOWN, AMemGymDataset, Rounds
+from pipelines.evaluation.amemgym.tasks import AMemGymTasks
+from pipelines.evaluation.command import write_files
 from pipelines.evaluation.folder import FinishedRun, RunFolder
-from pipelines.evaluation.plan import EvaluationOptions, manifest_of, recipe_of
+from pipelines.evaluation.options import EvaluationOptions
+from pipelines.evaluation.plan import manifest_of, recipe_of
 from pipelines.evaluation.records import MemorySpec
-from pipelines.evaluation.report.markdown import run_report
-from pipelines.evaluation.report.page import run_page
-from pipelines.evaluation.run import Run
+from pipelines.evaluation.run import BenchmarkTasks, Run, evaluate
 from pipelines.resources.ledger.prices import OwnPrice, Prices
 from pipelines.resources.llm.embeddings import pack_vector
 from pipelines.resources.open import ModelPorts
@@ -62,8 +62,12 @@ def episode(user_id: str = "ada") -> Episode:
     return varied(whole, periods=periods, questions=questions)
 
 
-def dataset(*user_ids: str) -> Dataset:
-    return Dataset("rehearsal", "d" * 64, tuple(map(episode, user_ids or ("ada", "ben"))), ROUNDS, "English")
+def dataset(*user_ids: str) -> AMemGymDataset:
+    return AMemGymDataset("rehearsal", "d" * 64, tuple(map(episode, user_ids or ("ada", "ben"))), ROUNDS, "English")
+
+
+def tasks(*user_ids: str) -> AMemGymTasks:
+    return AMemGymTasks(dataset(*user_ids))
 
 
 def believed(request: ModelRequest) -> dict[str, str]:
@@ -169,13 +173,15 @@ class LetterVectors:
         return ModelReply(text="\n".join(map(pack_vector, found)), finish="stop", input_tokens=5, output_tokens=0)
 
 
-def run_of(folder: Path, model: LanguageModel, *, data: Dataset | None = None, spec: MemorySpec = FULL, **changes: Any) -> Run:
+def run_of(
+    folder: Path, model: LanguageModel, *, data: BenchmarkTasks | None = None, spec: MemorySpec = FULL, **changes: Any
+) -> Run:
     """A run in the folder; options by keyword."""
-    data, options = data or dataset(), EvaluationOptions(seed=7, **changes)
-    manifest = manifest_of(data, spec, options, models=MODELS)
+    data, options = data or tasks(), EvaluationOptions(seed=7, **changes)
+    manifest = manifest_of(data, spec, options, models={role: MODELS[role] for role in data.info.roles})
     return Run(
         manifest=manifest,
-        dataset=data,
+        tasks=data,
         models=ModelPorts(chat=model, embeddings=LetterVectors(), prices=PRICES, at_once=64),
         recipe=recipe_of(manifest, budget=Budget()),
         folder=RunFolder(folder / manifest.run_id),
@@ -186,5 +192,5 @@ def finish(work: Run) -> FinishedRun:
     """The finished run, with its files written."""
     work.folder.begin(work.manifest)
     finished = run(evaluate(work))
-    work.folder.finish(finished, report=run_report(finished), page=run_page(finished, work.dataset))
+    write_files(work, finished)
     return finished

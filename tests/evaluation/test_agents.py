@@ -9,7 +9,7 @@ from assets.llm.ports import EndpointError
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.memories.registry import find_memory
 from pipelines.evaluation.run import Run
-from tests.evaluation.scripted_evaluation import HonestModel, dataset, finish, run_of
+from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of, tasks
 
 AGENT = """
 class Agent:
@@ -32,7 +32,7 @@ def agents_run(folder: Path, model: HonestModel, code: str = AGENT) -> Run:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(code, encoding="utf-8")
     spec = find_memory(f"{path}:Agent").model_copy(update={"whole": True})
-    return replace(run_of(folder, model, data=dataset("ada"), spec=spec), deadline=5)
+    return replace(run_of(folder, model, data=tasks("ada"), spec=spec), deadline=5)
 
 
 def heard(finished: FinishedRun) -> list[str]:

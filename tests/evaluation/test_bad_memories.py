@@ -10,7 +10,7 @@ from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.memories.check import check_memory
 from pipelines.evaluation.memories.registry import find_memory, source_digest
 from pipelines.evaluation.report.markdown import best_first, leaderboard, ranks, run_report
-from tests.evaluation.scripted_evaluation import HonestModel, dataset, finish, run_of
+from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of, tasks
 from tests.evaluation.test_memories import tools
 from tests.support.coroutines import run
 
@@ -41,9 +41,7 @@ LEAKING = {
 
 def evaluated(name: str, folder: Path, *, deadline: float = 0.2) -> FinishedRun:
     """A run of the memory of this name on one user."""
-    work = run_of(
-        folder, HonestModel(), data=dataset("ada"), spec=find_memory(f"{FILE}:{name}"), conditions=(), baselines=False
-    )
+    work = run_of(folder, HonestModel(), data=tasks("ada"), spec=find_memory(f"{FILE}:{name}"), conditions=(), baselines=False)
     return finish(replace(work, deadline=deadline))
 
 
@@ -52,7 +50,7 @@ def test_a_memory_that_fails_is_an_error_row_with_its_place_and_its_questions_co
     finished = evaluated(name, tmp_path)
     [error] = finished.results.errors
 
-    assert error.user_id == "ada"
+    assert error.item_id == "ada"
     assert error.sentence.startswith("User ada, period 0: Memory ")
     assert FAILING[name] in error.sentence
     assert finished.results.metrics["overall"].value == 0

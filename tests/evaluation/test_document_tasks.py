@@ -1,90 +1,196 @@
-"""Memories on documents in turns: what is not recalled is not known, and scores say so by length."""
+"""Memories on documents in turns, by the runner of all benchmarks: what is not recalled is not known, and scores say so."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from assets.deep_research.records.tasks import ResearchTask
-from assets.llm.ports import Vector
-from assets.records.columnar import to_table
-from dataset_card.card.header import nested_path
-from pipelines.evaluation.contract import MemoryEvent, MemoryTools
-from pipelines.evaluation.document_tasks.results import curve
-from pipelines.evaluation.document_tasks.run import DocumentRow, TaskError, evaluate_memory
-from pipelines.evaluation.document_tasks.tasks import DocumentTask, read_answer, read_tasks
+from assets.llm.ports import EndpointError, ModelReply, ModelRequest
+from dataset_card.deep_research import DEEP_RESEARCH_RELEASE
+from dataset_card.release.content import ReleaseContent
+from dataset_card.release.folder import write_release
+from pipelines.cli.errors import Problem
+from pipelines.evaluation.contract import MemoryEvent
+from pipelines.evaluation.document_tasks.tasks import DocumentItem, DocumentTasks, read_answer, read_rows
 from pipelines.evaluation.errors import EvaluationError
-from pipelines.evaluation.memories.registry import MemorySpec
-from pipelines.evaluation.reasoning import Reasoner
-from tests.support.coroutines import run
-from tests.support.research_tasks import EmbeddedModel, made_task
+from pipelines.evaluation.folder import FinishedRun, read_run, read_table
+from pipelines.evaluation.forecast import forecast
+from pipelines.evaluation.isolated import CONDITIONS, EventRow, MemoryRow
+from pipelines.evaluation.metrics.results import memory_rows
+from pipelines.evaluation.options import EvaluationOptions
+from pipelines.evaluation.records import MemorySpec
+from pipelines.evaluation.report.markdown import leaderboard, run_report
+from pipelines.evaluation.run import DatasetInfo, Run
+from pipelines.experiments.compare import compare
+from tests.evaluation.scripted_evaluation import PRICES, finish, run_of
+from tests.evaluation.test_evaluate_command import output_of
+from tests.support.research_tasks import EmbeddedModel, made_task, small_recipe
+
+INFO = DatasetInfo(
+    benchmark="deep_research",
+    name="small 0.1.0",
+    digest="d" * 64,
+    language="English",
+    noun="task",
+    users=(made_task().instance.task_id,),
+    roles=("assistant", "memory", "embedding"),
+    prompts=("evaluation/remember", "memories/", "memory_items/ask"),
+    tokens=6000,
+)
 
 
-@dataclass
-class NoEmbedder:
-    async def embed(self, texts: list[str], *, model: str) -> list[Vector]:
-        raise AssertionError("No memory here compares meanings.")
+class Counting(EmbeddedModel):
+    """The embedded model, which counts calls, and is gone after so many."""
+
+    def __init__(self, calls_left: int = 1_000) -> None:
+        self.calls_left = calls_left
+        self.asked = list[ModelRequest]()
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        if self.calls_left <= len(self.asked):
+            raise EndpointError("The endpoint is gone.")
+        self.asked.append(request)
+        return await super().complete(request)
 
 
-@pytest.fixture(scope="module")
-def tasks(tmp_path_factory: pytest.TempPathFactory) -> list[DocumentTask]:
-    folder = tmp_path_factory.mktemp("release")
-    path = folder / nested_path("small")
-    path.parent.mkdir()
-    pq.write_table(to_table([made_task().instance], record_type=ResearchTask), path)  # pyright: ignore[reportUnknownMemberType]
-    return read_tasks(folder, ResearchTask, variant="small", language="English")
+def documents(*names: str) -> DocumentTasks:
+    """The small task, under each of these names."""
+    made = made_task().instance
+    tasks = [made.model_copy(update={"task_id": name}) for name in names or (made.task_id,)]
+    info = replace(INFO, users=tuple(task.task_id for task in tasks))
+    return DocumentTasks(info, tuple(DocumentItem(task, task.lengths[0]) for task in tasks))
 
 
-def evaluated(
-    kind: str, tasks: list[DocumentTask], *, budget: int, **settings: int
-) -> tuple[list[DocumentRow], list[TaskError]]:
-    model = EmbeddedModel()
-    tools = MemoryTools(model, NoEmbedder(), "reader", "none", 7)  # pyright: ignore[reportArgumentType]
-    spec = MemorySpec(name=kind, kind=kind, settings=dict(settings))
-    return run(evaluate_memory(spec, tasks, tools=tools, reasoner=Reasoner(model, "reader", 7), budget=budget))
+def evaluated(folder: Path, kind: str, *, data: DocumentTasks | None = None, **options: Any) -> FinishedRun:
+    return finish(work(folder, kind, data=data, **options))
 
 
-def test_a_memory_of_everything_answers_and_one_of_nothing_does_not(tasks: list[DocumentTask]) -> None:
-    ((full,), _), ((none,), _) = (evaluated(kind, tasks, budget=6000) for kind in ("full-history", "none"))
-    conditions = ("memory", "none", "facts", "everything")
-    assert [full.row.right(condition) for condition in conditions] == [True, False, True, True]  # pyright: ignore[reportArgumentType]
-    assert [none.row.right(condition) for condition in conditions] == [False, False, True, True]  # pyright: ignore[reportArgumentType]
-    assert (full.fact_recall, none.fact_recall) == (1.0, 0.0)
-    assert (full.target_tokens, full.hops, full.written_tokens) == (4000, 2, made_task().lengths.lengths[0].tokens)
+def work(
+    folder: Path, kind: str, *, data: DocumentTasks | None = None, model: EmbeddedModel | None = None, **options: Any
+) -> Run:
+    spec = MemorySpec(name=kind.rpartition(":")[2], kind=kind, settings=options.pop("settings", {}))
+    return run_of(folder, model or EmbeddedModel(), data=data or documents(), spec=spec, **options)
 
 
-def test_what_does_not_fit_is_lost(tasks: list[DocumentTask]) -> None:
-    (row,), errors = evaluated("window", tasks, budget=6000, most_tokens=500)
-    assert errors == []
-    assert row.row.right_with_memory is False
-    assert row.row.recalled_tokens <= 500
-    (point, *_) = curve([row], seed=1)
-    assert (point.by, point.value, point.scores.gain.value) == ("length", 4000, 0.0)
+def rights(finished: FinishedRun) -> Sequence[bool | None]:
+    [row] = memory_rows(finished.answers)
+    return [row.right(condition) for condition in CONDITIONS]
 
 
-def test_documents_arrive_by_turn_and_the_question_is_never_written(tasks: list[DocumentTask]) -> None:
-    (task,) = tasks
-    batches = list(task.batches())
+def test_a_memory_of_everything_answers_and_one_of_nothing_does_not(tmp_path: Path) -> None:
+    full, none = (evaluated(tmp_path, kind) for kind in ("full-history", "none"))
+    assert rights(full) == [True, False, True, True]
+    assert rights(none) == [False, False, True, True]
+    assert (full.results.metrics["fact_recall"].value, none.results.metrics["fact_recall"].value) == (1.0, 0.0)
+    [answer] = [row for row in full.answers if row.kind == "question"]
+    assert (answer.length, answer.required, answer.written_tokens) == (4000, 2, made_task().lengths.lengths[0].tokens)
+
+
+def test_scores_by_length_and_by_facts_stand_in_report_and_board(tmp_path: Path) -> None:
+    full, window = evaluated(tmp_path, "full-history"), evaluated(tmp_path, "window", settings={"most_tokens": 500})
+    groups = [(group.by, group.value, group.scores.gain.value) for group in window.results.isolated_by]
+    assert groups == [("length", 4000, 0.0), ("facts", 2, 0.0)]
+    assert all(group.recalled_tokens <= 500 for group in window.results.isolated_by)
+    assert "## By length, and by needed facts" in run_report(full)
+    assert "write failure" not in run_report(full)
+    assert "| 1 | full-history | documents |" in leaderboard([window, full])
+    assert [row.metric for pair in compare([full, window]).pairs for row in pair.differences] == ["overall"]
+
+
+def test_rows_for_reward_models_say_what_was_written_and_read(tmp_path: Path) -> None:
+    finished = evaluated(tmp_path, "bm25", curve=(300,))
+    folder = tmp_path / finished.manifest.run_id
+    rows, events = read_table(folder / "memory.parquet", kind=MemoryRow), read_table(folder / "events.parquet", kind=EventRow)
+    assert [row.budget for row in rows] == [6000, 300]
+    assert {(event.cluster, event.length) for event in events} == {(row.cluster, row.length) for row in rows}
+    assert rows[0].written == len(events)
+    assert read_run(finished.manifest.run_id, runs=tmp_path).results == finished.results
+
+
+def test_documents_arrive_by_turn_and_the_question_is_never_written() -> None:
+    [item] = documents().documents
+    batches = list(item.batches())
     assert len(batches) == len(made_task().turns.turns)
-    assert all(isinstance(event, MemoryEvent) and task.question not in event.text for batch in batches for event in batch)
-    assert task.asked().task.window == ()
+    assert all(isinstance(event, MemoryEvent) and item.task.question not in event.text for event in item.events)
+    assert item.asked(language="English").task.window == ()
 
 
-def test_a_memory_that_fails_costs_its_task_and_no_score(tasks: list[DocumentTask], tmp_path: Path) -> None:
+def test_a_run_goes_on_after_the_tasks_that_are_done(tmp_path: Path) -> None:
+    data = documents("one", "two")
+    with pytest.raises(EndpointError, match="gone"):
+        finish(replace(work(tmp_path, "full-history", data=data, model=Counting(calls_left=5)), items_at_once=1))
+    model = Counting()
+    finished = finish(work(tmp_path, "full-history", data=data, model=model))
+    assert len(model.asked) == 4  # of the second task alone: memory, none, facts, everything
+    assert finished.results == evaluated(tmp_path / "at once", "full-history", data=data).results
+
+
+def test_the_forecast_is_what_the_run_asks(tmp_path: Path) -> None:
+    model = Counting()
+    run = work(tmp_path, "full-history", data=documents("one", "two"), model=model, curve=(300,))
+    size = forecast(run.tasks.sizes(run.manifest), run.manifest, prices=PRICES)
+    finish(run)
+    assert size.calls == len(model.asked) == 10
+    assert size.steps == 2
+
+
+def test_a_memory_that_fails_costs_its_task_which_counts_as_wrong(tmp_path: Path) -> None:
     source = tmp_path / "breaking.py"
     source.write_text(
         "class Breaking:\n    def __init__(self, tools): ...\n    def write(self, events): raise RuntimeError('no room')\n"
         "    def recall(self, query, *, tokens): return []\n"
     )
-    rows, errors = evaluated(f"{source}:Breaking", tasks, budget=100)
-    assert rows == []
-    assert "failed in 'write': RuntimeError: no room" in errors[0].message
+    finished = evaluated(tmp_path, f"{source}:Breaking")
+    [error] = finished.results.errors
+    assert error.sentence.startswith(
+        f"Task {error.item_id}, turn 0: Memory 'Breaking' failed in 'write': RuntimeError: no room"
+    )
+    assert finished.results.metrics["overall"].value == 0
+    assert finished.results.metrics["unscored"].value == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "whole", "words"),
+    [
+        ({"probes": "all"}, False, "--probes is for AMemGym"),
+        ({"replayed_run": "run"}, False, "--replay is for AMemGym"),
+        ({}, True, "--assistant is for AMemGym"),
+    ],
+)
+def test_what_only_dialogues_have_is_refused_in_a_sentence(options: dict[str, Any], whole: bool, words: str) -> None:
+    with pytest.raises(EvaluationError, match=words):
+        documents().own_settings(EvaluationOptions(**options), whole=whole)
 
 
 def test_answers_are_read_and_what_is_none_is_told(tmp_path: Path) -> None:
-    assert [read_answer('{"answer": "7"}'), read_answer('{"answer": null}')] == ["7", None]
+    assert [read_answer('{"answer": "7"}'), read_answer('{"answer": null}')] == ["7", ""]
     with pytest.raises(ValueError, match='key "answer"'):
         read_answer('{"reply": 1}')
     with pytest.raises(EvaluationError, match="cannot be read as tasks over documents"):
-        read_tasks(tmp_path, ResearchTask, variant="small", language="English")
+        read_rows(tmp_path / "none.parquet", ResearchTask)
+
+
+def test_the_command_takes_a_release_of_documents_plans_it_and_resumes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AMEMGYM_BASE_URL", "OPENAI_BASE_URL", "AMEMGYM_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AMEMGYM_HOME", str(tmp_path / "home"))
+    content = ReleaseContent(
+        form=DEEP_RESEARCH_RELEASE,
+        recipe=small_recipe(),
+        items=[made_task().instance],
+        generator="amemgym-synth 0.1.0",
+        prompts={},
+    )
+    release = str(write_release(content, root=tmp_path, version="0.1.0").folder)
+
+    assert "About 4 model calls" in output_of("evaluate", release, "--memory", "bm25", "--plan")
+    report = output_of("evaluate", release, "--memory", "bm25")
+    assert "| length | 4,000 |" in report
+    assert "is shown again" in output_of("evaluate", release, "--memory", "bm25")
+    with pytest.raises(Problem, match="It is amemgym evaluate RELEASE"):
+        output_of("evaluate-documents", release, "--memory", "bm25")

@@ -1,10 +1,8 @@
 """Isolated scores: what goes into the recall slot in each condition, and what the differences come to."""
 
-from collections.abc import Sequence
-
 from pipelines.evaluation.contract import MemoryEvent, Task
-from pipelines.evaluation.isolated import MemoryRow, answer_in_each, contents_of, isolated_scores
-from pipelines.evaluation.reasoning import ReadableTask, Reasoner, ask, reason
+from pipelines.evaluation.isolated import MemoryRow, ReasonerWithMemory, contents_of, isolated_scores
+from pipelines.evaluation.reasoning import ReadableTask, Reasoner, ask
 from tests.evaluation.scripted_evaluation import HonestModel
 from tests.evaluation.test_memories import memory_of
 from tests.support.coroutines import run
@@ -13,20 +11,17 @@ TASK = Task(text="Which tea do I drink? Answer in one word.", query="Which tea d
 
 
 def test_each_condition_fills_the_recall_slot_alone() -> None:
-    async def echo(texts: Sequence[str]) -> str:
-        return "|".join(texts)
-
     contents = contents_of(recalled=["a b c d"], facts=["e f g"], everything=["h i j k l"], tokens=2)
-    answers = run(answer_in_each(echo, contents))
 
-    assert answers == {"memory": "a b", "none": "", "facts": "e f", "everything": "h i j k l"}
+    assert contents == {"memory": ["a b"], "none": (), "facts": ["e f"], "everything": ["h i j k l"]}
 
 
 def test_the_reasoner_reads_what_was_recalled_then_the_window_then_the_task() -> None:
     model, memory = HonestModel({"chat": "green"}), memory_of("full-history")
     run(memory.write([MemoryEvent("I drink green tea.", "user")]))
 
-    assert run(reason(Reasoner(model, "test-model", seed=7), memory, TASK, tokens=100)) == "green"
+    asked = ReasonerWithMemory(Reasoner(model, "test-model", seed=7), memory)
+    assert run(asked.answer(run(asked.recall(TASK.query, tokens=100)), TASK)) == "green"
     head, last = model.requests[-1].messages
     assert "user: I drink green tea." in head.content
     assert last.content == TASK.text

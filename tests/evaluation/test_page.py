@@ -11,7 +11,7 @@ from pipelines.evaluation.records import MemorySpec
 from pipelines.evaluation.report.page import embedded, run_page
 from pipelines.experiments.compare import compare
 from pipelines.experiments.leaderboard import runs_by_dataset, write_leaderboard
-from tests.evaluation.scripted_evaluation import HonestModel, dataset, finish, run_of
+from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of, tasks
 
 HOSTILE = "</script><script>alert(1)</script><!-- <b>&amp; \u2028 ]]>"
 BLOCK = re.compile(r'<script type="application/json" id="([^"]+)">(.*?)</script>', re.DOTALL)
@@ -25,7 +25,8 @@ def blocks(page: str) -> dict[str, Any]:
 @pytest.fixture
 def page(tmp_path: Path) -> str:
     work = run_of(tmp_path, HonestModel({"chat": HOSTILE}), spec=MemorySpec(name="rag", kind="rag"))
-    return run_page(finish(work), work.dataset)
+    finished = finish(work)
+    return run_page(finished, work.tasks.page_items(finished))
 
 
 def test_every_answer_memory_and_message_is_on_the_page(page: str) -> None:
@@ -75,7 +76,7 @@ def test_a_board_links_to_the_pages_of_its_runs(tmp_path: Path) -> None:
 def test_a_leaderboard_takes_in_all_finished_runs_of_a_dataset(tmp_path: Path) -> None:
     for kind in ("full-history", "awi"):
         finish(run_of(tmp_path, HonestModel(), spec=MemorySpec(name=kind, kind=kind)))
-    run_of(tmp_path, HonestModel(), data=dataset("ada"), attempt=3).folder.path.mkdir()
+    run_of(tmp_path, HonestModel(), data=tasks("ada"), attempt=3).folder.path.mkdir()
 
     assert [[run.manifest.memory.name for run in runs] for runs in runs_by_dataset(tmp_path)] == [["awi", "full-history"]]
     assert runs_by_dataset(tmp_path, dataset="other") == []

@@ -5,15 +5,17 @@ from typing import Any
 import pytest
 
 from pipelines.evaluation.errors import EvaluationError
-from pipelines.evaluation.plan import EvaluationOptions, beside_the_paper, manifest_of
+from pipelines.evaluation.options import PAPER_MODELS, EvaluationOptions
+from pipelines.evaluation.plan import manifest_of
 from pipelines.evaluation.records import MemorySpec, RunManifest
-from tests.evaluation.scripted_evaluation import FULL, MODELS, dataset
+from pipelines.evaluation.report.formatting import beside_the_paper
+from tests.evaluation.scripted_evaluation import FULL, MODELS, tasks
 
-PAPER = EvaluationOptions(wording="paper").models(embedded=None)
+PAPER = EvaluationOptions(wording="paper").models(tuple(PAPER_MODELS), embedded=None)
 
 
 def manifest(spec: MemorySpec = FULL, *, models: dict[str, str] = MODELS, **options: Any) -> RunManifest:
-    return manifest_of(dataset(), spec, EvaluationOptions(**options), models=models)
+    return manifest_of(tasks(), spec, EvaluationOptions(**options), models=models)
 
 
 def test_whatever_decides_the_results_tells_runs_apart() -> None:
@@ -27,8 +29,8 @@ def test_whatever_decides_the_results_tells_runs_apart() -> None:
         manifest(conditions=()),
         manifest(probes="all"),
         manifest(wording="paper"),
-        manifest_of(dataset(), FULL, EvaluationOptions(), models=MODELS, places=("http://one.example/v1",)),
-        manifest_of(dataset(), FULL, EvaluationOptions(), models=MODELS, places=("http://two.example/v1",)),
+        manifest_of(tasks(), FULL, EvaluationOptions(), models=MODELS, places=("http://one.example/v1",)),
+        manifest_of(tasks(), FULL, EvaluationOptions(), models=MODELS, places=("http://two.example/v1",)),
     ]
 
     assert len({plan.run_id for plan in plans}) == len(plans)
@@ -36,10 +38,10 @@ def test_whatever_decides_the_results_tells_runs_apart() -> None:
 
 
 def test_one_model_plays_every_role_of_a_chat_that_no_other_flag_names() -> None:
-    named = EvaluationOptions(model="m", memory_model="n").models(embedded="embedded")
+    named = EvaluationOptions(model="m", memory_model="n").models(tuple(PAPER_MODELS), embedded="embedded")
 
     assert named == {"assistant": "m", "memory": "n", "embedding": "embedded", "user": "m", "judge": "m"}
-    assert EvaluationOptions(user_model="u").models(embedded=None)["judge"] == "u"
+    assert EvaluationOptions(user_model="u").models(tuple(PAPER_MODELS), embedded=None)["judge"] == "u"
 
 
 @pytest.mark.parametrize(

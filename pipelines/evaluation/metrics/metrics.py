@@ -44,7 +44,7 @@ def _counts(answer: AnswerRow, *, stale: bool) -> Iterator[tuple[str, float]]:
     yield f"{kind}.scored", float(answer.status in SCORED)
     yield f"{kind}.right", float(answer.status == "right")
     yield f"{kind}.unknown", float(answer.status == "unknown")
-    yield f"{kind}.chance", 1 / answer.options
+    yield f"{kind}.chance", 1 / answer.options if answer.options else 0.0
     if kind in STATE_KINDS and answer.age == 0:
         yield f"{kind}.fresh_asked", 1.0
         yield f"{kind}.fresh_right", float(answer.status == "right")
@@ -59,6 +59,7 @@ def _counts(answer: AnswerRow, *, stale: bool) -> Iterator[tuple[str, float]]:
         yield "write_corrected", answer.write_share
         yield "read_corrected", answer.read_share
         yield "utilization_corrected", answer.utilization_share
+        yield "question.fact_recall", answer.fact_recall
         yield "question.input_tokens", float(answer.input_tokens)
         yield "question.output_tokens", float(answer.output_tokens)
         yield "question.nano_usd", float(answer.nano_usd or 0)
@@ -72,8 +73,8 @@ def _names() -> tuple[str, ...]:
     fresh = [f"{kind}.fresh_{what}" for kind in STATE_KINDS for what in ("asked", "right", "chance")]
     lost = [f"{name}{suffix}" for name in LOST for suffix in ("", "_if_unsure")]
     corrected = [f"{name}_corrected" for name in ("write", "read", "utilization")]
-    taken = [f"question.{what}" for what in ("input_tokens", "output_tokens", "nano_usd", "unpriced", "first_option", "stale")]
-    return (*each, *fresh, *lost, *corrected, *taken)
+    taken = [f"question.{what}" for what in ("input_tokens", "output_tokens", "nano_usd", "unpriced")]
+    return (*each, *fresh, *lost, *corrected, *taken, "question.first_option", "question.stale", "question.fact_recall")
 
 
 NAMES = _names()
@@ -132,11 +133,15 @@ def usd_per_1000_answers(sums: Sums) -> Array:
 
 
 Group = Literal["score", "detail", "baseline", "cost"]
+Scope = Literal["all", "dialogues", "documents"]
 
 
 @dataclass(frozen=True)
 class MetricEntry:
-    """One metric. `group` "score" stands on the front page, "detail" further down. `board`: a column of leaderboards."""
+    """One metric. `group` "score" stands on the front page, "detail" further down. `board`: a column of leaderboards.
+
+    `of`: the benchmarks that have it, those of dialogues, of documents in turns, or all.
+    """
 
     name: str
     group: Group
@@ -145,6 +150,7 @@ class MetricEntry:
     metric: Metric
     by_period: Metric | None = None
     board: bool = False
+    of: Scope = "dialogues"
 
 
 def _failure(stage: str, meaning: str) -> MetricEntry:
@@ -167,6 +173,7 @@ TABLE: tuple[MetricEntry, ...] = (
         share("question.right", "question.asked"),
         each_period("question.right", "question.asked"),
         board=True,
+        of="all",
     ),
     MetricEntry(
         "memory",
@@ -194,13 +201,25 @@ TABLE: tuple[MetricEntry, ...] = (
         "undiagnosed / asked",
         share("undiagnosed", "question.asked"),
     ),
-    MetricEntry("unscored", "score", "answers that could not be read; they count as wrong", "1 - readable / asked", unscored),
+    MetricEntry(
+        "unscored", "score", "answers that could not be read; they count as wrong", "1 - readable / asked", unscored, of="all"
+    ),
     MetricEntry(
         "overall_of_readable",
         "score",
         "right of the readable answers alone, the paper's way",
         "right / readable",
         share("question.right", "question.scored"),
+        of="all",
+    ),
+    MetricEntry(
+        "fact_recall",
+        "score",
+        "needed values that are in what the memory gave back",
+        "mean share",
+        share("question.fact_recall", "question.asked"),
+        board=True,
+        of="documents",
     ),
     MetricEntry("state_recall", "score", "state probes answered rightly", "right / probes", recall("state"), board=True),
     MetricEntry(
@@ -253,20 +272,23 @@ TABLE: tuple[MetricEntry, ...] = (
         "our reasoner with all that was perceived (F)",
         "right / asked",
         share("everything.right", "everything.asked"),
+        of="all",
     ),
     MetricEntry(
         "needed_facts",
         "baseline",
-        "our reasoner with the messages that told the needed values (O)",
+        "our reasoner with what told the needed values (O)",
         "right / asked",
         share("facts.right", "facts.asked"),
+        of="all",
     ),
     MetricEntry(
         "no_memory",
         "baseline",
-        "our reasoner with question and options, without any conversation (N)",
+        "our reasoner with the question alone, options included (N)",
         "right / asked",
         share("no_memory.right", "no_memory.asked"),
+        of="all",
     ),
     MetricEntry(
         "options_only",
@@ -296,6 +318,7 @@ TABLE: tuple[MetricEntry, ...] = (
         "mean of 1 / options",
         share("question.chance", "question.asked"),
         each_period("question.chance", "question.asked"),
+        of="all",
     ),
     MetricEntry(
         "input_tokens_per_answer",
@@ -303,6 +326,7 @@ TABLE: tuple[MetricEntry, ...] = (
         "tokens sent for one question",
         "sum / asked",
         share("question.input_tokens", "question.asked"),
+        of="all",
     ),
     MetricEntry(
         "output_tokens_per_answer",
@@ -310,8 +334,16 @@ TABLE: tuple[MetricEntry, ...] = (
         "tokens received for one question",
         "sum / asked",
         share("question.output_tokens", "question.asked"),
+        of="all",
     ),
-    MetricEntry("usd_per_1000_answers", "cost", "list price of a thousand questions", "1000 sum / asked", usd_per_1000_answers),
+    MetricEntry(
+        "usd_per_1000_answers",
+        "cost",
+        "list price of a thousand questions",
+        "1000 sum / asked",
+        usd_per_1000_answers,
+        of="all",
+    ),
 )
 METRICS: dict[str, Metric] = {entry.name: entry.metric for entry in TABLE if entry.group in ("score", "detail")}
 MEANINGS = {entry.name: entry.meaning for entry in TABLE}

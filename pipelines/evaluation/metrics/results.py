@@ -1,7 +1,8 @@
 """The results of a run: every metric with its interval, by period, need and age; isolated scores; what it took."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -38,12 +39,24 @@ class BudgetPoint(Record):
     overall: Estimate
 
 
+class IsolatedGroup(Record):
+    """Isolated scores of the questions of one length, or of one number of needed facts. Token counts are means."""
+
+    by: Literal["length", "facts"]
+    value: int
+    scores: IsolatedScores
+    fact_recall: Estimate
+    written_tokens: float
+    recalled_tokens: float
+
+
 class Results(Record):
     """`results.json`. Estimates by name; lists run over the periods; groups are keyed by their value as text.
 
-    `isolated`: S, N, O, F; none for a whole agent, or where a condition was not asked. `curve`: score against budget.
-    `probes_and_answers`: counts of questions by known or not, and right or not. `no_memory_score`: why there is none, else
-    empty. `errors`: users who could not be evaluated to the end; their questions count as wrong.
+    `isolated`: S, N, O, F; none for a whole agent, or where a condition was not asked; `isolated_by`: the same over documents
+    by length and by needed facts. `curve`: score against budget. `probes_and_answers`: counts of questions by known or not, and
+    right or not. `no_memory_score`: why there is none, else empty. `errors`: items that could not be evaluated to the end;
+    their questions count as wrong.
     """
 
     run_id: str
@@ -55,6 +68,7 @@ class Results(Record):
     by_age: dict[str, Estimate]
     costs: dict[str, Estimate]
     isolated: IsolatedScores | None
+    isolated_by: tuple[IsolatedGroup, ...]
     curve: tuple[BudgetPoint, ...]
     probes_and_answers: dict[str, int]
     no_memory_score: str
@@ -62,7 +76,6 @@ class Results(Record):
     fidelity: Fidelity
     spending: dict[str, PricedUsage]
     lost_writes: int
-    cut_recalls: int
     errors: tuple[ErrorRow, ...]
 
 
@@ -75,17 +88,17 @@ def score(
     errors: Sequence[ErrorRow] = (),
 ) -> Results:
     """All results of one run; a function of its rows and the seed, and of the prices for what it took."""
-    sample = sample_of(answers, manifest)
+    sample, dialogues = sample_of(answers, manifest), manifest.mode != "documents"
     questions = [answer for answer in answers if answer.kind == "question"]
+    table = [entry for entry in TABLE if entry.of in ("all", "dialogues" if dialogues else "documents")]
     by_group = {
-        group: {entry.name: sample.estimate(entry.metric) for entry in TABLE if entry.group == group}
+        group: {entry.name: sample.estimate(entry.metric) for entry in table if entry.group == group}
         for group in ("score", "detail", "baseline", "cost")
     }
     metrics = {**by_group["score"], **by_group["detail"]}
-    problem = memory_problem(metrics["memory"], by_group["baseline"])
+    problem = memory_problem(metrics["memory"], by_group["baseline"]) if dialogues else ""
     if problem:
         metrics |= dict.fromkeys(("memory", "memory_of_means"), Estimate(value=None, low=None, high=None))
-    of_primary = [row for row in memory_rows(answers, turns) if row.budget == manifest.tokens]
 
     def by(key: Callable[[AnswerRow], int]) -> dict[str, Estimate]:
         return _grouped(questions, key, manifest)
@@ -95,11 +108,12 @@ def score(
         users=sample.users,
         metrics=metrics,
         baselines=by_group["baseline"],
-        periods={entry.name: sample.estimates(entry.by_period) for entry in TABLE if entry.by_period},
+        periods={entry.name: sample.estimates(entry.by_period) for entry in table if entry.by_period} if dialogues else {},
         by_required=by(lambda answer: answer.required),
-        by_age=by(lambda answer: answer.age),
+        by_age=by(lambda answer: answer.age) if dialogues else {},
         costs=by_group["cost"],
-        isolated=None if manifest.memory.whole else isolated_scores(of_primary, seed=manifest.seed),
+        isolated=_isolated(answers, manifest),
+        isolated_by=() if dialogues else tuple(_isolated_groups(answers, manifest)),
         curve=_curve(answers, manifest),
         probes_and_answers=_probes_and_answers(questions),
         no_memory_score=problem,
@@ -107,9 +121,36 @@ def score(
         fidelity=fidelity_of(turns),
         spending=usage.spending,
         lost_writes=usage.lost_writes,
-        cut_recalls=usage.cut_recalls,
         errors=tuple(errors),
     )
+
+
+def _isolated(answers: Sequence[AnswerRow], manifest: RunManifest) -> IsolatedScores | None:
+    """The scores at the run's own budget; none for a whole agent, which does not answer with our reasoner."""
+    own = [row for row in memory_rows(answers) if row.budget == manifest.tokens]
+    return None if manifest.memory.whole else isolated_scores(own, seed=manifest.seed)
+
+
+def _isolated_groups(answers: Sequence[AnswerRow], manifest: RunManifest) -> Iterator[IsolatedGroup]:
+    """The scores by length, then by needed facts."""
+    keys: dict[Literal["length", "facts"], Callable[[AnswerRow], int]] = {
+        "length": lambda row: row.length,
+        "facts": lambda row: row.required,
+    }
+    for by, key in keys.items():
+        for value in sorted(set(map(key, answers))):
+            rows = [row for row in answers if key(row) == value]
+            asked = [row for row in rows if row.kind == "question" and row.tries]
+            scores = _isolated(rows, manifest)
+            if scores is not None:
+                yield IsolatedGroup(
+                    by=by,
+                    value=value,
+                    scores=scores,
+                    fact_recall=sample_of(rows, manifest).estimate(METRICS["fact_recall"]),
+                    written_tokens=round(sum(row.written_tokens for row in asked) / len(asked), 1),
+                    recalled_tokens=round(sum(count_tokens(text) for row in asked for text in row.memories) / len(asked), 1),
+                )
 
 
 def memory_problem(memory: Estimate, baselines: dict[str, Estimate]) -> str:
@@ -127,32 +168,33 @@ def memory_problem(memory: Estimate, baselines: dict[str, Estimate]) -> str:
     return ""
 
 
-def memory_rows(answers: Sequence[AnswerRow], turns: Sequence[DialogueTurn]) -> list[MemoryRow]:
+def memory_rows(answers: Sequence[AnswerRow]) -> list[MemoryRow]:
     """A row for each question and budget, with what was right in which condition."""
-    written: Counter[tuple[str, int]] = Counter((turn.user_id, turn.period) for turn in turns)
-    others = {
-        (row.user_id, row.period, row.item, CONDITION_OF[row.kind]): row.status == "right"
-        for row in answers
-        if row.kind in CONDITION_OF
-    }
+    others = {(_place(row), CONDITION_OF[row.kind]): row.status == "right" for row in answers if row.kind in CONDITION_OF}
     return [
         MemoryRow(
             cluster=row.user_id,
+            length=row.length,
             item=row.item,
             turn=row.period,
             query=row.asked,
-            written=2 * sum(written[row.user_id, period] for period in range(row.period + 1)),
+            written=row.written,
             budget=row.budget,
             recalled=row.memories,
             recalled_tokens=sum(map(count_tokens, row.memories)),
             right_with_memory=row.status == "right",
-            right_with_none=others.get((row.user_id, row.period, row.item, "none")),
-            right_with_facts=others.get((row.user_id, row.period, row.item, "facts")),
-            right_with_everything=others.get((row.user_id, row.period, row.item, "everything")),
+            right_with_none=others.get((_place(row), "none")),
+            right_with_facts=others.get((_place(row), "facts")),
+            right_with_everything=others.get((_place(row), "everything")),
         )
         for row in answers
         if row.kind in ("question", "at_budget") and row.tries
     ]
+
+
+def _place(row: AnswerRow) -> tuple[object, ...]:
+    """What is the same for a question in all conditions."""
+    return row.user_id, row.length, row.period, row.item
 
 
 def _curve(answers: Sequence[AnswerRow], manifest: RunManifest) -> tuple[BudgetPoint, ...]:

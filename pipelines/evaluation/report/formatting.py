@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from assets.records.estimate import FEWEST_ITEMS, ROUGH, Estimate, rough_told
 from pipelines.embedded.bank import MODEL_FAMILY
 from pipelines.evaluation.folder import FinishedRun
+from pipelines.evaluation.options import PAPER_MODELS
 from pipelines.evaluation.records import MemorySpec, RunManifest
 
 LONGEST = 80  # characters of a setting that is shown
@@ -31,10 +32,10 @@ def format_estimate(estimate: Estimate, *, digits: int = 3, missing: str = "-", 
     )
 
 
-def interval_note(users: int) -> str:
+def interval_note(users: int, noun: str) -> str:
     """What brackets hold, and what a mark behind them means."""
-    rough = f" {rough_told(users, 'user')}".rstrip()
-    return f"Brackets hold 95 % intervals over users (bootstrap, expanded percentile).{rough}"
+    rough = f" {rough_told(users, noun)}".rstrip()
+    return f"Brackets hold 95 % intervals over {noun}s (bootstrap, expanded percentile).{rough}"
 
 
 def plumbing_note(manifest: RunManifest) -> str:
@@ -44,6 +45,26 @@ def plumbing_note(manifest: RunManifest) -> str:
     return (
         "The reasoner is the embedded model, a program that reads long contexts without fault: these scores test the plumbing "
         "and say nothing about which memory is better."
+    )
+
+
+def beside_the_paper(manifest: RunManifest) -> str:
+    """Whether a score may stand beside the paper's Tables 2 and 6, as a sentence that says why not; "" for documents."""
+    if manifest.mode == "documents":
+        return ""
+    differing = [role for role, name in PAPER_MODELS.items() if manifest.models[role] != name]
+    reasons = [
+        "the questions are not in the paper's form (--wording paper)" if manifest.wording != "paper" else "",
+        f"other models play {', '.join(differing)}" if differing else "",
+        "the state probes are not asked as the reference asks them" if manifest.probes != "question" else "",
+        "the dialogues are another's" if manifest.mode == "off-policy" else "",
+    ]
+    given = [reason for reason in reasons if reason]
+    if given:
+        return f"These scores may not stand beside the paper's Tables 2 and 6: {'; '.join(given)}."
+    return (
+        "Questions, order of options and models are the paper's: on the paper's own data these scores may stand beside its "
+        "Tables 2 and 6."
     )
 
 
@@ -118,11 +139,11 @@ def _facts(manifest: RunManifest) -> Mapping[str, str]:
         "model": manifest.models["assistant"],
         "attempt": f"attempt {manifest.attempt}",
         "seed": f"seed {manifest.seed}",
-        "users": f"{len(manifest.users)} users",
+        "users": f"{len(manifest.users)} {manifest.noun}s",
         "tokens": f"{manifest.tokens:,} tokens",
         "wording": f"{manifest.wording} questions",
         "probes": f"probes by {manifest.probes}",
-        "simulator": f"user simulated by {manifest.models['user']}",
+        "simulator": f"user simulated by {manifest.models.get('user')}",
         "generator": manifest.generator,
     }
 
@@ -133,7 +154,7 @@ def _details(manifest: RunManifest) -> Mapping[str, str]:
         "source": f"code {manifest.memory_source}",
         "memory": f"memory by {manifest.models['memory']}",
         "embedding": f"embeddings by {manifest.models['embedding']}",
-        "judge": f"user checked by {manifest.models['judge']}",
+        "judge": f"user checked by {manifest.models.get('judge')}",
         "places": " and ".join(manifest.places),
         "replayed": f"dialogues of {manifest.replayed_run}",
     }

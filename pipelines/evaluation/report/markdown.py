@@ -1,14 +1,14 @@
 """Reports of runs in Markdown: scores with intervals, where memories were lost, and the usage."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from assets.records.estimate import Estimate
 from pipelines.evaluation.folder import FinishedRun
-from pipelines.evaluation.isolated import CONDITIONS
+from pipelines.evaluation.isolated import CONDITIONS, IsolatedScores
 from pipelines.evaluation.metrics.metrics import ASKING_BASELINES, BASELINES, BOARD, FRONT, METRICS, TABLE
 from pipelines.evaluation.metrics.results import Results
-from pipelines.evaluation.plan import beside_the_paper
 from pipelines.evaluation.report.formatting import (
+    beside_the_paper,
     format_estimate,
     format_number,
     interval_note,
@@ -30,8 +30,14 @@ def unscored_share(run: FinishedRun) -> float:
 
 def best_first(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
     """The runs by memory score, the highest first; by overall where one has no memory score. Unranked ones come last."""
-    name = "memory" if all(run.results.metrics["memory"].value is not None for run in runs) else "overall"
+    scored = (run.results.metrics.get("memory") for run in runs)
+    name = "memory" if all(score is not None and score.value is not None for score in scored) else "overall"
     return sorted(runs, key=lambda run: (unscored_share(run) > NO_RANK, -(run.results.metrics[name].value or 0.0)))
+
+
+def board_columns(run: FinishedRun) -> list[str]:
+    """The metrics of a leaderboard that the run's benchmark has."""
+    return [name for name in BOARD if name in run.results.metrics]
 
 
 def ranks(board: Sequence[FinishedRun]) -> dict[str, str]:
@@ -52,21 +58,31 @@ def leaderboard(runs: Sequence[FinishedRun]) -> str:
     names = run_labels(runs)
     best, *_ = board = best_first(runs)
     rank = ranks(board)
-    head = ["rank", "memory system", "mode", *map(metric_label, BOARD), "gain over none", "unscored", "tokens/answer"]
+    head = [
+        "rank",
+        "memory system",
+        "mode",
+        *map(metric_label, board_columns(best)),
+        "gain over none",
+        "unscored",
+        "tokens/answer",
+    ]
     head += ["$/1000 answers", "s/answer"]
     lines = [[rank[run.manifest.run_id], *_line(run, names[run.manifest.run_id])] for run in board]
     blank = len(head) - 4
     baselines = [
         ["", label, "baseline", format_estimate(best.results.baselines[name], users=best.results.users), *[""] * blank]
-        for name, label in baseline_labels(names[best.manifest.run_id]).items()
+        for name, label in baseline_labels(best, names[best.manifest.run_id]).items()
     ]
     notes = dict.fromkeys(filter(None, (plumbing_note(run.manifest) for run in board)))
     return "\n\n".join([table(head, [*lines, *baselines]), *notes])
 
 
-def baseline_labels(assistant: str) -> dict[str, str]:
-    """The baselines for a leaderboard; those that ask the reasoner say in whose run."""
-    return {name: metric_label(name) + (f" of {assistant}" if name in ASKING_BASELINES else "") for name in BASELINES}
+def baseline_labels(run: FinishedRun, assistant: str) -> dict[str, str]:
+    """The run's baselines for a leaderboard; those that ask the reasoner say in whose run."""
+    return {
+        name: metric_label(name) + (f" of {assistant}" if name in ASKING_BASELINES else "") for name in run.results.baselines
+    }
 
 
 def _line(run: FinishedRun, name: str) -> list[str]:
@@ -74,7 +90,7 @@ def _line(run: FinishedRun, name: str) -> list[str]:
     return [
         name,
         run.manifest.mode,
-        *(format_estimate(results.metrics[metric], users=users) for metric in BOARD),
+        *(format_estimate(results.metrics[metric], users=users) for metric in board_columns(run)),
         format_estimate(results.isolated.gain, users=users) if results.isolated else "-",
         unscored_label(run),
         format_number(results.costs["input_tokens_per_answer"].value, digits=0),
@@ -95,45 +111,53 @@ def run_report(run: FinishedRun) -> str:
     """The whole report of one run."""
     manifest, results = run.manifest, run.results
     settings = ", ".join(filter(None, [settings_line(manifest.memory), f"{manifest.tokens:,} tokens of recalled text"]))
+    simulated = f", user simulated by {manifest.models['user']}" if "user" in manifest.models else ""
     parts = [
         f"# {manifest.memory.name} on {manifest.dataset}",
-        f"Run `{manifest.run_id}`, {mode_label(manifest)}; {len(manifest.users)} users; {settings}; answered by "
-        f"{manifest.models['assistant']}, user simulated by {manifest.models['user']}.",
+        f"Run `{manifest.run_id}`, {mode_label(manifest)}; {len(manifest.users)} {manifest.noun}s; {settings}; answered by "
+        f"{manifest.models['assistant']}{simulated}.",
         *filter(None, [plumbing_note(manifest), beside_the_paper(manifest), results.no_memory_score]),
-        *_errors(results),
-        interval_note(results.users),
+        *_errors(run),
+        interval_note(results.users, manifest.noun),
         *_section("Scores", _estimates(results.metrics, FRONT, users=results.users)),
         *(_section("Isolated scores", isolated_table([run])) if results.isolated else ()),
+        *(_section("By length, and by needed facts", _isolated_groups(results)) if results.isolated_by else ()),
         *(_section("Score against budget", curve_table([run])) if results.curve else ()),
-        *_section("State probes and answers", _probes(results)),
         *_section("Baselines", _estimates(results.baselines, BASELINES, users=results.users)),
-        *_section("By period", _periods(results)),
-        *_section("By number of needed values", _groups("needed values", results.by_required)),
-        *_section("By age of the oldest needed value, in periods", _groups("age", results.by_age)),
-        *_section("Simulated user", _fidelity(results)),
+        *(_dialogue_sections(results) if results.periods else ()),
         *_section("Counts", table(["what", "count"], [[name, f"{count:,}"] for name, count in results.counts.items()])),
         *_section("What it took", _spending(results)),
-        *_section("More about the probes", _estimates(results.metrics, METRICS.keys() - set(FRONT), users=results.users)),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _dialogue_sections(results: Results) -> Iterator[str]:
+    """What only benchmarks of dialogues have."""
+    yield from _section("State probes and answers", _probes(results))
+    yield from _section("By period", _periods(results))
+    yield from _section("By number of needed values", _groups("needed values", results.by_required))
+    yield from _section("By age of the oldest needed value, in periods", _groups("age", results.by_age))
+    yield from _section("Simulated user", _fidelity(results))
+    yield from _section("More about the probes", _estimates(results.metrics, METRICS.keys() - set(FRONT), users=results.users))
 
 
 def _section(title: str, content: str) -> tuple[str, str]:
     return f"## {title}", content
 
 
-def _errors(results: Results) -> list[str]:
-    if not results.errors:
+def _errors(run: FinishedRun) -> list[str]:
+    errors = run.results.errors
+    if not errors:
         return []
-    lines = "\n".join(f"- {error.sentence}" for error in results.errors)
+    lines = "\n".join(f"- {error.sentence}" for error in errors)
     return [
-        f"**Finished with errors**: {len(results.errors)} of {results.users} users could not be evaluated to the end; their "
-        f"other questions count as wrong. The same command tries these again.\n\n{lines}"
+        f"**Finished with errors**: {len(errors)} {run.manifest.noun}s could not be evaluated to the end; their other "
+        f"questions count as wrong. The same command tries these again.\n\n{lines}"
     ]
 
 
 def _estimates(estimates: Mapping[str, Estimate], names: Iterable[str], *, users: int) -> str:
-    wanted = set(names)
+    wanted = set(names) & estimates.keys()
     entries = [entry for entry in TABLE if entry.name in wanted]
     return table(
         ["", "", "meaning", "formula"],
@@ -144,15 +168,37 @@ def _estimates(estimates: Mapping[str, Estimate], names: Iterable[str], *, users
     )
 
 
+ISOLATED = (*CONDITIONS, "gain", "gain_share")
+ISOLATED_HEAD = ("S: memory", "N: none", "O: needed facts", "F: everything", "S - N", "(S - N) / (O - N)")
+
+
 def isolated_table(runs: Sequence[FinishedRun]) -> str:
     """S, N, O and F of each run, and what the memory brings, with the same reasoner, budget and seed."""
     names = run_labels(runs)
-    columns = (*CONDITIONS, "gain", "gain_share")
-    head = ["memory system", "S: memory", "N: none", "O: needed facts", "F: everything", "S - N", "(S - N) / (O - N)"]
     lines = [
-        [names[run.manifest.run_id], *(format_estimate(getattr(scores, name), users=run.results.users) for name in columns)]
+        [names[run.manifest.run_id], *_isolated_cells(scores, users=run.results.users)]
         for run in runs
         if (scores := run.results.isolated)
+    ]
+    return table(["memory system", *ISOLATED_HEAD], lines)
+
+
+def _isolated_cells(scores: IsolatedScores, *, users: int) -> list[str]:
+    return [format_estimate(getattr(scores, name), users=users) for name in ISOLATED]
+
+
+def _isolated_groups(results: Results) -> str:
+    head = ["by", "", *ISOLATED_HEAD, "fact recall", "tokens written", "tokens recalled"]
+    lines = [
+        [
+            group.by,
+            f"{group.value:,}",
+            *_isolated_cells(group.scores, users=results.users),
+            format_estimate(group.fact_recall, users=results.users),
+            f"{group.written_tokens:,.0f}",
+            f"{group.recalled_tokens:,.0f}",
+        ]
+        for group in results.isolated_by
     ]
     return table(head, lines)
 

@@ -8,20 +8,24 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from assets.amemgym.records.episode import Episode
 from assets.records.base import Record
-from pipelines.evaluation.amemgym.dataset import Dataset
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.metrics.metrics import FRONT, TABLE
-from pipelines.evaluation.plan import beside_the_paper
-from pipelines.evaluation.records import AnswerRow, DialogueTurn, RunManifest
-from pipelines.evaluation.report.formatting import interval_note, mode_label, plumbing_note, settings_line
+from pipelines.evaluation.records import AnswerRow, RunManifest
+from pipelines.evaluation.report.formatting import (
+    beside_the_paper,
+    interval_note,
+    mode_label,
+    plumbing_note,
+    settings_line,
+)
 
 FILES = Path(__file__).parent / "page_files"
 SCRIPTS = ("base", "charts", "board", "run", "browse", "start")
@@ -30,10 +34,35 @@ ESCAPED = {ord(mark): f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"}
 Json = dict[str, Any]
 
 
-def run_page(run: FinishedRun, dataset: Dataset) -> str:
-    """One run with every dialogue, memory and answer. Each user's texts are a block, parsed when it is first looked at."""
-    blocks = {f"user-{index}": user_data(run, episode) for index, episode in enumerate(dataset.episodes)}
-    return render_page(f"{run.manifest.memory.name} on {run.manifest.dataset}", {"data": run_data(run, dataset), **blocks})
+@dataclass(frozen=True)
+class PageItem:
+    """A user, or a task over documents at one `length`, as the page shows it.
+
+    `questions` have id, query, the names of the values that they require, and options with id, text and state. `periods` have
+    what they end with (`end`), the `state` then, and `sessions`: `at`, `event`, `exposed` values, and `turns` with message,
+    reply and breaches.
+    """
+
+    user_id: str
+    name: str
+    questions: list[Json]
+    periods: list[Json]
+    length: int = 0
+
+    @property
+    def page_id(self) -> str:
+        """What tells it apart on the page."""
+        return f"{self.user_id} at {self.length}" if self.length else self.user_id
+
+    def has(self, answer: AnswerRow) -> bool:
+        """Whether the answer is to one of its questions."""
+        return (answer.user_id, answer.length) == (self.user_id, self.length)
+
+
+def run_page(run: FinishedRun, items: Sequence[PageItem]) -> str:
+    """One run with everything perceived, recalled and answered. Each item's texts are a block, parsed when it is looked at."""
+    blocks = {f"user-{index}": item_data(run, item) for index, item in enumerate(items)}
+    return render_page(f"{run.manifest.memory.name} on {run.manifest.dataset}", {"data": run_data(run, items), **blocks})
 
 
 def render_page(title: str, blocks: Mapping[str, object], *, scripts: tuple[str, ...] = SCRIPTS) -> str:
@@ -89,18 +118,22 @@ class Texts:
         return list(self._numbers)
 
 
-def run_data(run: FinishedRun, dataset: Dataset) -> Json:
+def run_data(run: FinishedRun, items: Sequence[PageItem]) -> Json:
     """A run's scores, and what there is to choose from in its answers."""
-    manifest = run.manifest
+    manifest, documents = run.manifest, run.manifest.mode == "documents"
     return {
         "title": f"{manifest.memory.name} on {manifest.dataset}",
         "subtitle": f"Run {manifest.run_id}, {mode_label(manifest)}.",
         "facts": _facts(manifest),
         "results": plain(run.results),
         "meanings": {entry.name: [entry.meaning, entry.formula] for entry in TABLE},
-        "front": FRONT,
+        "front": [name for name in FRONT if name in run.results.metrics],
         "notes": _notes(run),
-        "users": [_user(run, episode) for episode in dataset.episodes],
+        "noun": manifest.noun,
+        "place": "turn" if documents else "period",
+        "perceived": "Documents" if documents else "Dialogue",
+        "periods": max(len(item.periods) for item in items),
+        "users": [_user(run, item) for item in items],
         "kinds": list(dict.fromkeys(answer.kind for answer in run.answers)),
         "items": list(dict.fromkeys(answer.item for answer in sorted(run.answers, key=lambda answer: answer.item))),
     }
@@ -115,13 +148,13 @@ def _notes(run: FinishedRun) -> list[str]:
     """Sentences that stand above all scores."""
     notes = [plumbing_note(run.manifest), beside_the_paper(run.manifest), run.results.no_memory_score]
     errors = [f"Not evaluated to the end: {error.sentence}" for error in run.results.errors]
-    return [*filter(None, notes), *errors, interval_note(run.results.users)]
+    return [*filter(None, notes), *errors, interval_note(run.results.users, run.manifest.noun)]
 
 
 def _facts(manifest: RunManifest) -> list[tuple[str, str]]:
     settings = settings_line(manifest.memory)
     return [
-        ("dataset", f"{manifest.dataset}, {len(manifest.users)} users, digest {manifest.dataset_digest[:16]}"),
+        ("dataset", f"{manifest.dataset}, {len(manifest.users)} {manifest.noun}s, digest {manifest.dataset_digest[:16]}"),
         ("memory", ", ".join(filter(None, [manifest.memory.kind, settings, manifest.memory_version, manifest.memory_source]))),
         ("recalled text", f"{manifest.tokens:,} tokens at most"),
         *((f"{role} model", name) for role, name in manifest.models.items()),
@@ -131,43 +164,21 @@ def _facts(manifest: RunManifest) -> list[tuple[str, str]]:
     ]
 
 
-def _user(run: FinishedRun, episode: Episode) -> Json:
-    asked = [answer for answer in run.answers if answer.user_id == episode.user_id and answer.kind == "question"]
-    periods = [[answer for answer in asked if answer.period == period] for period in range(len(episode.periods))]
-    return {
-        "id": episode.user_id,
-        "name": episode.user_profile.name,
-        "overall": [_share(answers) for answers in periods],
-    }
+def _user(run: FinishedRun, item: PageItem) -> Json:
+    asked = [answer for answer in run.answers if answer.kind == "question" and item.has(answer)]
+    periods = [[answer for answer in asked if answer.period == period] for period in range(len(item.periods))]
+    return {"id": item.page_id, "name": item.name, "overall": [_share(answers) for answers in periods]}
 
 
 def _share(answers: Sequence[AnswerRow]) -> float | None:
     return round(sum(answer.status == "right" for answer in answers) / len(answers), 4) if answers else None
 
 
-def user_data(run: FinishedRun, episode: Episode) -> Json:
-    """Everything about one user: questions, periods with their dialogues, and a row for each answer."""
+def item_data(run: FinishedRun, item: PageItem) -> Json:
+    """Everything about one item: questions, periods with what was perceived, and a row for each answer."""
     texts = Texts()
-    rows = [_row(answer, texts) for answer in run.answers if answer.user_id == episode.user_id]
-    turns = [turn for turn in run.turns if turn.user_id == episode.user_id]
-    return {
-        "questions": [
-            {
-                "id": question.question_id,
-                "query": question.query,
-                "required": question.required_info,
-                "options": [
-                    {"id": option.choice_id, "text": option.answer, "state": option.state} for option in question.answer_choices
-                ],
-            }
-            for question in episode.questions
-        ],
-        "periods": [
-            _period(episode, [turn for turn in turns if turn.period == index], index) for index in range(len(episode.periods))
-        ],
-        "rows": rows,
-        "texts": texts.all(),
-    }
+    rows = [_row(answer, texts) for answer in run.answers if item.has(answer)]
+    return {"questions": item.questions, "periods": item.periods, "rows": rows, "texts": texts.all()}
 
 
 def _row(answer: AnswerRow, texts: Texts) -> list[Any]:
@@ -176,24 +187,3 @@ def _row(answer: AnswerRow, texts: Texts) -> list[Any]:
     what = [answer.period, answer.kind, answer.item, expected, given, answer.status]
     how = [texts.number(answer.reason), texts.number(answer.reply), answer.tries, answer.age, answer.failure]
     return [*what, *how, texts.number(answer.asked), [texts.number(line) for line in answer.memories]]
-
-
-def _period(episode: Episode, turns: Sequence[DialogueTurn], index: int) -> Json:
-    period = episode.periods[index]
-    return {
-        "end": period.period_end.isoformat(),
-        "state": period.state,
-        "sessions": [
-            {
-                "at": session.session_time.isoformat(sep=" "),
-                "event": session.event or "",
-                "exposed": session.exposed_states,
-                "turns": [
-                    {"message": turn.message, "reply": turn.reply, "breaches": turn.breaches}
-                    for turn in turns
-                    if turn.session == number
-                ],
-            }
-            for number, session in enumerate(period.sessions)
-        ],
-    }

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from assets.llm.async_calls import wait_for_shielded_calls
-from pipelines.evaluation.amemgym.dataset import Dataset, load_dataset
-from pipelines.evaluation.amemgym.evaluation import new_subject
+from pipelines.evaluation.amemgym.dataset import load_dataset
 from pipelines.evaluation.amemgym.subjects import MemorySubject
+from pipelines.evaluation.amemgym.tasks import AMemGymTasks
+from pipelines.evaluation.amemgym.user_run import new_subject
 from pipelines.evaluation.command import EvaluationRequest, prepare_run
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import RunFolder
@@ -57,33 +58,34 @@ async def run_evolution(
     request = replace(request, evaluation=replace(request.evaluation, options=options, again=False))
     dataset = load_dataset(request.evaluation.dataset, release_store=open_release_store(home)).first(request.evaluation.users)
     with open_models(home, mode=request.evaluation.cache) as models:
-        work = await _prepare(request, dataset, models=models, home=home)
-        size = forecast(dataset, work.run.manifest, prices=models.prices)
+        tasks = AMemGymTasks(dataset)
+        work = await _prepare(request, tasks, models=models, home=home)
+        size = forecast(tasks.sizes(work.run.manifest), work.run.manifest, prices=models.prices)
         progress.begun(work.manifest, size_of(work.manifest, dataset, evaluation=size))
         if work.run.folder.finished:
             return read_evolution(work.run.folder.path)
         return await evolve_and_write(replace(work, run=replace(work.run, report=progress.step)))
 
 
-async def _prepare(request: EvolutionRequest, dataset: Dataset, *, models: OpenModels, home: Home) -> Evolution:
+async def _prepare(request: EvolutionRequest, tasks: AMemGymTasks, *, models: OpenModels, home: Home) -> Evolution:
     """Check everything before the first call; the evolution's name needs the memory's own section."""
     evaluation = request.evaluation
-    run = await prepare_run(evaluation, dataset, evaluation.options, models=models, home=home)
+    run = await prepare_run(evaluation, tasks, evaluation.options, models=models, home=home)
     subject = await new_subject(run, "")
     if not isinstance(subject, MemorySubject):
         raise EvaluationError(f"{evaluation.memory!r} is a whole agent; only memories with a policy evolve, such as awi.")
     manifest = evolution_manifest(
-        dataset, request.plan, run=run.manifest, initial_policy=subject.policy, improver=run.manifest.models["memory"]
+        tasks.dataset, request.plan, run=run.manifest, initial_policy=subject.policy, improver=run.manifest.models["memory"]
     )
     recipe = recipe_of(manifest.run, budget=evaluation.budget)
     folder = RunFolder(evolutions_folder(home) / manifest.run.run_id)
     run = replace(run, manifest=manifest.run, models=models.for_recipe(recipe), recipe=recipe, folder=folder)
-    return Evolution(manifest, run)
+    return Evolution(manifest, run, tasks)
 
 
 async def evolve_and_write(work: Evolution) -> FinishedEvolution:
     """Do what is left of the evolution, and write its files."""
-    folder, dataset = work.run.folder, work.run.dataset
+    folder, dataset = work.run.folder, work.tasks.dataset
     folder.begin(work.manifest)
     try:
         done = score_evolution(work.manifest, await evolve(work), episodes=dataset.episodes)

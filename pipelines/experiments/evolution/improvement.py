@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.llm.ports import LanguageModel, ModelReply, ModelRequest
 from assets.llm.structured_output import ask_structured
+from assets.recipe.recipe import Recipe
 from assets.records.base import ItemFailed
 from pipelines.experiments.evolution.feedback import as_text
 from pipelines.experiments.evolution.records import PolicyOutcome, PolicyStep
@@ -34,11 +34,11 @@ class Improver:
     """Who rewrites sections: a model as a recipe's writer, and how long a section may be."""
 
     model: LanguageModel
-    recipe: AMemGymRecipe
+    recipe: Recipe
     most_characters: int
 
 
-def with_writer(recipe: AMemGymRecipe, model: str) -> AMemGymRecipe:
+def with_writer(recipe: Recipe, model: str) -> Recipe:
     """The recipe with this model as its writer."""
     models = recipe.models
     return recipe.model_copy(

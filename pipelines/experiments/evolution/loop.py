@@ -12,9 +12,11 @@ from assets.llm.ports import RequestFailed
 from assets.llm.structured_output import ReplySchema, ask_structured, object_of_enums
 from assets.records.base import ItemFailed
 from pipelines.evaluation.amemgym.diagnosis import diagnose
-from pipelines.evaluation.amemgym.evaluation import UserRun, end_tasks, usage_of
-from pipelines.evaluation.amemgym.interview import gather_all, unasked_rows
+from pipelines.evaluation.amemgym.interview import unasked_rows
 from pipelines.evaluation.amemgym.subjects import Subject
+from pipelines.evaluation.amemgym.tasks import AMemGymTasks
+from pipelines.evaluation.amemgym.user_run import UserRun, end_tasks
+from pipelines.evaluation.reasoning import gather_all
 from pipelines.evaluation.records import CALL_FAILED, AnswerRow, AnswersStep, DialogueTurn
 from pipelines.evaluation.run import ENDS_ITEM, PAID_CALLS_SECONDS, Run
 from pipelines.evaluation.spending import StepUsage, count_usage
@@ -57,7 +59,7 @@ async def check_recall(user: UserRun, subject: Subject, *, period: int, cycle: "
         )
         for name, value in exposed.items()
     ]
-    return Recalled(facts=tuple(facts), usage=usage_of(used))
+    return Recalled(facts=tuple(facts), usage=used.stored())
 
 
 async def _verdicts(user: UserRun, memory: Sequence[str], exposed: Mapping[str, str]) -> dict[str, Verdict]:
@@ -83,11 +85,12 @@ class Evolution:
 
     manifest: EvolutionManifest
     run: Run
+    tasks: AMemGymTasks
 
     @cached_property
     def slots(self) -> asyncio.Semaphore:
         """Slots for users whose cycles go on at the same time."""
-        return asyncio.Semaphore(self.run.users_at_once)
+        return asyncio.Semaphore(self.run.items_at_once)
 
 
 @dataclass(frozen=True)
@@ -223,13 +226,13 @@ async def evolve(work: Evolution) -> EvolutionRun:
 
 
 async def _baselines(work: Evolution) -> list[AnswersStep]:
-    users = [UserRun(work.run, episode, episode.user_id) for episode in work.run.dataset.episodes]
+    users = [work.tasks.user_run(work.run, episode, episode.user_id) for episode in work.tasks.dataset.episodes]
     return await gather_all(user.baselines() for user in users)
 
 
 async def _run_condition(work: Evolution, arm: Condition) -> ConditionRun:
     """One condition: a policy for each user in the paper's protocol, else one for all."""
-    episodes, condition = work.run.dataset.episodes, ConditionRun(arm)
+    episodes, condition = work.tasks.dataset.episodes, ConditionRun(arm)
     apart = {episode.user_id: (episode,) for episode in episodes}
     groups: Mapping[str, Sequence[Episode]] = apart if arm.protocol == "paper" else {EVERYBODY: episodes}
     for group in await gather_all(
@@ -253,7 +256,7 @@ async def _evolve_policy(work: Evolution, arm: Condition, *, learner: str, membe
         cycle = Cycle(work, arm, number)
         # The memory goes on where cycles are periods; an episode begins without.
         if work.manifest.cycle == "episode" or not users:
-            users = [UserRun(work.run, episode, "") for episode in members]
+            users = [work.tasks.user_run(work.run, episode, "") for episode in members]
         for user in users:
             user.key, user.policy = cycle.key(user.episode.user_id), policy
         outcomes = await gather_all(run_cycle(cycle, user, before=group.cycles[user.episode.user_id]) for user in users)
@@ -291,7 +294,7 @@ async def _improve(
                 manifest.most_characters,
             ),
         )
-    return Improved(step=improved, usage=usage_of(used))
+    return Improved(step=improved, usage=used.stored())
 
 
 def _user_feedback(cycle: Cycle, episode: Episode, answers: Sequence[AnswerRow]) -> UserFeedback:

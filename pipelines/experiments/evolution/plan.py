@@ -9,7 +9,7 @@ from assets.amemgym.records.episode import Episode
 from assets.engine.seeded_random import SeededRandom
 from assets.recipe.recipe import Budget
 from dataset_card.release.digests import canonical_digest
-from pipelines.evaluation.amemgym.dataset import Dataset
+from pipelines.evaluation.amemgym.dataset import AMemGymDataset
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.forecast import EvaluationForecast
 from pipelines.evaluation.records import RunManifest
@@ -100,7 +100,7 @@ class EvolutionForecast:
         return self.evaluation.warning(share)
 
 
-def size_of(manifest: EvolutionManifest, dataset: Dataset, *, evaluation: EvaluationForecast) -> EvolutionForecast:
+def size_of(manifest: EvolutionManifest, dataset: AMemGymDataset, *, evaluation: EvaluationForecast) -> EvolutionForecast:
     """Count what the evolution will ask."""
     users, periods = len(dataset.episodes), sum(len(episode.periods) for episode in dataset.episodes)
     evaluations = len(manifest.arms) * (manifest.cycles if manifest.cycle == "episode" else 1)
@@ -130,7 +130,7 @@ class EvolutionPlan:
 
 
 def evolution_manifest(
-    dataset: Dataset, plan: EvolutionPlan, *, run: RunManifest, initial_policy: str, improver: str
+    dataset: AMemGymDataset, plan: EvolutionPlan, *, run: RunManifest, initial_policy: str, improver: str
 ) -> EvolutionManifest:
     """The evolution's manifest; equal plans have equal ids. `run`: the manifest of one evaluation."""
     out, questions = (), dict[str, tuple[str, ...]]()

@@ -7,7 +7,7 @@ from typing import Any
 
 from assets.amemgym.records.episode import Episode
 from assets.records.estimate import Estimate
-from pipelines.evaluation.amemgym.dataset import Dataset
+from pipelines.evaluation.amemgym.dataset import AMemGymDataset
 from pipelines.evaluation.report.formatting import format_estimate, format_number, metric_label, table
 from pipelines.evaluation.report.page import Json, Texts, plain, render_page
 from pipelines.experiments.evolution.plan import SPLITS
@@ -106,7 +106,7 @@ def notes(results: EvolutionResults) -> list[str]:
     return [f"{count:,} {what}." for what, count in failures.items() if count]
 
 
-def evolution_page(done: FinishedEvolution, dataset: Dataset) -> str:
+def evolution_page(done: FinishedEvolution, dataset: AMemGymDataset) -> str:
     """One file with everything; each policy's history is a block, parsed when it is first looked at."""
     histories = dict[tuple[str, str], list[PolicyStep]]()
     # What was learned for all users from everything stands first.
@@ -117,7 +117,7 @@ def evolution_page(done: FinishedEvolution, dataset: Dataset) -> str:
     return render_page(str(data["title"]), {"data": data, **blocks}, scripts=SCRIPTS)
 
 
-def _data(done: FinishedEvolution, dataset: Dataset, *, learners: Sequence[tuple[str, str]]) -> Json:
+def _data(done: FinishedEvolution, dataset: AMemGymDataset, *, learners: Sequence[tuple[str, str]]) -> Json:
     manifest, results = done.manifest, done.results
     names = {episode.user_id: episode.user_profile.name for episode in dataset.episodes} | {EVERYBODY: "all users"}
     return {

@@ -15,7 +15,7 @@ from pipelines.experiments.evolution.command import evolve_and_write
 from pipelines.experiments.evolution.loop import Evolution
 from pipelines.experiments.evolution.plan import EvolutionPlan, evolution_manifest
 from pipelines.experiments.evolution.results import FinishedEvolution
-from tests.evaluation.scripted_evaluation import MODELS, HonestModel, believed, dataset, fenced, run_of
+from tests.evaluation.scripted_evaluation import MODELS, HonestModel, believed, fenced, run_of, tasks
 from tests.support.coroutines import run
 
 FIRST = "- the weather where the user lives"
@@ -64,13 +64,13 @@ def learner(script: Mapping[str, Any] | None = None, **fields: Any) -> HonestMod
 
 def evolution_of(folder: Path, model: LanguageModel, *, users: tuple[str, ...] = ("ada", "ben"), **plan: Any) -> Evolution:
     """An evolution in the folder; the plan's fields by keyword."""
-    data = dataset(*users)
+    data = tasks(*users)
     evaluation = run_of(folder, model, data=data, spec=AWI, conditions=())
     manifest = evolution_manifest(
-        data, EvolutionPlan(**plan), run=evaluation.manifest, initial_policy=FIRST, improver=MODELS["memory"]
+        data.dataset, EvolutionPlan(**plan), run=evaluation.manifest, initial_policy=FIRST, improver=MODELS["memory"]
     )
     recipe, place = recipe_of(manifest.run, budget=Budget()), RunFolder(folder / manifest.run.run_id)
-    return Evolution(manifest, replace(evaluation, manifest=manifest.run, recipe=recipe, folder=place))
+    return Evolution(manifest, replace(evaluation, manifest=manifest.run, recipe=recipe, folder=place), data)
 
 
 def evolved(work: Evolution) -> FinishedEvolution:

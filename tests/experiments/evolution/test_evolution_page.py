@@ -20,7 +20,7 @@ from tests.experiments.evolution.scripted_evolution import evolution_of, evolved
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     """The folder and the results of an evolution whose assistant talks like an attacker."""
     work = evolution_of(tmp_path_factory.mktemp("evolution"), learner({"chat": HOSTILE}), users=("ada", "ben", "cleo"))
-    return work.run.folder.path, (evolved(work), work.run.dataset)
+    return work.run.folder.path, (evolved(work), work.tasks.dataset)
 
 
 def test_the_page_has_curves_for_every_split_and_a_history_for_every_learner(made: tuple[Path, Any]) -> None:

@@ -15,6 +15,7 @@ function fill(node, attributes, children) {
 const el = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
 const svg = (tag, attributes = {}, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 const words = (name) => name.replaceAll("_", " ");
+const titled = (word) => word[0].toUpperCase() + word.slice(1);
 const count = (number) => number.toLocaleString("en");
 
 function figure(value, digits = 3) {

@@ -55,7 +55,7 @@ function showList({ link = true } = {}) {
   add();
   document.getElementById("found").textContent = `${count(found.length)} answers`;
   document.getElementById("list").replaceChildren(
-    el("table", {}, el("thead", {}, el("tr", {}, ["user", "period", "asked", "outcome"].map((name) => el("th", { scope: "col" }, name)))), body), more);
+    el("table", {}, el("thead", {}, el("tr", {}, [PAGE.noun, PAGE.place, "asked", "outcome"].map((name) => el("th", { scope: "col" }, name)))), body), more);
   if (link) location.replace(`#${new URLSearchParams(Object.entries(filters).filter(([, value]) => value))}`);
   if (found.length) showDetail(found[0], body.firstElementChild);
   else document.getElementById("detail").replaceChildren(el("p", { class: "soft" }, "No answer fits these filters."));
@@ -75,12 +75,12 @@ function showDetail(answer, row) {
   const state = told.periods[answer.period].state;
   document.getElementById("detail").replaceChildren(
     el("h3", {}, asked(answer)),
-    facts([["asked", `${PAGE.users.find((user) => user.id === answer.user).name}, end of period ${answer.period}, ${words(answer.kind)}`],
+    facts([["asked", `${PAGE.users.find((user) => user.id === answer.user).name}, end of ${PAGE.place} ${answer.period}, ${words(answer.kind)}`],
       ["outcome", el("span", { class: answer.status }, answer.status)],
       ...(answer.failure ? [["lost by", answer.failure]] : []),
-      ...(question ? question.required.map((name) => [words(name), state[name]]) : [["right", answer.expected], ["given", answer.given || "-"]]),
-      ["age", `${answer.age} periods since told`], ["tries", String(answer.tries)], ...(answer.reason ? [["not read", answer.reason]] : [])]),
-    question ? optionList(question, answer) : "",
+      ...(question?.options.length ? question.required.map((name) => [words(name), state[name]]) : [["right", answer.expected], ["given", answer.given || "-"]]),
+      ...(PAGE.place === "period" ? [["age", `${answer.age} periods since told`]] : []), ["tries", String(answer.tries)], ...(answer.reason ? [["not read", answer.reason]] : [])]),
+    question?.options.length ? optionList(question, answer) : "",
     el("details", {}, el("summary", {}, "Reply, word for word"), el("div", { class: "text" }, answer.reply)),
     answer.memories.length ? el("details", { open: true }, el("summary", {}, `${answer.memories.length} memories laid beside it`), el("ul", {}, answer.memories.map((line) => el("li", { class: "text" }, line)))) : "",
     answer.sent ? el("details", {}, el("summary", {}, "What was asked, word for word"), el("div", { class: "text" }, answer.sent)) : "",
@@ -97,15 +97,16 @@ function optionList(question, answer) {
 function conversation(told, period) {
   const holder = el("div", {});
   const draw = (chosen) => holder.replaceChildren(...told.periods[chosen].sessions.flatMap((session) => sessionTurns(session)));
-  const select = choice("dialogue", "Dialogue of period", told.periods.map((one, place) => [place, `${place} (to ${one.end})`]), (event) => draw(Number(event.target.value)));
+  const select = choice("dialogue", `${PAGE.perceived} of ${PAGE.place}`, told.periods.map((one, place) => [place, one.end ? `${place} (to ${one.end})` : place]), (event) => draw(Number(event.target.value)));
   select.lastElementChild.value = String(period);
   draw(period);
-  return el("details", {}, el("summary", {}, "Dialogue"), select, holder);
+  return el("details", {}, el("summary", {}, PAGE.perceived), select, holder);
 }
 
 function sessionTurns(session) {
   const exposed = Object.entries(session.exposed).map(([name, value]) => `${words(name)}: ${words(value)}`).join("; ");
-  return [el("h3", {}, session.at), el("p", { class: "soft" }, session.event ? `${session.event} Tells ${exposed}.` : `Tells ${exposed}.`),
+  const tells = exposed ? `Tells ${exposed}.` : "";
+  return [el("h3", {}, session.at), el("p", { class: "soft" }, `${session.event} ${tells}`.trim()),
     ...session.turns.flatMap((turn) => [
       el("div", { class: "turn user" }, el("div", { class: "who" }, turn.breaches.length ? `user, gives away: ${turn.breaches.join(", ")}` : "user"), el("div", { class: "text" }, turn.message)),
       el("div", { class: "turn assistant" }, el("div", { class: "who" }, "assistant"), el("div", { class: "text" }, turn.reply))])];
@@ -117,8 +118,8 @@ function startBrowsing(data) {
   const change = () => showList();
   section("browse", "Every answer",
     el("form", { id: "filters", submit: (event) => event.preventDefault() },
-      choice("user", "User", [["", "all users"], ...data.users.map((user) => [user.id, user.name])], change),
-      choice("period", "Period", values([...Array(data.results.periods.overall.length).keys()], "all periods"), change),
+      choice("user", titled(data.noun), [["", `all ${data.noun}s`], ...data.users.map((user) => [user.id, user.name])], change),
+      choice("period", titled(data.place), values([...Array(data.periods).keys()], `all ${data.place}s`), change),
       choice("kind", "Asked", values(data.kinds, "everything"), change),
       choice("item", "Question or variable", values(data.items, "all"), change),
       choice("status", "Outcome", values(["right", "wrong", "unknown", "unscored"], "any"), change),

@@ -45,13 +45,17 @@ function fidelityText(found) {
   return `Fidelity ${figure(found.score)}: of ${count(found.messages)} messages after the opening ones, ${count(found.kept_with_breach)} still tell a tracked value (${kinds}); ${count(found.asked_again)} were asked for again.`;
 }
 
-function runPage(data) {
+function groupTable(groups) {
+  const rows = groups.map(({ by, value, scores, fact_recall, written_tokens, recalled_tokens }) => [`${words(by)} ${count(value)}`,
+    ...[scores.memory, scores.none, scores.facts, scores.everything, scores.gain, scores.gain_share, fact_recall].map((one) => shown(one)), figure(written_tokens, 0), figure(recalled_tokens, 0)]);
+  const curve = (by) => ["memory", "none", "facts", "everything"].map((name) => ({ label: name === "none" ? "no memory" : words(name), points: groups.filter((group) => group.by === by).map((group) => [group.value, group.scores[name]]) }));
+  return [table(["", "S", "N", "O", "F", "S - N", "(S - N) / (O - N)", "fact recall", "tokens written", "tokens recalled"], rows),
+    ...["length", "facts"].map((by) => lineChart(curve(by), { x: by === "length" ? "length in tokens" : "needed facts", y: "right", top: 1 }))];
+}
+
+function dialogueSections(data) {
   const results = data.results;
-  section("scores", "Scores", data.notes.map((note) => el("p", { class: "soft" }, note)), scoreTable(data.front, results.metrics, data));
-  if (results.isolated) section("isolated", "Isolated scores", isolatedTable(results.isolated));
-  if (results.curve.length) section("budget", "Score against budget", curveChart(results.curve));
   section("probes", "State probes and answers", probeTable(results.probes_and_answers));
-  section("baselines", "Baselines", scoreTable(Object.keys(results.baselines), results.baselines, data));
   section("periods", "By period", periodTable(data), userTable(data),
     lineChart(["overall", "memory", "upper_bound", "random"].map((name) => ({ label: words(name), points: points(results.periods[name]) })), { x: "period", y: "share", top: 1 }));
   section("failures", "Failures over the periods",
@@ -60,6 +64,16 @@ function runPage(data) {
     lineChart([{ label: "overall", points: grouped(results.by_age) }], { x: "periods since told", y: "overall", top: 1 }),
     table(["needed values", "overall"], Object.entries(results.by_required).map(([value, one]) => [value, shown(one)])));
   section("more", "More about the probes", scoreTable(Object.keys(results.metrics).filter((name) => !data.front.includes(name)), results.metrics, data));
-  section("took", "What it took", ...spendingTable(data), el("p", {}, fidelityText(results.fidelity)));
+}
+
+function runPage(data) {
+  const results = data.results, dialogues = Boolean(results.periods.overall);
+  section("scores", "Scores", data.notes.map((note) => el("p", { class: "soft" }, note)), scoreTable(data.front, results.metrics, data));
+  if (results.isolated) section("isolated", "Isolated scores", isolatedTable(results.isolated));
+  if (results.curve.length) section("budget", "Score against budget", curveChart(results.curve));
+  if (results.isolated_by.length) section("lengths", "By length, and by needed facts", ...groupTable(results.isolated_by));
+  section("baselines", "Baselines", scoreTable(Object.keys(results.baselines), results.baselines, data));
+  if (dialogues) dialogueSections(data);
+  section("took", "What it took", ...spendingTable(data), dialogues ? el("p", {}, fidelityText(results.fidelity)) : "");
   startBrowsing(data);
 }
