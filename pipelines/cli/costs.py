@@ -11,11 +11,15 @@ from rich.console import Console
 from rich.table import Table
 
 from assets.amemgym.recipe import AMemGymRecipe
+from assets.deep_research.recipe import DeepResearchRecipe
+from assets.recipe.recipe import Recipe
+from pipelines.benchmarks import benchmark_of
 from pipelines.cli.errors import Problem
 from pipelines.cli.options import ModelOption, RecipeArgument, SetOption
-from pipelines.cli.recipe import checked_recipe
+from pipelines.cli.recipe import checked_recipe, recipe_to_follow
 from pipelines.home import home
-from pipelines.planning.defaults import ErrorMargin
+from pipelines.planning.defaults import ErrorMargin, load_defaults
+from pipelines.planning.document_tasks import WIDENED, forecast_tasks
 from pipelines.planning.forecast import Range, StageForecast, Terms, forecast
 from pipelines.planning.observed import basis_for
 from pipelines.planning.prompt_calls import RecipeSize
@@ -33,33 +37,47 @@ USERS_AT_ONCE = 32
 
 def plan(variant: RecipeArgument, overrides: SetOption = None, model: ModelOption = "") -> None:
     """Say calls, tokens, money and time per stage, with intervals, before the first paid call."""
-    recipe = checked_recipe(variant, overrides, model=model)
+    recipe = recipe_to_follow(variant, overrides, model=model)
     settings = EndpointSettings.from_environment()
     prices = Prices(read_prices(), base_url=settings.address if settings else None)
+    terms = Terms(prices, (settings or EndpointSettings()).max_in_flight, USERS_AT_ONCE)
     path, spent = ledger_file(home()), list[LedgerSums]()
     ledger = Ledger(path) if open_database(path).exists else None
     try:
-        basis = asyncio.run(basis_for(recipe, ledger))
+        forecasts, source = _forecast(recipe, ledger, terms=terms)
         if ledger is not None:
             spent = asyncio.run(summary(ledger, by="variant", variant=recipe.variant))
     finally:
         if ledger is not None:
             ledger.close()
-    at_once = (settings or EndpointSettings()).max_in_flight
-    forecasts = forecast(recipe, basis, terms=Terms(prices, at_once, USERS_AT_ONCE))
     console = Console(highlight=False)
     console.print(_plan_table(recipe, forecasts))
-    console.print(f"From {basis.source}; intervals of 90 %{_widened(basis.margin)}. Prefix caching is not counted.")
+    console.print(f"From {source}. Prefix caching is not counted.")
     for line in (*_sentences(recipe, forecasts[-1]), *_spent(spent)):
         console.print(line)
     if settings is None:
         console.print("No model endpoint is configured: a run now would use the embedded model, which is free.")
 
 
-def _plan_table(recipe: AMemGymRecipe, forecasts: Sequence[StageForecast]) -> Table:
-    auditor = [recipe.audit.model] if recipe.audit.model else []
+def _forecast(recipe: Recipe, ledger: Ledger | None, *, terms: Terms) -> tuple[list[StageForecast], str]:
+    """The forecast, and what it rests on. Raises Problem for a benchmark of whose calls nothing is known."""
+    if isinstance(recipe, AMemGymRecipe):
+        basis = asyncio.run(basis_for(recipe, ledger))
+        return forecast(recipe, basis, terms=terms), f"{basis.source}; intervals of 90 %{_widened(basis.margin)}"
+    if isinstance(recipe, DeepResearchRecipe) and recipe.told_from == "world":
+        forecasts = forecast_tasks(recipe, call_time=load_defaults().call_time, terms=terms)
+        margin = f"{WIDENED.low:g} to {WIDENED.high:g} times that"
+        return forecasts, f"the recipe's hops, lengths and votes, if all goes well at once; intervals are {margin}"
+    raise Problem(
+        f"How many calls {recipe.variant!r} takes is not known before it is made: it is of {recipe.benchmark!r}, and not told "
+        "from an invented world. Make a few items first, and see what they took with: amemgym ledger"
+    )
+
+
+def _plan_table(recipe: Recipe, forecasts: Sequence[StageForecast]) -> Table:
+    auditor = [recipe.audit.model] if isinstance(recipe, AMemGymRecipe) and recipe.audit.model else []
     models = " and ".join(dict.fromkeys((recipe.models.writer.model, *recipe.models.judge.panel, *auditor)))
-    title = f"{recipe.variant}: {recipe.num_users} users, {models}"
+    title = f"{recipe.variant}: {recipe.num_items} {benchmark_of(recipe).noun}s, {models}"
     table = Table("", title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for name in ("calls", "K input", "K output", "US$", "seconds"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -92,14 +110,14 @@ def _thousands(tokens: float) -> str:
     return f"{tokens / 1000:,.0f}" if tokens >= 100_000 else f"{tokens / 1000:.1f}"
 
 
-def _sentences(recipe: AMemGymRecipe, whole: StageForecast) -> Iterator[str]:
-    users = recipe.num_users
-    cost = "an unknown price" if whole.cost_usd is None else dollars(whole.cost_usd.mid / users)
-    sent, received = (_thousands(spread.mid / users) for spread in (whole.input_tokens, whole.output_tokens))
-    yield f"One user: {sent} K input and {received} K output tokens, {cost}."
+def _sentences(recipe: Recipe, whole: StageForecast) -> Iterator[str]:
+    items, noun = recipe.num_items, benchmark_of(recipe).noun
+    cost = "an unknown price" if whole.cost_usd is None else dollars(whole.cost_usd.mid / items)
+    sent, received = (_thousands(spread.mid / items) for spread in (whole.input_tokens, whole.output_tokens))
+    yield f"One {noun}: {sent} K input and {received} K output tokens, {cost}."
     if recipe.models.batched:
         yield "Calls in batch jobs are counted at half price; a job may take up to a day, the seconds are those of live calls."
-    if RecipeSize.of(recipe) == RecipeSize.of(checked_recipe("base", reset=True)):
+    if isinstance(recipe, AMemGymRecipe) and RecipeSize.of(recipe) == RecipeSize.of(checked_recipe("base", reset=True)):
         yield f"The paper's: {PAPER}."
     if whole.cost_usd is None:
         yield "Give the model's price in pipelines/resources/ledger/prices.yaml, or in the file that AMEMGYM_PRICES names."

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ from assets.engine.provenance import ReportValue, ResolvedRecipe
 from assets.engine.recipe_asset import observe_recipe_files, stand_in
 from assets.recipe.config_schema import RESET
 from assets.recipe.loading import units
+from assets.recipe.model_policy import ROLES
 from assets.recipe.recipe import EVERYONE, Recipe
 from dataset_card.release.manifest import ReleaseError
 from pipelines.benchmarks import benchmark_of
@@ -30,10 +31,11 @@ from pipelines.cli.errors import Problem
 from pipelines.cli.options import ModelOption, QuietOption, RecipeArgument, ResetOption, SetOption, VersionOption
 from pipelines.cli.recipe import checked_recipe, launchpad_config, recipe_in_file, recipe_to_follow
 from pipelines.cli.show import choose_user, finished_episodes, print_user
-from pipelines.cli.terminal import LiveProgress, stderr_console
+from pipelines.cli.terminal import LiveProgress, print_plain, stderr_console
 from pipelines.definitions import defs
 from pipelines.home import Home, home, prepare_dagster_home
 from pipelines.preflight import check_before_run
+from pipelines.resources.llm.settings import EndpointSettings
 from pipelines.resources.open import open_run_context
 from pipelines.resources.storage.io_manager import open_asset_values
 
@@ -125,8 +127,8 @@ def generate_variant(recipe: Recipe, options: RunOptions) -> Path:
             check_before_run(recipe, version=options.version, home=home())
         except ReleaseError as error:
             raise Problem(str(error)) from error
-        if sentence := stand_in(recipe.models, embedded_model=run_context.embedded_model):
-            console.print(sentence, highlight=False, soft_wrap=True)
+        for sentence in asked_models(recipe, embedded=run_context.embedded_model, offline=options.offline):
+            print_plain(console, sentence)
         instance = dagster_instance()
         observe_recipe_files(instance, benchmark_of(recipe))
         *earlier, last = phases(recipe, version=options.version)
@@ -136,6 +138,20 @@ def generate_variant(recipe: Recipe, options: RunOptions) -> Path:
         folder = _release_folder(result, benchmark_of(recipe))
     console.print(f"Made [bold]{recipe.variant}[/bold] in {time.monotonic() - started:.1f} s: {folder}")
     return folder
+
+
+def asked_models(recipe: Recipe, *, embedded: str | None, offline: bool) -> Iterator[str]:
+    """Before the first call: what is asked, and which model plays which role there."""
+    if embedded is not None:
+        yield from filter(None, [stand_in(recipe.models, embedded_model=embedded)])
+        return
+    endpoint = EndpointSettings.from_environment()
+    if offline or endpoint is None:
+        yield "No model is asked: replies come from the cache."
+    else:
+        yield f"{recipe.variant}: asks {endpoint.address}."
+    names = {role: recipe.models.for_role(role).model for role in ROLES} | {"judge": " and ".join(recipe.models.judge.panel)}
+    yield "Models: " + ", ".join(f"{role.replace('_', ' ')} {name}" for role, name in names.items()) + "."
 
 
 def freeze_variant(variant: str, *, version: str) -> Path:

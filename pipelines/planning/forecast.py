@@ -110,13 +110,13 @@ def _figures(user: UserUsage, *, recipe: AMemGymRecipe, basis: Basis, terms: Ter
         if recipe.audit.model and stage_of(prompt) == "audits":
             models = (recipe.audit.model,)
         # Judges take turns, so that each has its share of the calls.
-        cost = share * sum(_cost(use, prices=terms.prices, model=model) for model in models) / len(models)
+        cost = share * sum(cost_of(use, prices=terms.prices, model=model) for model in models) / len(models)
         own = (use.calls, use.input_tokens, use.output_tokens, cost, use.calls * seconds, depth * seconds)
         figures[STAGES.index(stage_of(prompt))] += own
     return figures
 
 
-def _cost(use: PromptUsage, *, prices: Prices, model: str) -> float:
+def cost_of(use: PromptUsage, *, prices: Prices, model: str) -> float:
     """The cost of all calls, priced as so many average ones; prefix caching, which makes them cheaper, is not counted."""
     if not use.calls:
         return 0.0

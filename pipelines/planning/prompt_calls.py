@@ -152,9 +152,9 @@ ALWAYS_CALLED = frozenset(name for name, calls in PROMPT_CALLS.items() if calls.
 
 
 def calls_per_user(recipe: Recipe, stage: str) -> float:
-    """About how many calls a user takes at a stage, if each of its prompts is asked for all that it may be asked for.
+    """About how many calls a user of AMemGym takes at a stage, if each prompt is asked for all that it may be asked for.
 
-    Nothing is known of other benchmarks' stages, which is 0.
+    Nothing is known here of other benchmarks' stages, which is 0.
     """
     if not isinstance(recipe, AMemGymRecipe):
         return 0.0

@@ -20,7 +20,7 @@ from assets.recipe.recipe import Budget, Recipe
 from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name
 from pipelines.home import HOME_VERSION, Home, begin_home, note_version
-from pipelines.planning.prompt_calls import calls_per_user
+from pipelines.planning.document_tasks import calls_per_item
 from pipelines.resources.cache.record_cache import SqlRecordCache
 from pipelines.resources.cache.reply_cache import (
     NOWHERE,
@@ -229,7 +229,7 @@ def open_run_context(
             record_cache=work,
             items_at_once=items_at_once,
             report=report,
-            expected_calls=calls_per_user,
+            expected_calls=calls_per_item,
             embedded_model=models.embedded,
             open_model=chat.open_model,
             open_embedder=lambda recipe, unit: ModelEmbedder(embeddings.open_model(recipe, unit), stage="quality_report"),

@@ -1,0 +1,42 @@
+"""What deep research is foreseen to take: as many calls as a task really makes, at every stage."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from pipelines.cli.costs import plan
+from pipelines.cli.errors import Problem
+from pipelines.planning.defaults import load_defaults
+from pipelines.planning.document_tasks import calls_per_item, forecast_tasks, reading_tokens
+from pipelines.planning.forecast import Terms
+from pipelines.resources.ledger.prices import OwnPrice, Prices
+from tests.support.research_tasks import made_task, small_recipe
+
+TERMS = Terms(Prices({"gpt-4.1": OwnPrice(input=2, output=8)}), calls_at_once=8, users_at_once=8)
+
+
+def test_the_readings_of_the_last_ablation_are_those_that_a_task_has() -> None:
+    made, recipe = made_task(), small_recipe()
+    read = Counter(vote.gate for vote in made.ablation.gate_records)
+
+    assert sum(read.values()) == recipe.ablation.votes * len(reading_tokens(recipe))
+    assert calls_per_item(recipe, "dr_ablation") == sum(read.values())
+    assert calls_per_item(recipe, "dr_turns") == len(made.turns.gate_records)
+
+
+def test_longer_tasks_cost_more_and_every_stage_that_asks_has_a_line() -> None:
+    short, long = (
+        forecast_tasks(small_recipe(lengths=lengths), call_time=load_defaults().call_time, terms=TERMS)
+        for lengths in ((4000,), (4000, 100_000))
+    )
+    assert [line.name for line in short] == ["dr_sources", "dr_questions", "dr_turns", "dr_ablation", "small"]
+    assert short[-1].cost_usd is not None
+    assert long[-1].cost_usd is not None
+    assert long[-1].cost_usd.mid > 5 * short[-1].cost_usd.mid
+
+
+def test_a_plan_for_real_documents_is_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("AMEMGYM_HOME", str(tmp_path))
+    with pytest.raises(Problem, match="not told from an invented world"):
+        plan("dr-demo", ["source.kind=documents", "source.paths=[manuals]"])
