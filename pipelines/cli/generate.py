@@ -2,11 +2,11 @@
 
 import os
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import dagster as dg
 import typer
@@ -14,9 +14,6 @@ from dagster._core.instance.ref import InstanceRef
 from rich.console import Console
 from sqlalchemy.exc import OperationalError
 
-from assets.amemgym.pipeline import AMEMGYM
-from assets.amemgym.recipe import AMemGymRecipe
-from assets.amemgym.records.episode import Episode
 from assets.engine.benchmark import Benchmark
 from assets.engine.cancellation import STOPPED
 from assets.engine.provenance import ReportValue, ResolvedRecipe
@@ -25,12 +22,14 @@ from assets.recipe.config_schema import RESET
 from assets.recipe.loading import units
 from assets.recipe.model_policy import ROLES
 from assets.recipe.recipe import EVERYONE, Recipe
+from assets.records.base import ItemRecord
 from dataset_card.release.manifest import ReleaseError
 from pipelines.benchmarks import benchmark_of
 from pipelines.cli.errors import Problem
 from pipelines.cli.options import ModelOption, QuietOption, RecipeArgument, ResetOption, SetOption, VersionOption
 from pipelines.cli.recipe import checked_recipe, launchpad_config, recipe_in_file, recipe_to_follow
-from pipelines.cli.show import choose_user, finished_episodes, print_user
+from pipelines.cli.show import choose_item, finished_items, print_item
+from pipelines.cli.stories import item_name
 from pipelines.cli.terminal import LiveProgress, print_plain, stderr_console
 from pipelines.definitions import defs
 from pipelines.home import Home, home, prepare_dagster_home
@@ -43,6 +42,7 @@ from pipelines.resources.storage.io_manager import open_asset_values
 WITHOUT_CAPTURE = {
     "compute_logs": {"module": "dagster._core.storage.noop_compute_log_manager", "class": "NoOpComputeLogManager"}
 }
+R = TypeVar("R", bound=Recipe)
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 ConcurrencyOption = Annotated[int, typer.Option(min=1, help="Users worked on at once.")]
 
@@ -88,29 +88,30 @@ def generate(
 
 
 def regenerate(
-    user: Annotated[str, typer.Argument(help="Number (1, 2, ...), name or id of a user, or all.")],
+    item: Annotated[str, typer.Argument(help="Number (1, 2, ...), name or id of a user or a task, or all.")],
     stage: Annotated[str, typer.Option("--from", help="The stage that is asked anew; the stages below follow.")],
     variant: Annotated[str, typer.Option(help="Which variant.")] = "demo",
     concurrency: ConcurrencyOption = 32,
     version: VersionOption = "auto",
     quiet: QuietOption = False,
 ) -> None:
-    """Make one user again from a stage on; every other user stays as it is, byte by byte."""
-    before = finished_episodes(variant)
-    user_id = EVERYONE if user == EVERYONE else choose_user(user, before).user_id
-    last = checked_recipe(variant)
-    if stage not in AMEMGYM.asking_stages:
-        raise Problem(f"--from {stage!r} is no stage that asks a model; there are {', '.join(AMEMGYM.asking_stages)}.")
-    recipe = asked_again(last, user_id=user_id, stage=stage, finished=_is_finished(variant))
+    """Make one user or task again from a stage on; every other one stays as it is, byte by byte."""
+    benchmark = benchmark_of(recipe_in_file(variant))
+    before = finished_items(variant)
+    item_id = EVERYONE if item == EVERYONE else choose_item(item, before, noun=benchmark.noun).item_id
+    if stage not in benchmark.asking_stages:
+        raise Problem(f"--from {stage!r} is no stage that asks a model; there are {', '.join(benchmark.asking_stages)}.")
+    last = recipe_to_follow(variant)
+    recipe = asked_again(last, item_id=item_id, stage=stage, finished=_is_finished(variant, benchmark))
     generate_variant(recipe, RunOptions(concurrency, version, quiet=quiet))
-    Console(stderr=True).print(_changed_users(before, finished_episodes(variant)), highlight=False)
+    Console(stderr=True).print(_changed_items(before, finished_items(variant), noun=benchmark.noun), highlight=False)
     print(f"This stays so; `amemgym generate {variant} --reset` goes back to {variant}.yaml.")
 
 
 def demo(quiet: QuietOption = False) -> None:
     """Make the small demo release and show one of its users."""
     folder = generate_variant(checked_recipe("demo"), RunOptions(quiet=quiet))
-    print_user("1", variant="demo", brief=True)
+    print_item("1", variant="demo", brief=True)
     console = Console()
     shown = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
     console.print(f"\nThe release is in [bold]{shown}[/bold]; start with README.md and demo/data.json there.")
@@ -261,32 +262,32 @@ def check_details(check: dg.AssetCheckEvaluation) -> str:
     return f"{check.description or ''} {counts}".strip()
 
 
-def asked_again(recipe: AMemGymRecipe, *, user_id: str, stage: str, finished: bool) -> AMemGymRecipe:
-    """The recipe with one more try at this user's stage; if that try was interrupted (not `finished`), the same recipe.
+def asked_again(recipe: R, *, item_id: str, stage: str, finished: bool) -> R:
+    """The recipe with one more try at this item's stage; if that try was interrupted (not `finished`), the same recipe.
 
-    Raises Problem when something else was interrupted, because then nobody knows which users there should be.
+    Raises Problem when something else was interrupted, because then nobody knows which items there should be.
     """
-    own = {str(name): count for name, count in recipe.again.get(user_id, {}).items()}
+    own = {str(name): count for name, count in recipe.again.get(item_id, {}).items()}
     if not finished and stage in own:
         return recipe
     if not finished:
         raise Problem(f"The last run of {recipe.variant!r} did not finish; finish it first, with the command that started it.")
-    again: dict[str, object] = {**recipe.again, user_id: {**own, stage: own.get(stage, 0) + 1}}
+    again: dict[str, object] = {**recipe.again, item_id: {**own, stage: own.get(stage, 0) + 1}}
     return type(recipe).model_validate({**recipe.model_dump(), "again": again})
 
 
-def _is_finished(variant: str) -> bool:
-    """Whether the last quality report was made of the last recipe, so that all users follow it."""
+def _is_finished(variant: str, benchmark: Benchmark) -> bool:
+    """Whether the last quality report was made of the last recipe, so that all items follow it."""
     values = open_asset_values(home())
-    recipe, report = values.find("recipe", variant), values.find("quality_report", variant)
+    recipe, report = (values.find(benchmark.key(name), variant) for name in ("recipe", "quality_report"))
     if not isinstance(recipe, ResolvedRecipe) or not isinstance(report, ReportValue):
         return False
     return recipe.recipe.fingerprint == report.provenance.recipe.fingerprint
 
 
-def _changed_users(before: list[Episode], after: list[Episode]) -> str:
-    known = {episode.user_id: episode.sha256() for episode in before}
-    changed = [episode.user_profile.name for episode in after if known.get(episode.user_id) != episode.sha256()]
+def _changed_items(before: Sequence[ItemRecord], after: Sequence[ItemRecord], *, noun: str) -> str:
+    known = {item.item_id: item.sha256() for item in before}
+    changed = [item_name(item) for item in after if known.get(item.item_id) != item.sha256()]
     if not changed:
-        return f"The new replies came to the same: all {len(after)} users are as they were."
-    return f"Changed: {', '.join(changed)}. The other {len(after) - len(changed)} of {len(after)} users are as they were."
+        return f"The new replies came to the same: all {len(after)} {noun}s are as they were."
+    return f"Changed: {', '.join(changed)}. The other {len(after) - len(changed)} of {len(after)} {noun}s are as they were."

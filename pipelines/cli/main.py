@@ -73,10 +73,13 @@ COMMANDS = {
     ),
     "regenerate": (
         "generate:regenerate",
-        "Make one user again from a stage on; every other user stays as it is, byte by byte.",
+        "Make one user or task again from a stage on; every other one stays as it is, byte by byte.",
     ),
     "demo": ("generate:demo", "Make the small demo release and show one of its users."),
-    "show": ("show:show", "Tell one user's story: profile, state, events, sessions, questions and answers."),
+    "show": (
+        "show:show",
+        "Tell one user's story: profile, state, events, sessions, questions and answers; or a task's facts and documents.",
+    ),
     "explore": ("show:explore", "Write a DuckDB file with views over all snapshots, for exploring by SQL."),
     "ui": ("serve:ui", "Open the Dagster UI on this project."),
     "model": ("serve:model_app", "The embedded model."),

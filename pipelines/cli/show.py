@@ -1,7 +1,7 @@
 """`amemgym show`, `explore` and `quality`: one user as a story, all snapshots as SQL, how good a set of users is."""
 
 import sys
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -10,21 +10,21 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.panel import Panel
 from rich.table import Table
 
-from assets.amemgym.episodes import EPISODES
-from assets.amemgym.pipeline import AMEMGYM
-from assets.amemgym.records.episode import Episode, EpisodePeriod, EpisodeQuestion
+from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.report import QualityReport
 from assets.engine.provenance import Provenance, ReportValue, ResolvedRecipe, difference
 from assets.llm.ports import BudgetReached, EndpointError
+from assets.memory_items.tasks import MemoryTask
 from assets.recipe.loading import RecipeError, load_recipe, variants
+from assets.records.base import ItemRecord
 from assets.records.estimate import percent, percents, rough_told
 from assets.records.report import BenchmarkReport
 from pipelines.benchmarks import BENCHMARKS, BenchmarkEntry
 from pipelines.cli.errors import Problem
 from pipelines.cli.options import SetOption, option, options_of, parse_overrides
+from pipelines.cli.stories import item_name, print_episode, print_task
 from pipelines.cli.terminal import print_plain
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.given_data import QualityRequest, report_on_source
@@ -40,11 +40,11 @@ SOURCE = "A variant that was made here, a data.json of anybody, a release's fold
 
 
 def show(
-    user: Annotated[str, typer.Argument(help="Number (1, 2, ...), name or id of a user.")] = "1",
+    item: Annotated[str, typer.Argument(help="Number (1, 2, ...), name or id of a user, or of a task.")] = "1",
     variant: Annotated[str, typer.Option(help="Which variant.")] = "demo",
 ) -> None:
-    """Tell one user's story: profile, state, events, sessions, questions and answers."""
-    print_user(user, variant=variant)
+    """Tell one user's story: profile, state, events, sessions, questions and answers; or a task's facts and documents."""
+    print_item(item, variant=variant)
 
 
 def explore() -> None:
@@ -99,78 +99,40 @@ def quality(
         raise typer.Exit(1)
 
 
-def finished_episodes(variant: str) -> list[Episode]:
-    """The episodes of a variant's latest snapshots, in order. Raises Problem when there are none."""
-    if variant not in AMEMGYM.partitions.units:
-        raise Problem(f"There is no variant {variant!r} of amemgym; there are {', '.join(AMEMGYM.partitions.units)}.")
+def finished_items(variant: str) -> list[ItemRecord]:
+    """The finished items of a variant's latest snapshots, in order. Raises Problem when there are none."""
+    benchmark = _entry(variant).benchmark
+    final = benchmark.final
     values, snapshots = open_asset_values(home()), ParquetSnapshots(snapshot_files(home()))
-    episodes: list[Episode] = []
-    for unit in AMEMGYM.partitions.units[variant]:
-        value = values.find("episodes", unit)
+    items: list[ItemRecord] = []
+    for unit in benchmark.partitions.units[variant]:
+        value = values.find(final.name, unit)
         if isinstance(value, Provenance):
-            ref = value.snapshots[unit]["episodes"]
-            episodes.extend(snapshots.read(ref, "episodes", record=EPISODES.record).values())
-    if not episodes:
+            items.extend(snapshots.read(value.snapshots[unit][final.name], final.name, record=final.record).values())
+    if not items:
         raise Problem(f"Nothing of {variant!r} is finished yet; make it with: amemgym generate {variant}")
-    return episodes
+    return items
 
 
-def print_user(user: str, *, variant: str, brief: bool = False) -> None:
-    """Print one user's story; `brief` leaves out all but the beginning."""
-    episodes = finished_episodes(variant)
-    episode = choose_user(user, episodes)
+def print_item(item: str, *, variant: str, brief: bool = False) -> None:
+    """Print one item's story; `brief` leaves out all but the beginning."""
+    found = choose_item(item, finished_items(variant), noun=_entry(variant).benchmark.noun)
     console = Console(width=min(Console().width, 120))
-    _print_profile(console, episode)
-    for index, period in enumerate(episode.periods[: 2 if brief else None]):
-        _print_period(console, period, index=index, brief=brief)
-    for question in episode.questions[: 1 if brief else None]:
-        _print_question(console, question)
-
-
-def choose_user(user: str, episodes: list[Episode]) -> Episode:
-    """The user by number, name or id. Raises Problem listing the users."""
-    for number, episode in enumerate(episodes, start=1):
-        if user in (str(number), episode.user_id) or user.casefold() == episode.user_profile.name.casefold():
-            return episode
-    names = ", ".join(f"{number} {episode.user_profile.name}" for number, episode in enumerate(episodes, start=1))
-    raise Problem(f"There is no user {user!r}; there are {names}.")
-
-
-def _print_profile(console: Console, episode: Episode) -> None:
-    profile = episode.user_profile
-    facts = ", ".join(part for part in (f"{profile.age}", profile.gender, profile.occupation, profile.marital_status) if part)
-    console.print(Panel(f"{facts}\n\n{profile.complementary_info}", title=f"[bold]{profile.name}[/bold]", title_align="left"))
-
-
-def _print_period(console: Console, period: EpisodePeriod, *, index: int, brief: bool) -> None:
-    if index == 0:
-        console.print(f"\n[bold]Up to {period.period_end}[/bold]: the user lets the assistant know how things stand.")
+    if isinstance(found, Episode):
+        print_episode(console, found, brief=brief)
+    elif isinstance(found, MemoryTask):
+        print_task(console, found)
     else:
-        console.print(f"\n[bold]{period.period_start} to {period.period_end}[/bold]: {period.period_summary}")
-    sessions = period.sessions[:3] if brief else period.sessions
-    for session in sessions:
-        if session.event:
-            console.print(f"  [dim]{session.event}[/dim]")
-        console.print(f'  {session.session_time:%b %d, %H:%M}  "{session.query}"', highlight=False)
-        console.print(f"    [cyan]{_pairs(session.exposed_states.items())}[/cyan]", highlight=False)
-    if len(sessions) < len(period.sessions):
-        console.print(f"  ... and {len(period.sessions) - len(sessions)} more sessions")
+        raise Problem(f"How to tell of {variant!r} is not known; its rows are in: amemgym explore")
 
 
-def _print_question(console: Console, question: EpisodeQuestion) -> None:
-    table = Table(title=question.query, title_justify="left", show_lines=True)
-    table.add_column("state")
-    table.add_column("answer")
-    table.add_column("right at the end of period")
-    for choice in question.answer_choices:
-        right = [str(index) for index, golden in enumerate(question.golden) if golden == choice.choice_id]
-        table.add_row("\n".join(choice.state), choice.answer, ", ".join(right) or "never")
-    console.print()
-    console.print(table)
-
-
-def _pairs(items: Iterable[tuple[str, str]]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in items)
+def choose_item(wanted: str, items: Sequence[ItemRecord], *, noun: str) -> ItemRecord:
+    """The item by number, name or id. Raises Problem listing the items."""
+    for number, item in enumerate(items, start=1):
+        if wanted in (str(number), item.item_id) or wanted.casefold() == item_name(item).casefold():
+            return item
+    names = ", ".join(f"{number} {item_name(item)}" for number, item in enumerate(items, start=1))
+    raise Problem(f"There is no {noun} {wanted!r}; there are {names}.")
 
 
 def _made_here(variant: str) -> tuple[BenchmarkReport, Path]:

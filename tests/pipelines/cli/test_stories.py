@@ -1,0 +1,40 @@
+"""A research task told on the command line: the question, each fact with the sentence that states it, and the documents."""
+
+import pytest
+from rich.console import Console
+
+from pipelines.cli.errors import Problem
+from pipelines.cli.generate import asked_models
+from pipelines.cli.show import choose_item
+from pipelines.cli.stories import print_task
+from tests.support.research_tasks import made_task, small_recipe
+
+
+def test_a_task_is_told_with_its_facts_as_the_documents_state_them() -> None:
+    task, console = made_task().instance, Console(width=200)
+    with console.capture() as shown:
+        print_task(console, task)
+
+    told = shown.get()
+    assert task.answer.value in told
+    assert all(f"Fact {number}" in told and fact.value in told for number, fact in enumerate(task.hops, start=1))
+    assert f"turn {len(task.lengths[0].turns) - 1}" in told
+    assert "superseded" in told or "near miss" in told
+
+
+def test_a_task_is_chosen_by_number_or_id() -> None:
+    task = made_task().instance
+    assert choose_item("1", [task], noun="task") == choose_item(task.task_id, [task], noun="task") == task
+    with pytest.raises(Problem, match=f"There is no task '9'; there are 1 {task.task_id}"):
+        choose_item("9", [task], noun="task")
+
+
+def test_address_and_models_by_role_are_told_before_the_first_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AMEMGYM_BASE_URL", "http://user:secret@models.example:8000/v1")
+    told = list(asked_models(small_recipe(), embedded=None, offline=False))
+
+    assert told == [
+        "small: asks http://models.example:8000/v1.",
+        "Models: writer gpt-4.1, judge gpt-4.1, user simulator gpt-4.1.",
+    ]
+    assert list(asked_models(small_recipe(), embedded=None, offline=True))[0].startswith("No model is asked")
