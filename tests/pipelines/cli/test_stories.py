@@ -37,4 +37,4 @@ def test_address_and_models_by_role_are_told_before_the_first_call(monkeypatch: 
         "small: asks http://models.example:8000/v1.",
         "Models: writer gpt-4.1, judge gpt-4.1, user simulator gpt-4.1.",
     ]
-    assert list(asked_models(small_recipe(), embedded=None, offline=True))[0].startswith("No model is asked")
+    assert next(asked_models(small_recipe(), embedded=None, offline=True)).startswith("No model is asked")
