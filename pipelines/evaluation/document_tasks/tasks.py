@@ -256,7 +256,7 @@ class DocumentTasks:
 
 
 def _shown_turn(turn: Turn) -> Json:
-    documents = [
+    documents: list[Json] = [
         {"at": one.title, "event": f"{one.role}, {one.tokens:,} tokens", "exposed": {}, "turns": []} for one in turn.documents
     ]
     return {"end": "", "state": {}, "sessions": documents}
