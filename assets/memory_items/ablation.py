@@ -70,12 +70,12 @@ class AblationCondition:
 class ConditionOutcome(Record):
     """What the readings of one condition came to; `right` of the `readings` gave the right answer, `errors` gave none."""
 
-    condition: Name
-    expected: Expected
-    outcome: Outcome
-    readings: int
-    right: int
-    errors: int
+    condition: Name = Field(description="what readers were given")
+    expected: Expected = Field(description="right, wrong or measured: what must come of it")
+    outcome: Outcome = Field(description="pass, fail or error")
+    readings: int = Field(description="how often it was read")
+    right: int = Field(description="how many readings gave the right answer")
+    errors: int = Field(description="how many readings gave none")
 
     @property
     def sentence(self) -> str:

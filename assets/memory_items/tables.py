@@ -2,80 +2,87 @@
 
 from collections.abc import Mapping, Sequence
 
+from pydantic import Field
+
 from assets.engine.benchmark import Table
-from assets.memory_items.answers import AnswerKind
-from assets.memory_items.documents import Role
-from assets.memory_items.tasks import MemoryTask
-from assets.records.base import Record
+from assets.memory_items.ablation import ConditionOutcome
+from assets.memory_items.answers import AnswerKind, TypedAnswer
+from assets.memory_items.certificates import Certificate
+from assets.memory_items.documents import ItemDocument, Role, SizedItem
+from assets.memory_items.facts import Fact
+from assets.memory_items.tasks import MemoryTask, TaskRecord
+from assets.records.base import Record, same_as
 from assets.records.common_tables import FailureRow, GateVoteRow
 
 
 class TaskRow(Record):
     """One task: the question that comes after all turns, and its answer."""
 
-    task_id: str
-    question: str
-    answer: str
-    answer_kind: AnswerKind
-    options: tuple[str, ...]
-    near_misses: tuple[str, ...]
-    hops: int
-    start: str
-    eviction: str
-    window_turns: int
+    task_id: str = same_as(TaskRecord, "task_id")
+    question: str = same_as(MemoryTask, "question")
+    answer: str = same_as(TypedAnswer, "value")
+    answer_kind: AnswerKind = same_as(TypedAnswer, "kind")
+    options: tuple[str, ...] = same_as(TypedAnswer, "options")
+    near_misses: tuple[str, ...] = same_as(TypedAnswer, "near_misses")
+    hops: int = Field(description="how many facts the answer takes")
+    start: str = Field(description="the name in the question")
+    eviction: str = Field(
+        description="full: all is out of view when the question comes; window: the last turns are still in view"
+    )
+    window_turns: int = Field(description="how many turns are still in view")
 
 
 class HopRow(Record):
     """One fact that the answer takes; `hop` counts from 1. It stands in the document's text at `start` to before `end`."""
 
-    task_id: str
-    hop: int
-    fact_id: str
-    subject: str
-    relation: str
-    phrase: str
-    value: str
-    document_id: str
-    start: int
-    end: int
+    task_id: str = same_as(TaskRecord, "task_id")
+    hop: int = Field(description="which of the facts that the answer takes, from 1")
+    fact_id: str = same_as(Fact, "fact_id")
+    subject: str = same_as(Fact, "subject")
+    relation: str = same_as(Fact, "relation")
+    phrase: str = same_as(Fact, "phrase")
+    value: str = same_as(Fact, "value")
+    document_id: str = same_as(Fact, "document_id")
+    start: int = same_as(Fact, "start")
+    end: int = same_as(Fact, "end")
 
 
 class DocumentRow(Record):
     """One document of a task, whatever lengths it is part of. A memory receives title, an empty line, and text."""
 
-    task_id: str
-    document_id: str
-    title: str
-    text: str
-    role: Role
-    facts: tuple[str, ...]
-    source: str
-    license: str
+    task_id: str = same_as(TaskRecord, "task_id")
+    document_id: str = same_as(ItemDocument, "document_id")
+    title: str = same_as(ItemDocument, "title")
+    text: str = same_as(ItemDocument, "text")
+    role: Role = same_as(ItemDocument, "role")
+    facts: tuple[str, ...] = same_as(ItemDocument, "facts")
+    source: str = same_as(ItemDocument, "source")
+    license: str = same_as(ItemDocument, "license")
 
 
 class PlacementRow(Record):
     """Where a document comes at one length: `turn` and `position` in it count from 0."""
 
-    task_id: str
-    target_tokens: int
-    turn: int
-    position: int
-    document_id: str
+    task_id: str = same_as(TaskRecord, "task_id")
+    target_tokens: int = same_as(SizedItem, "target_tokens")
+    turn: int = Field(description="in which turn it comes, from 0")
+    position: int = Field(description="its place in the turn, from 0")
+    document_id: str = same_as(ItemDocument, "document_id")
 
 
 class ConditionRow(Record):
     """One condition of a length's certificate: how many readings were right."""
 
-    task_id: str
-    target_tokens: int
-    condition: str
-    expected: str
-    outcome: str
-    readings: int
-    right: int
-    errors: int
-    tokens: int
-    digest: str
+    task_id: str = same_as(TaskRecord, "task_id")
+    target_tokens: int = same_as(SizedItem, "target_tokens")
+    condition: str = same_as(ConditionOutcome, "condition")
+    expected: str = same_as(ConditionOutcome, "expected")
+    outcome: str = same_as(ConditionOutcome, "outcome")
+    readings: int = same_as(ConditionOutcome, "readings")
+    right: int = same_as(ConditionOutcome, "right")
+    errors: int = same_as(ConditionOutcome, "errors")
+    tokens: int = same_as(SizedItem, "tokens")
+    digest: str = same_as(Certificate, "digest")
 
 
 TABLES: Mapping[str, Table] = {

@@ -1,7 +1,7 @@
 """The base of all records, frozen and with canonical bytes; the votes and the failures that any stage may leave behind."""
 
 import hashlib
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
@@ -32,6 +32,11 @@ class ItemRecord(Record):
 def unit(name: str) -> dict[str, JsonValue]:
     """For `json_schema_extra` of a number's field: the unit it is counted in."""
     return {"unit": name}
+
+
+def same_as(record: type[BaseModel], name: str) -> Any:
+    """A field, such as a column, that holds the same as this field of another record: with its description."""
+    return Field(description=record.model_fields[name].description)
 
 
 def duplicates(items: tuple[str, ...] | list[str]) -> list[str]:

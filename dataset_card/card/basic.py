@@ -11,6 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from assets.engine.benchmark import Benchmark
 from assets.recipe.recipe import Recipe
 from dataset_card.card import markdown
+from dataset_card.card.fields import column_rows, field_rows
 from dataset_card.card.header import LICENSE_ID, card_header, expectations_path, nested_path, table_path
 from dataset_card.card.recipe import model_names, recipe_rows, shared_recipe
 
@@ -52,6 +53,8 @@ def basic_card(
             models=model_names(shared),
             recipe_rows=list(recipe_rows(shared).items()),
             fingerprint=recipe.fingerprint,
+            fields=list(field_rows(benchmark.final.record)),
+            columns=list(column_rows({name: table.row for name, table in benchmark.tables.items()}, shown=tables)),
             prompts=dict(sorted(prompts.items())),
             license_id=LICENSE_ID,
         )

@@ -96,15 +96,19 @@ def _file(library: Any, file: ManifestFile, *, variant: str) -> Any:
 def _record_set(library: Any, name: str, *, variant: str) -> Any:
     file = table_path(variant, name)
     columns: list[Any] = list(arrow_schema(TABLES[name]))
-    fields = [_field(library, column, field_id=f"{name}/{column.name}", file=file) for column in columns]
+    meanings = {column: info.description for column, info in TABLES[name].model_fields.items()}
+    fields = [
+        _field(library, column, meaning=meanings[column.name], field_id=f"{name}/{column.name}", file=file)
+        for column in columns
+    ]
     return library.RecordSet(id=name, name=name, description=f"One record is {statements.ROW_MEANINGS[name]}.", fields=fields)
 
 
-def _field(library: Any, column: Any, *, field_id: str, file: str) -> Any:
+def _field(library: Any, column: Any, *, meaning: str | None, field_id: str, file: str) -> Any:
     repeated = pa.types.is_list(column.type)
     item: Any = column.type.value_type if repeated else column.type
     source = {"file_object": file, "extract": library.Extract(column=column.name)}
-    shared = {"id": field_id, "name": column.name, "repeated": repeated or None}
+    shared = {"id": field_id, "name": column.name, "description": meaning, "repeated": repeated or None}
     parts: list[Any] = list(item) if pa.types.is_struct(item) else []
     if not parts:
         wanted = getattr(library.DataType, TIMES.get(column.name) or TYPES[item])

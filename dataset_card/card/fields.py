@@ -1,10 +1,9 @@
-"""The fields of a user's record for the card: name, type and meaning of everything in the nested rows."""
+"""Fields and columns for the card: name, type and meaning of everything in the nested rows and the flat tables."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from types import UnionType
 from typing import Any, NamedTuple, cast, get_args, get_origin
 
-from assets.amemgym.records.episode import Episode
 from assets.records.base import Record
 
 WORDS = {"str": "text", "int": "whole number", "datetime": "time, as ISO text", "date": "day, as ISO text"}
@@ -18,7 +17,13 @@ class FieldRow(NamedTuple):
     meaning: str
 
 
-def field_rows(record: type[Record] = Episode, *, above: str = "") -> Iterator[FieldRow]:
+def column_rows(tables: Mapping[str, type[Record]], *, shown: Iterable[str]) -> Iterator[FieldRow]:
+    """The columns of these tables, with the table before the dot."""
+    for table in shown:
+        yield from field_rows(tables[table], above=f"{table}.")
+
+
+def field_rows(record: type[Record], *, above: str = "") -> Iterator[FieldRow]:
     """The fields of a record and of the records in it, in order."""
     for name, info in record.model_fields.items():
         several = get_origin(info.annotation) is tuple

@@ -9,14 +9,16 @@ import yaml
 from jinja2 import Environment
 
 from assets.amemgym.recipe import AMemGymRecipe
+from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.report import QualityReport
+from assets.amemgym.records.rows import TABLES
 from assets.records.annotation import StudyResult
 from assets.records.erratum import SettledErratum
 from assets.records.estimate import percent, rough_told, shown
 from dataset_card.card import statements
 from dataset_card.card.basic import card_templates
 from dataset_card.card.example import Example
-from dataset_card.card.fields import field_rows
+from dataset_card.card.fields import column_rows, field_rows
 from dataset_card.card.header import LICENSE_ID, card_header, expectations_path, nested_path, table_path
 from dataset_card.card.plots import Plot
 from dataset_card.card.recipe import embedded_model, model_names, pool_terms, recipe_rows, shared_recipe, source_datasets
@@ -83,7 +85,9 @@ def render_card(card: Card) -> str:
             report=card.report,
             rough=rough_told(card.report.finished, card.report.noun) if card.report else "",
             example=card.example,
-            fields=list(field_rows()),
+            noun="user",
+            fields=list(field_rows(Episode)),
+            columns=list(column_rows(TABLES, shown=card.tables)),
             studies=card.studies,
             errata=card.errata,
             license_id=LICENSE_ID,

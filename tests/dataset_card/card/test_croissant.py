@@ -89,3 +89,10 @@ def test_it_loads_from_where_the_files_lie_in_a_repository(release: Release, tmp
         path.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(release.folder / file.path, path)
     assert [plain(record)["user_id"] for record in opened(there).records("users")] == ["5f0c-zoë-001", "5f0c-ada-003"]
+
+
+def test_every_column_has_its_meaning(release: Release) -> None:
+    described = json.loads((release.folder / croissant_path("demo")).read_bytes())
+    fields = [field for record_set in described["recordSet"] for field in record_set["field"]]
+    assert len(fields) > 50
+    assert not [field["name"] for field in fields if not field.get("description")]

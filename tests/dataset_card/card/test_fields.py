@@ -1,0 +1,21 @@
+"""The fields and columns that a card lists: every one of every benchmark says what it means."""
+
+import pytest
+
+from dataset_card.card.fields import column_rows, field_rows
+from pipelines.benchmarks import BENCHMARKS, BenchmarkEntry
+
+
+@pytest.mark.parametrize("entry", BENCHMARKS, ids=[entry.benchmark.name for entry in BENCHMARKS])
+def test_every_field_and_column_has_a_meaning(entry: BenchmarkEntry) -> None:
+    benchmark = entry.benchmark
+    tables = {name: table.row for name, table in benchmark.tables.items()}
+    listed = [*field_rows(benchmark.final.record), *column_rows(tables, shown=tables)]
+    assert len(listed) > len(tables)
+    assert not [row.name for row in listed if not row.meaning]
+
+
+def test_a_column_stands_under_its_table_with_its_type() -> None:
+    benchmark = BENCHMARKS[0].benchmark
+    (first, *_) = column_rows({"states": benchmark.tables["states"].row}, shown=["states"])
+    assert first == ("states.user_id", "text", "the persona's uuid")
