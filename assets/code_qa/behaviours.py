@@ -66,8 +66,12 @@ class _Module(NamedTuple):
 async def _of_module(module: str, files: Sequence[CodeFile], *, policy: BehaviourPolicy, seed: int) -> _Module:
     """The behaviours of all the module's functions, which are the same for every question about its package."""
     future = _executed(module, files_taken([module], files), policy.model_dump_json(), seed)
-    # Other questions wait for the same execution, so that one of them that is given up must not end it.
-    return await asyncio.shield(asyncio.wrap_future(future))
+    try:
+        # Other questions wait for the same execution, so that one of them that is given up must not end it.
+        return await asyncio.shield(asyncio.wrap_future(future))
+    except OSError:
+        _executed.cache_clear()  # a full disk, say, which need not be full at the next try
+        raise
 
 
 @lru_cache(maxsize=256)

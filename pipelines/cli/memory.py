@@ -5,18 +5,22 @@ from typing import Annotated, Optional
 
 import typer
 from rich.console import Console
+from rich.table import Table
 
+from assets.records.estimate import shown
 from pipelines.cli.errors import Problem
 from pipelines.cli.evaluate import evaluation_errors, run_to_end
 from pipelines.cli.options import DatasetArgument
 from pipelines.cli.terminal import print_plain
 from pipelines.evaluation.amemgym.dataset import load_dataset
 from pipelines.evaluation.contract import MemoryTools
+from pipelines.evaluation.folder import runs_folder, write_table
 from pipelines.evaluation.memories.check import ContractVerdict, check_memory
 from pipelines.evaluation.memories.registry import find_memory
 from pipelines.evaluation.options import EvaluationOptions
 from pipelines.evaluation.plan import CHECK_RECIPE
 from pipelines.experiments.export import LOST, export_dataset
+from pipelines.experiments.reward_rows import RewardRow, floors, reward_rows
 from pipelines.home import home
 from pipelines.resources.llm.embeddings import ModelEmbedder
 from pipelines.resources.open import open_models
@@ -46,6 +50,25 @@ def check(
         print_plain(console, f"{'broken' if verdict.broken else 'holds '}  {verdict.what}. {verdict.sentence}".rstrip())
     if any(verdict.broken for verdict in verdicts):
         raise Problem(next(verdict.sentence for verdict in verdicts if verdict.broken))
+
+
+@app.command()
+def rows(
+    runs: Annotated[list[str], typer.Argument(help="Finished runs: their names, or folders.")],
+    out: Annotated[Path, typer.Option(help="Parquet file to write.")],
+    seed: Annotated[int, typer.Option(help="Seed of the intervals.")] = 42,
+) -> None:
+    """Rows from which a reward model of memories learns, of runs on any benchmark, and what trivial baselines reach on them."""
+    with evaluation_errors():
+        found = reward_rows([Path(run) if Path(run).is_dir() else runs_folder(home()) / run for run in runs])
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_table(out, found, kind=RewardRow)
+    labelled = sum(row.kept is not None for row in found)
+    table = Table("split", "baseline", "rows", "items", "area under the curve", title="The floor for a model of memory quality")
+    for floor in floors(found, seed=seed):
+        table.add_row(floor.split, floor.baseline, str(floor.rows), str(floor.items), shown(floor.area))
+    Console().print(table)
+    print_plain(Console(stderr=True), f"{len(found):,} rows, {labelled:,} of them with a label, are in {out}.")
 
 
 async def _checked(source: str, options: EvaluationOptions, *, deadline: float) -> list[ContractVerdict]:

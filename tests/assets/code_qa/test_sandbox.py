@@ -1,6 +1,5 @@
 """Hostile code in the sandbox: it is ended or refused, does nothing outside, and the calls after it are made."""
 
-import os
 import socket
 import threading
 from pathlib import Path
@@ -132,9 +131,7 @@ def test_the_home_folder_and_the_environment_are_not_there(monkeypatch: pytest.M
     assert run(source, "1", more="import os, sys")[0].text == "[None, None, 1]"
 
 
-@pytest.mark.skipif(not hasattr(os, "setns") and os.uname().sysname != "Linux", reason="namespaces are Linux's")
 def test_no_connection_reaches_a_server_of_this_machine() -> None:
-    """Even a module that gets at the socket before it is armed finds no server."""
     reached = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(1.5)
