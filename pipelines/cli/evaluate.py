@@ -62,7 +62,6 @@ class EvaluateOptions:
     max_cost: Optional[float] = option("US dollars that each run may spend, over all its tries; at the limit it pauses.", None)
     max_tokens: Optional[int] = option("Tokens that each run may spend, likewise.", None)
     offline: bool = option("Ask no model; use recorded replies only.", False)
-    plan: bool = option("Say models, calls, tokens and price of each run, and ask nothing.", False)
 
 
 MemoryOption = Annotated[
@@ -81,6 +80,9 @@ def evaluate(
     memory: MemoryOption = None,
     assistant: AssistantOption = None,
     set_: DataSettingsOption = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Say models, calls, tokens and price of each run, and ask nothing.")
+    ] = False,
     *,
     options: EvaluateOptions,
 ) -> None:
@@ -92,7 +94,7 @@ def evaluate(
     console = Console(stderr=True)
     with evaluation_errors():
         notice = cache(partial(print_plain, console))  # once, however many memories
-        if options.plan:
+        if plan:
             for request in requests:
                 asyncio.run(_plan(replace(request, settings=settings), console, notice))
             return

@@ -9,17 +9,18 @@ from assets.memory_items.world.dates import random_date, spoken
 from assets.memory_items.world.names import NameMaker
 from assets.memory_items.world.relations import Relation, World
 
+# Each noun phrase ends in {x}: nested ones then read from left to right, however many hops there are.
 RELATIONS: tuple[Relation, ...] = (
     Relation("maker", "device", "firm", "{subject} is made by {value}", "the firm that makes {x}"),
     Relation("designer", "device", "person", "{subject} was designed by {value}", "the person who designed {x}"),
-    Relation("proof", "device", "study", "{subject} was tried out in the {value}", "the study in which {x} was tried out"),
+    Relation("proof", "device", "study", "{subject} was tried out in the {value}", "the study that tried out {x}"),
     Relation("weight", "device", "number", "{subject} weighs {value} grams", "the weight in grams of {x}", between=(130, 9870)),
     Relation(
         "housing",
         "device",
         "option",
         "the housing of {subject} is of {value}",
-        "the material of which the housing of {x} is made",
+        "the material of the housing of {x}",
         options=("slate", "copper", "maple", "ceramic", "linen", "cork"),
     ),
     Relation(
@@ -27,10 +28,10 @@ RELATIONS: tuple[Relation, ...] = (
         "device",
         "date",
         "{subject} was launched on {value}",
-        "the date on which {x} was launched",
+        "the launch date of {x}",
         between=(2001, 2030),
     ),
-    Relation("seat", "firm", "place", "{subject} has its seat in {value}", "the town in which {x} has its seat"),
+    Relation("seat", "firm", "place", "{subject} has its seat in {value}", "the town that is the seat of {x}"),
     Relation("director", "firm", "person", "{subject} is directed by {value}", "the person who directs {x}"),
     Relation(
         "supplier", "firm", "firm", "{subject} buys most of its parts from {value}", "the firm that supplies most parts to {x}"
@@ -40,7 +41,7 @@ RELATIONS: tuple[Relation, ...] = (
         "firm",
         "number",
         "{subject} employs {value} people",
-        "the number of people whom {x} employs",
+        "the number of people employed by {x}",
         between=(110, 9890),
     ),
     Relation(
@@ -48,15 +49,13 @@ RELATIONS: tuple[Relation, ...] = (
         "firm",
         "date",
         "{subject} was registered on {value}",
-        "the date on which {x} was registered",
+        "the registration date of {x}",
         between=(1951, 2024),
     ),
-    Relation("hometown", "person", "place", "{subject} grew up in {value}", "the town in which {x} grew up"),
+    Relation("hometown", "person", "place", "{subject} grew up in {value}", "the childhood town of {x}"),
     Relation("teacher", "person", "person", "{subject} was taught by {value}", "the person who taught {x}"),
-    Relation("employer", "person", "firm", "{subject} works for {value}", "the firm for which {x} works"),
-    Relation(
-        "birth", "person", "date", "{subject} was born on {value}", "the date on which {x} was born", between=(1948, 1998)
-    ),
+    Relation("employer", "person", "firm", "{subject} works for {value}", "the employer of {x}"),
+    Relation("birth", "person", "date", "{subject} was born on {value}", "the birth date of {x}", between=(1948, 1998)),
     Relation(
         "members",
         "study",
@@ -66,27 +65,25 @@ RELATIONS: tuple[Relation, ...] = (
         between=(120, 9880),
     ),
     Relation("lead", "study", "person", "the {subject} was led by {value}", "the person who led {x}"),
-    Relation("site", "study", "place", "the {subject} was carried out in {value}", "the town in which {x} was carried out"),
-    Relation("instrument", "study", "device", "the {subject} measured with the {value}", "the device with which {x} measured"),
+    Relation("site", "study", "place", "the {subject} was carried out in {value}", "the town that hosted {x}"),
+    Relation("instrument", "study", "device", "the {subject} measured with the {value}", "the measuring device of {x}"),
     Relation(
         "end",
         "study",
         "date",
         "the {subject} was completed on {value}",
-        "the date on which {x} was completed",
+        "the completion date of {x}",
         between=(1996, 2030),
     ),
     Relation("mayor", "place", "person", "the mayor of {subject} is {value}", "the mayor of {x}"),
-    Relation("twin", "place", "place", "{subject} is twinned with {value}", "the town with which {x} is twinned"),
-    Relation(
-        "trade", "place", "firm", "most people in {subject} work for {value}", "the firm for which most people in {x} work"
-    ),
+    Relation("twin", "place", "place", "{subject} is twinned with {value}", "the twin town of {x}"),
+    Relation("trade", "place", "firm", "most people in {subject} work for {value}", "the firm that employs most people in {x}"),
     Relation(
         "height",
         "place",
         "number",
         "{subject} lies {value} metres above the sea",
-        "the height in metres above the sea at which {x} lies",
+        "the height in metres above the sea of {x}",
         between=(101, 4890),
     ),
     Relation(

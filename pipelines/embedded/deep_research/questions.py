@@ -3,7 +3,7 @@
 from typing import Any, cast
 
 from pipelines.embedded.deep_research.reading import Step, answer_from, read_steps
-from pipelines.embedded.deep_research.sentences import OPTIONS_FRAMES, QUESTION_FRAMES
+from pipelines.embedded.deep_research.sentences import OPTIONS_FRAMES, PERSON, QUESTION_FRAMES, WHO_FRAMES
 from pipelines.embedded.task import PromptTask
 
 
@@ -11,7 +11,9 @@ def word(task: PromptTask) -> dict[str, Any]:
     """The question for what is wanted, with its options."""
     rng = task.rng("question")
     if "options" not in task.blocks:
-        return {"question": rng.choice(QUESTION_FRAMES).format(wanted=task.text("wanted"))}
+        wanted = task.text("wanted")
+        frames = WHO_FRAMES if wanted.startswith(PERSON) else QUESTION_FRAMES
+        return {"question": rng.choice(frames).format(wanted=wanted)}
     options = ", ".join(cast(list[str], task.data("options")))
     return {"question": rng.choice(OPTIONS_FRAMES).format(wanted=task.text("wanted"), options=options)}
 

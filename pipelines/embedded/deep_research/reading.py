@@ -14,7 +14,7 @@ from assets.llm.text import folded
 from assets.memory_items.answers import read_date
 from assets.memory_items.facts import RANK, Status
 from pipelines.embedded.deep_research.manuals import manual_facts
-from pipelines.embedded.deep_research.sentences import FRAMES, OPTIONS_FRAMES, QUESTION_FRAMES
+from pipelines.embedded.deep_research.sentences import FRAMES, OPTIONS_FRAMES, QUESTION_FRAMES, WHO_FRAMES
 from pipelines.embedded.deep_research.telling import clauses
 
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -129,7 +129,7 @@ def _question_patterns() -> tuple[re.Pattern[str], ...]:
     slots = {"wanted": "(?P<wanted>[^:]+)", "options": "[^:]+"}
     return tuple(
         re.compile("".join(slots.get(part, re.escape(part)) for part in re.split(r"\{(wanted|options)\}", frame)))
-        for frame in (*OPTIONS_FRAMES, *QUESTION_FRAMES)
+        for frame in (*OPTIONS_FRAMES, *QUESTION_FRAMES, *WHO_FRAMES)
     )
 
 

@@ -147,4 +147,12 @@ QUESTION_FRAMES = (
     "I am looking for {wanted}; what is it?",
     "Going by the documents, what is {wanted}?",
 )
+# Of a person, by how the noun phrase begins.
+PERSON = ("the person ", "the mayor ")
+WHO_FRAMES = (
+    "Who is {wanted}?",
+    "Can you find out who {wanted} is?",
+    "I am looking for {wanted}; who is it?",
+    "Going by the documents, who is {wanted}?",
+)
 OPTIONS_FRAMES = ("Which of these is {wanted}: {options}?", "What is {wanted}: {options}?")

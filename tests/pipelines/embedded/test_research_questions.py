@@ -1,0 +1,27 @@
+"""Questions of deep research, as the embedded model words them: read from left to right, and understood as they were meant."""
+
+from itertools import product
+
+import pytest
+
+from assets.deep_research.world.relations import RELATIONS
+from assets.memory_items.world.relations import Relation
+from pipelines.embedded.deep_research.reading import Step, read_steps
+from pipelines.embedded.deep_research.sentences import QUESTION_FRAMES, WHO_FRAMES
+
+PAIRS = [(first, second) for first, second in product(RELATIONS, RELATIONS) if first.value == second.subject]
+STEPS = [Step(relation.name, relation.phrase) for relation in RELATIONS]
+
+
+def test_every_phrase_ends_with_what_it_is_about() -> None:
+    assert [relation.name for relation in RELATIONS if not relation.phrase.endswith("{x}")] == []
+
+
+@pytest.mark.parametrize("frame", [*QUESTION_FRAMES, *WHO_FRAMES])
+def test_two_steps_are_read_back_from_every_question(frame: str) -> None:
+    def is_read(first: Relation, second: Relation) -> bool:
+        wanted = second.phrase.format(x=first.phrase.format(x="Kume Vorivsen"))
+        name, steps = read_steps(frame.format(wanted=wanted), STEPS) or ("", [])
+        return name == "Kume Vorivsen" and [step.relation for step in steps] == [first.name, second.name]
+
+    assert [(first.name, second.name) for first, second in PAIRS if not is_read(first, second)] == []
