@@ -78,11 +78,18 @@ def variants() -> tuple[str, ...]:
     return tuple(sorted((path.stem for path in RECIPES.glob("*.yaml")), key=lambda name: (name != "demo", name)))
 
 
+def check_variant(variant: str) -> None:
+    """Raise RecipeError if no recipe file has this name."""
+    if variant not in variants():
+        near = difflib.get_close_matches(variant, variants(), n=1)
+        meant = f" Did you mean {near[0]!r}?" if near else ""
+        raise RecipeError(f"There is no recipe {variant!r} in {RECIPES}; there are {', '.join(variants()) or 'none'}.{meant}")
+
+
 def load_recipe(variant: str, overrides: Mapping[str, object] | None = None) -> Recipe:
     """Read `<variant>.yaml` and lay overrides over it; keys may be dotted ("gates.votes"). Raises RecipeError."""
     path = RECIPES / f"{variant}.yaml"
-    if variant not in variants():
-        raise RecipeError(f"There is no recipe {variant!r} in {RECIPES}; there are {', '.join(variants()) or 'none'}.")
+    check_variant(variant)
     try:
         content: object = yaml.load(path.read_text(encoding="utf-8"), StrictLoader) or {}  # noqa: S506 (a SafeLoader)
     except UnicodeDecodeError as error:

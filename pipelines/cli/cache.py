@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from pipelines.cli.errors import Problem
-from pipelines.cli.terminal import print_plain
+from pipelines.cli.options import JsonOption
+from pipelines.cli.terminal import print_json, print_plain
 from pipelines.home import home
 from pipelines.resources.cache.export import ModelShare, NotReplies, shares
 from pipelines.resources.cache.export import export as write_copy
@@ -38,10 +39,14 @@ app = typer.Typer(
 
 
 @app.command("info")
-def info() -> None:
+def info(as_json: JsonOption = False) -> None:
     """Print size, replies and hit rate, by model."""
     with _open_cache() as replies:
-        _print_shares(asyncio.run(shares(replies)), replies.database)
+        models = asyncio.run(shares(replies))
+        if as_json:
+            print_json({"database": str(replies.database), "bytes": replies.database.size(), "models": models})
+        else:
+            _print_shares(models, replies.database)
 
 
 @app.command("export")

@@ -15,8 +15,9 @@ from assets.deep_research.recipe import DeepResearchRecipe
 from assets.recipe.recipe import Recipe
 from pipelines.benchmarks import benchmark_of
 from pipelines.cli.errors import Problem
-from pipelines.cli.options import ModelOption, RecipeArgument, SetOption
+from pipelines.cli.options import JsonOption, ModelOption, RecipeArgument, SetOption
 from pipelines.cli.recipe import checked_recipe, recipe_to_follow
+from pipelines.cli.terminal import print_json
 from pipelines.home import home
 from pipelines.planning.defaults import ErrorMargin, load_defaults
 from pipelines.planning.document_tasks import WIDENED, forecast_tasks
@@ -35,7 +36,7 @@ PAPER = "140 K input and 15.2 K output tokens, $0.40 with gpt-4.1 (App. C.2)"
 USERS_AT_ONCE = 32
 
 
-def plan(variant: RecipeArgument, overrides: SetOption = None, model: ModelOption = "") -> None:
+def plan(variant: RecipeArgument, overrides: SetOption = None, model: ModelOption = "", as_json: JsonOption = False) -> None:
     """Say calls, tokens, money and time per stage, with intervals, before the first paid call."""
     recipe = recipe_to_follow(variant, overrides, model=model)
     settings = EndpointSettings.from_environment()
@@ -50,6 +51,9 @@ def plan(variant: RecipeArgument, overrides: SetOption = None, model: ModelOptio
     finally:
         if ledger is not None:
             ledger.close()
+    if as_json:
+        print_json({"variant": recipe.variant, "from": source, "stages": forecasts[:-1], "all": forecasts[-1]})
+        return
     console = Console(highlight=False)
     console.print(_plan_table(recipe, forecasts))
     console.print(f"From {source}. Prefix caching is not counted.")
@@ -148,10 +152,11 @@ ledger_app = typer.Typer(
 def summarise(
     context: typer.Context,
     variant: Annotated[Optional[str], typer.Option(help="Only this variant.")] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Print the ledger's sums by stage, model and prompt."""
     if context.invoked_subcommand is None:
-        _print_summary(variant)
+        _print_summary(variant, as_json=as_json)
 
 
 @ledger_app.command("export")
@@ -167,7 +172,7 @@ def export(path: Annotated[Path, typer.Argument(help="The Parquet file to write.
     print(f"Wrote {count} calls to {path}.")
 
 
-def _print_summary(variant: str | None) -> None:
+def _print_summary(variant: str | None, *, as_json: bool) -> None:
     ledger, console = _open_ledger(), Console()
     try:
         groups = {by: asyncio.run(summary(ledger, by=by, variant=variant)) for by in ("stage", "model", "prompt")}
@@ -175,6 +180,9 @@ def _print_summary(variant: str | None) -> None:
         ledger.close()
     if not groups["stage"]:
         raise Problem(f"The ledger has no calls of {variant!r}." if variant else "The ledger has no calls yet.")
+    if as_json:
+        print_json(groups)
+        return
     for by, lines in groups.items():
         console.print(_ledger_table(by, lines))
     console.print("Tokens and cost are of paid calls; calls answered by the cache cost nothing.", style="dim")

@@ -24,9 +24,17 @@ from assets.recipe.model_policy import ROLES
 from assets.recipe.recipe import EVERYONE, Recipe
 from assets.records.base import ItemRecord
 from dataset_card.release.manifest import ReleaseError
-from pipelines.benchmarks import benchmark_of
+from pipelines.benchmarks import BENCHMARKS, benchmark_of
 from pipelines.cli.errors import Problem
-from pipelines.cli.options import ModelOption, QuietOption, RecipeArgument, ResetOption, SetOption, VersionOption
+from pipelines.cli.options import (
+    ModelOption,
+    QuietOption,
+    RecipeArgument,
+    ResetOption,
+    SetOption,
+    VariantOption,
+    VersionOption,
+)
 from pipelines.cli.recipe import checked_recipe, launchpad_config, recipe_in_file, recipe_to_follow
 from pipelines.cli.show import choose_item, finished_items, print_item
 from pipelines.cli.stories import item_name
@@ -36,6 +44,7 @@ from pipelines.home import Home, home, prepare_dagster_home
 from pipelines.preflight import check_before_run
 from pipelines.resources.llm.settings import EndpointSettings
 from pipelines.resources.open import open_run_context
+from pipelines.resources.storage.dagster_sqlite import stay_connected
 from pipelines.resources.storage.io_manager import open_asset_values
 
 # Dagster would send what is printed through processes of its own, which Ctrl-C ends with tracebacks.
@@ -44,6 +53,8 @@ WITHOUT_CAPTURE = {
 }
 R = TypeVar("R", bound=Recipe)
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+ASKING_STAGES = [name for entry in BENCHMARKS for name in entry.benchmark.asking_stages]
+STAGE_HELP = f"The stage that is asked anew; the stages below it follow. One of {', '.join(ASKING_STAGES)}."
 ConcurrencyOption = Annotated[int, typer.Option(min=1, help="Users worked on at once.")]
 
 
@@ -89,8 +100,8 @@ def generate(
 
 def regenerate(
     item: Annotated[str, typer.Argument(help="Number (1, 2, ...), name or id of a user or a task, or all.")],
-    stage: Annotated[str, typer.Option("--from", help="The stage that is asked anew; the stages below follow.")],
-    variant: Annotated[str, typer.Option(help="Which variant.")] = "demo",
+    stage: Annotated[str, typer.Option("--from", help=STAGE_HELP, autocompletion=lambda: ASKING_STAGES)],
+    variant: VariantOption = "demo",
     concurrency: ConcurrencyOption = 32,
     version: VersionOption = "auto",
     quiet: QuietOption = False,
@@ -202,7 +213,7 @@ def dagster_instance() -> dg.DagsterInstance:
         raise Problem(f"Dagster's folder {installation.dagster} cannot be used: {error.strerror or error}.") from error
     os.environ["DAGSTER_HOME"] = str(folder)
     with _storage_errors():
-        return dg.DagsterInstance.from_ref(InstanceRef.from_dir(str(folder), overrides=WITHOUT_CAPTURE))
+        return dg.DagsterInstance.from_ref(stay_connected(InstanceRef.from_dir(str(folder), overrides=WITHOUT_CAPTURE)))
 
 
 @contextmanager

@@ -6,94 +6,117 @@ import os
 import signal
 import sys
 from importlib import import_module
+from importlib.metadata import version as distribution_version
 from types import TracebackType
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
+from assets.engine.gc_control import pause_gc
 from pipelines.cli import INTERRUPTED, STOPPED, stop_at_once
 from pipelines.cli.errors import Problem, report_crash, sentence_of, user_errors
 
-# Command: the module of `pipelines.cli` and its object, and the first sentence of its help.
-COMMANDS = {
-    "plan": ("costs:plan", "Say calls, tokens, money and time per stage, with intervals, before the first paid call."),
-    "quality": (
-        "show:quality",
-        "Say how good a variant, or anybody's data, is and write the page of its quality report. Exit status 1: it has faults.",
-    ),
-    "release": (
-        "release:release",
-        "Freeze a variant's current users into an immutable release folder, without making any of them again.",
-    ),
-    "diff": (
-        "release:diff",
-        "Tell what changed from one release to another: users, questions, answers, keys, words, figures, settings.",
-    ),
-    "verify": (
-        "release:verify",
-        "Check every digest, every table, every configuration; one sentence for each problem, and exit status 1.",
-    ),
-    "publish": (
-        "release:publish",
-        "Publish a release on the Hub: one commit, then its tag. Run it again to go on where it stopped.",
-    ),
-    "deprecate": (
-        "release:deprecate",
-        "Say on the Hub that a version should not be used any more: in the card and in the list of versions. Its rows stay.",
-    ),
-    "fetch": (
-        "release:fetch",
-        "Fetch a release from the Hub, check every file, and print its folder. Later it is there without the network.",
-    ),
-    "evaluate": (
-        "evaluate:evaluate",
-        "Evaluate memories on a release of any benchmark, each with the same reasoner. The same command again goes on.",
-    ),
-    "compare": (
-        "evaluate:compare",
-        "Compare runs over the same users, in the terminal and as a page: differences with intervals, ranks on- and "
-        "off-policy.",
-    ),
-    "memory": ("memory:app", "Memories: hold one of your own to the contract."),
-    "export": (
-        "memory:export",
-        "Write documents and questions of a release for other harnesses: Parquet and JSONL, for what is told off-policy.",
-    ),
-    "inspect-log": ("evaluate:inspect_log", "Write a finished run as a log of Inspect, for its viewer."),
-    "leaderboard": ("evaluate:leaderboard", "Rank all finished runs, one page for each dataset."),
-    "evolve": (
-        "evolve:evolve",
-        "Let a memory's policy evolve through feedback, and tell learning from leaking. Again: goes on.",
-    ),
-    "generate": (
-        "generate:generate",
-        "Make a variant: all stages, their checks, and the release folder. Run it again to go on where it stopped.",
-    ),
-    "regenerate": (
-        "generate:regenerate",
-        "Make one user or task again from a stage on; every other one stays as it is, byte by byte.",
-    ),
-    "demo": ("generate:demo", "Make the small demo release and show one of its users."),
-    "show": (
-        "show:show",
-        "Tell one user's story: profile, state, events, sessions, questions and answers; or a task's facts and documents.",
-    ),
-    "explore": ("show:explore", "Write a DuckDB file with views over all snapshots, for exploring by SQL."),
-    "ui": ("serve:ui", "Open the Dagster UI on this project."),
-    "model": ("serve:model_app", "The embedded model."),
-    "recipe": ("recipe:app", "Recipes: the parameters of a variant."),
-    "ledger": ("costs:ledger_app", "Every call that was made: calls, tokens, cost and hit rate."),
-    "cache": ("cache:app", "The reply cache: every reply that was ever paid for."),
-    "doctor": (
-        "cache:doctor",
-        "Check every file of the data folder, and say what is damaged and what can be made again. --repair repairs it.",
-    ),
-    "cluster": ("serve:cluster_app", "Work units on many workers (needs the extra `cluster`)."),
-    "prompts": ("prompts:app", "Prompts: try them before you change them."),
-    "annotate": ("annotate:app", "Annotation: have people check items by hand, and say how far they agree."),
+# Commands in the order of use, by panel of the help: the module of `pipelines.cli` and its object, and the first sentence of
+# the command's own help.
+PANELS = {
+    "Make": {
+        "demo": ("generate:demo", "Make the small demo release and show one of its users."),
+        "plan": ("costs:plan", "Say calls, tokens, money and time per stage, with intervals, before the first paid call."),
+        "generate": (
+            "generate:generate",
+            "Make a variant: all stages, their checks, and the release folder. Run it again to go on where it stopped.",
+        ),
+        "regenerate": (
+            "generate:regenerate",
+            "Make one user or task again from a stage on; every other one stays as it is, byte by byte.",
+        ),
+        "release": (
+            "release:release",
+            "Freeze a variant's current users into an immutable release folder, without making any of them again.",
+        ),
+    },
+    "Look at what was made": {
+        "show": (
+            "show:show",
+            "Tell one user's story: profile, state, events, sessions, questions and answers; or a task's facts and documents.",
+        ),
+        "quality": (
+            "show:quality",
+            "Say how good a variant, or anybody's data, is and write the page of its quality report. "
+            "Exit status 1: it has faults.",
+        ),
+        "diff": (
+            "release:diff",
+            "Tell what changed from one release to another: users, questions, answers, keys, words, figures, settings.",
+        ),
+        "verify": (
+            "release:verify",
+            "Check every digest, every table, every configuration; one sentence for each problem, and exit status 1.",
+        ),
+        "explore": ("show:explore", "Write a DuckDB file with views over all snapshots, for exploring by SQL."),
+        "ui": ("serve:ui", "Open the Dagster UI on this project."),
+    },
+    "Score memories": {
+        "evaluate": (
+            "evaluate:evaluate",
+            "Evaluate memories on a release of any benchmark, each with the same reasoner. The same command again goes on.",
+        ),
+        "compare": (
+            "evaluate:compare",
+            "Compare runs over the same users, in the terminal and as a page: differences with intervals, ranks on- and "
+            "off-policy.",
+        ),
+        "leaderboard": ("evaluate:leaderboard", "Rank all finished runs, one page for each dataset."),
+        "memory": ("memory:app", "Memories: hold one of your own to the contract."),
+        "evolve": (
+            "evolve:evolve",
+            "Let a memory's policy evolve through feedback, and tell learning from leaking. Again: goes on.",
+        ),
+        "export": (
+            "memory:export",
+            "Write documents and questions of a release for other harnesses: Parquet and JSONL, for what is told off-policy.",
+        ),
+        "inspect-log": ("evaluate:inspect_log", "Write a finished run as a log of Inspect, for its viewer."),
+    },
+    "Share, and have people check": {
+        "publish": (
+            "release:publish",
+            "Publish a release on the Hub: one commit, then its tag. Run it again to go on where it stopped.",
+        ),
+        "fetch": (
+            "release:fetch",
+            "Fetch a release from the Hub, check every file, and print its folder. Later it is there without the network.",
+        ),
+        "deprecate": (
+            "release:deprecate",
+            "Say on the Hub that a version should not be used any more: in the card and in the list of versions. "
+            "Its rows stay.",
+        ),
+        "annotate": ("annotate:app", "Annotation: have people check items by hand, and say how far they agree."),
+    },
+    "Recipes, prompts and models": {
+        "recipe": ("recipe:app", "Recipes: the parameters of a variant."),
+        "prompts": ("prompts:app", "Prompts: try them before you change them."),
+        "model": ("serve:model_app", "The embedded model."),
+    },
+    "Keep in order": {
+        "ledger": ("costs:ledger_app", "Every call that was made: calls, tokens, cost and hit rate."),
+        "cache": ("cache:app", "The reply cache: every reply that was ever paid for."),
+        "doctor": (
+            "cache:doctor",
+            "Check every file of the data folder, and say what is damaged and what can be made again. --repair repairs it.",
+        ),
+        "cluster": ("serve:cluster_app", "Work units on many workers (needs the extra `cluster`)."),
+    },
 }
+COMMANDS = {name: command for panel in PANELS.values() for name, command in panel.items()}
+NAME = max(map(len, COMMANDS))
+
+
+# What begins with the name of a variant. A wrong name is told before the command's module is imported, which takes seconds.
+BEGIN_WITH_A_VARIANT = ("generate", "plan", "release")
 
 # What is no command any more, and what to say instead.
 GONE = {"evaluate-documents": "It is amemgym evaluate RELEASE --memory NAME now, which takes releases of every benchmark."}
@@ -102,7 +125,8 @@ GONE = {"evaluate-documents": "It is amemgym evaluate RELEASE --memory NAME now,
 def load_command(name: str) -> Any:
     """The command with its options. Imports its module."""
     module, _, attribute = COMMANDS[name][0].partition(":")
-    command = getattr(import_module(f"pipelines.cli.{module}"), attribute)
+    with pause_gc():  # it would search through what is being imported, which takes a quarter of the time
+        command = getattr(import_module(f"pipelines.cli.{module}"), attribute)
     if isinstance(command, typer.Typer):
         return get_group(command)
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -121,10 +145,25 @@ class CommandGroup(TyperGroup):
         for name, (_, sentence) in COMMANDS.items():
             self.add_command(TyperCommand(name, help=sentence, rich_markup_mode=None))
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        for panel, commands in PANELS.items():
+            with formatter.section(typer.style(panel, bold=True)):
+                formatter.write_dl(
+                    [(typer.style(f"{name:{NAME}}", fg="cyan"), self._short(name, formatter.width)) for name in commands]
+                )
+
+    def _short(self, name: str, width: int) -> str:
+        # Beside an indent of two and two between the columns, so that each takes one line.
+        return self.commands[name].get_short_help_str(width - NAME - 6)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         if args[0] in GONE:
             raise Problem(GONE[args[0]])
         name, command, rest = super().resolve_command(ctx, args)
+        if name in BEGIN_WITH_A_VARIANT and rest and not rest[0].startswith("-") and not ctx.resilient_parsing:
+            from assets.recipe.loading import check_variant  # late: help and completion need none of it
+
+            check_variant(rest[0])
         loaded = load_command(name) if name in COMMANDS else command
         if signal.getsignal(signal.SIGINT) is stop_at_once:
             signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -134,16 +173,26 @@ class CommandGroup(TyperGroup):
 app = typer.Typer(
     cls=CommandGroup,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="Synthesize the AMemGym benchmark: make variants, read what was made, serve the embedded model.",
+    context_settings={"max_content_width": 140},
+    help="Make benchmarks for the memory of assistants, and score memories on them. Begin with: amemgym demo",
 )
 
 
+def print_version(asked: bool) -> None:
+    if asked:
+        print(f"amemgym {distribution_version('amemgym-synth')}")
+        raise typer.Exit
+
+
 @app.callback()
-def amemgym() -> None:
-    """Exists because typer needs one command or callback of its own to make a group."""
+def amemgym(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=print_version, help="Print the version, and end.")
+    ] = False,
+) -> None:
+    """Hold the options of the program as a whole."""
 
 
 def main() -> None:

@@ -9,14 +9,18 @@ from typing import Annotated, Any, Optional, get_args, get_type_hints
 import typer
 import yaml
 
-from assets.recipe.loading import StrictLoader
+from assets.recipe.loading import StrictLoader, variants
 from pipelines.cli.errors import Problem
 
 Command = Callable[..., None]
 
 RecipeArgument = Annotated[
-    str, typer.Argument(help="demo, base, extra, or the name of a recipe file of your own, without .yaml.")
+    str,
+    typer.Argument(
+        help="demo, base, extra, or the name of a recipe file of your own, without .yaml.", autocompletion=lambda: variants()
+    ),
 ]
+VariantOption = Annotated[str, typer.Option("--variant", help="Which variant.", autocompletion=lambda: variants())]
 ResetOption = Annotated[
     bool, typer.Option("--reset", help="Forget the overrides of earlier runs; go by the recipe's file and what is given here.")
 ]
@@ -26,6 +30,7 @@ SetOption = Annotated[
 ]
 ModelOption = Annotated[str, typer.Option(help="One model for every role, in place of the recipe's.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="Show no progress, only how it ended.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
 VersionOption = Annotated[str, typer.Option(help="Version of the release, or auto.")]
 DataSettingsOption = Annotated[
     Optional[list[str]],

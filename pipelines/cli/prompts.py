@@ -17,7 +17,9 @@ from assets.amemgym.recipe import AMemGymRecipe
 from assets.llm.usage import Usage
 from assets.recipe.policies import GatePolicy
 from pipelines.cli.errors import Problem
+from pipelines.cli.options import JsonOption
 from pipelines.cli.recipe import checked_recipe
+from pipelines.cli.terminal import print_json
 from pipelines.experiments.prompt_trials.judging import CANNOT_TELL, UNUSABLE, Verdict, judge_cases, load_cases
 from pipelines.experiments.prompt_trials.trial import (
     Exchange,
@@ -58,6 +60,7 @@ def try_prompt(
     model: Annotated[Optional[list[str]], typer.Option(help="Model in the prompt's role; give it twice to compare.")] = None,
     against: Annotated[Optional[Path], typer.Option(help="File with another version of the prompt.")] = None,
     samples: Annotated[int, typer.Option(min=0, help="Replies shown, and as many objections.")] = 2,
+    as_json: JsonOption = False,
 ) -> None:
     """Make the prompt's stage anew for finished users and say how many replies pass, what they cost, and why some do not.
 
@@ -69,6 +72,9 @@ def try_prompt(
     trials = _run(name, _sides(name, recipe, models=model or [], against=against), variant=variant, users=users)
     settings = EndpointSettings.from_environment()
     prices = Prices(read_prices(), base_url=settings.address if settings else None)
+    if as_json:
+        print_json({trial.side.name: _figures(trial, prices=prices) for trial in trials})
+        return
     console = Console(highlight=False)
     console.print(trial_table(name, trials, prices=prices))
     for trial in trials:
@@ -80,6 +86,7 @@ def judge(
     model: Annotated[str, typer.Option(help="The model that judges; the embedded one where no endpoint is configured.")] = "",
     variant: Annotated[str, typer.Option(help="Whose recipe sets the gates.")] = "base",
     misses: Annotated[int, typer.Option(min=0, help="Wrong readings shown.")] = 10,
+    as_json: JsonOption = False,
 ) -> None:
     """Let a model judge sixty hand-labelled cases with the gates' own prompts, and say how often it is right.
 
@@ -93,6 +100,9 @@ def judge(
             return await judge_cases(load_cases(), recipe=recipe, model=run_context.for_unit("trial", recipe=recipe).model)
 
     verdicts = asyncio.run(all_cases())
+    if as_json:
+        print_json(verdicts)
+        return
     console = Console(highlight=False)
     console.print(accuracy_table(verdicts))
     for line in calibration(verdicts):

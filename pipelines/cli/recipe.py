@@ -1,14 +1,16 @@
 """`amemgym recipe`: list, print and import recipes; and recipes with overrides, for the other commands."""
 
 import json
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
 import yaml
+from rich import box
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.engine.overrides import lay_overrides
@@ -19,8 +21,8 @@ from assets.recipe.recipe import Recipe
 from assets.recipe.registry import DEFAULT_BENCHMARK, RECIPE_TYPES
 from pipelines.benchmarks import benchmark_of
 from pipelines.cli.errors import Problem
-from pipelines.cli.options import SetOption, parse_overrides
-from pipelines.cli.terminal import print_plain
+from pipelines.cli.options import JsonOption, RecipeArgument, SetOption, parse_overrides
+from pipelines.cli.terminal import print_json, print_plain
 from pipelines.home import home
 from pipelines.resources.storage.io_manager import open_asset_values
 
@@ -28,6 +30,7 @@ app = typer.Typer(
     no_args_is_help=True, add_completion=False, rich_markup_mode=None, help="Recipes: the parameters of a variant."
 )
 
+MAIN_NUMBERS = ("variant", "benchmark", "items", "periods", "questions", "states", "messages", "writer")
 # Names of the paper's configuration files, and ours.
 REFERENCE_NAMES = {
     "num_user_profiles": "num_users",
@@ -113,44 +116,75 @@ def _differences(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any
 
 
 @app.command("list")
-def list_recipes() -> None:
-    """List the recipes with their main numbers."""
-    table = Table("variant", "users", "periods", "questions", "states per question", "messages per session", "writer")
+def list_recipes(as_json: JsonOption = False) -> None:
+    """List the recipes with their main numbers: states per question, messages per session."""
+    rows: list[dict[str, object]] = []
     problems: list[str] = []
     for variant in variants():
         try:
-            recipe = recipe_in_file(variant)
+            rows.append(_main_numbers(recipe_in_file(variant)))
         except Problem as problem:
             problems.append(str(problem))
-            continue
-        counts = (str(recipe.num_items), "", "", "", "")
-        if isinstance(recipe, AMemGymRecipe):
-            each = (recipe.num_periods, recipe.num_questions, recipe.num_states_per_question, 2 * recipe.num_rounds_update)
-            counts = (str(recipe.num_users), *map(str, each))
-        table.add_row(variant, *counts, recipe.models.writer.model)
-    Console().print(table)
+    if as_json:
+        print_json(rows)
+    else:
+        # Nothing is cut, because names are copied to the command line.
+        columns = [Column(name, no_wrap=True, min_width=longest(name, rows)) for name in MAIN_NUMBERS]
+        table = Table(*columns, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+        for row in rows:
+            table.add_row(*(str(row.get(name, "")) for name in MAIN_NUMBERS))
+        Console().print(table)
     for problem in problems:
         print_plain(Console(stderr=True), problem)
 
 
+def longest(name: str, rows: Sequence[Mapping[str, object]]) -> int:
+    """The width of a column that cuts nothing."""
+    return max([len(name), *(len(str(row.get(name, ""))) for row in rows)])
+
+
+def _main_numbers(recipe: Recipe) -> dict[str, object]:
+    own: dict[str, object] = {}
+    if isinstance(recipe, AMemGymRecipe):
+        own = {
+            "periods": recipe.num_periods,
+            "questions": recipe.num_questions,
+            "states": recipe.num_states_per_question,
+            "messages": 2 * recipe.num_rounds_update,
+        }
+    numbers = {"variant": recipe.variant, "benchmark": recipe.benchmark, "items": recipe.num_items, **own}
+    return {**numbers, "writer": recipe.models.writer.model}
+
+
 @app.command("show")
-def show_recipe(variant: Annotated[str, typer.Argument(help="Which variant.")], overrides: SetOption = None) -> None:
+def show_recipe(variant: RecipeArgument, overrides: SetOption = None, as_json: JsonOption = False) -> None:
     """Print a recipe with all its fields, as YAML."""
     recipe = recipe_in_file(variant, overrides)
+    if as_json:
+        print_json(recipe)
+        return
     print(yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False, allow_unicode=True), end="")
 
 
 @app.command("fields")
 def list_fields(
     benchmark: Annotated[str, typer.Option(help="Whose recipes: " + ", ".join(RECIPE_TYPES) + ".")] = DEFAULT_BENCHMARK,
+    as_json: JsonOption = False,
 ) -> None:
     """List every field that a recipe may set: meaning, kind, unit, range, default."""
     if benchmark not in RECIPE_TYPES:
         raise Problem(f"There is no benchmark {benchmark!r}; there are {', '.join(RECIPE_TYPES)}.")
-    table = Table("field", "meaning", "kind", "unit", "range", "default")
-    for field in recipe_fields(RECIPE_TYPES[benchmark]):
-        table.add_row(field.path, field.meaning, field.kind, field.unit, field.range, field.default)
-    Console().print(table)
+    fields = recipe_fields(RECIPE_TYPES[benchmark])
+    if as_json:
+        print_json(fields)
+        return
+    width = min(Console().width, 120)
+    for field in fields:
+        kind = ", ".join(part for part in (field.kind, field.range, field.unit and f"in {field.unit}") if part)
+        # The name has a line of its own, so that it is never cut.
+        print(field.path)
+        words = f"{field.meaning} ({kind}; left out: {field.default})"
+        print(textwrap.fill(words, width, initial_indent="    ", subsequent_indent="    "))
 
 
 @app.command("import")

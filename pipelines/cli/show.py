@@ -23,9 +23,9 @@ from assets.records.estimate import percent, percents, rough_told
 from assets.records.report import BenchmarkReport
 from pipelines.benchmarks import BENCHMARKS, BenchmarkEntry
 from pipelines.cli.errors import Problem
-from pipelines.cli.options import SetOption, option, options_of, parse_overrides
+from pipelines.cli.options import JsonOption, SetOption, VariantOption, option, options_of, parse_overrides
 from pipelines.cli.stories import item_name, print_episode, print_task
-from pipelines.cli.terminal import print_plain
+from pipelines.cli.terminal import print_json, print_plain
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.given_data import QualityRequest, report_on_source
 from pipelines.home import home
@@ -41,9 +41,13 @@ SOURCE = "A variant that was made here, a data.json of anybody, a release's fold
 
 def show(
     item: Annotated[str, typer.Argument(help="Number (1, 2, ...), name or id of a user, or of a task.")] = "1",
-    variant: Annotated[str, typer.Option(help="Which variant.")] = "demo",
+    variant: VariantOption = "demo",
+    as_json: JsonOption = False,
 ) -> None:
     """Tell one user's story: profile, state, events, sessions, questions and answers; or a task's facts and documents."""
+    if as_json:
+        print_json(choose_item(item, finished_items(variant), noun=_entry(variant).benchmark.noun))
+        return
     print_item(item, variant=variant)
 
 
@@ -75,6 +79,7 @@ def quality(
     source: Annotated[str, typer.Argument(help=SOURCE)] = "demo",
     set_: SetOption = None,
     browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    as_json: JsonOption = False,
     *,
     options: QualityOptions,
 ) -> None:
@@ -89,8 +94,11 @@ def quality(
         with _quality_errors():
             report, page = report_on_source(asked, home=home(), notice=partial(print_plain, Console(stderr=True)))
         stale = ""
-    print_summary(report)
-    print(f"Page: {page}")
+    if as_json:
+        print_json({"page": str(page), "problems": problems(report), "report": report})
+    else:
+        print_summary(report)
+        print(f"Page: {page}")
     if browser:
         typer.launch(page.as_uri())
     if stale:

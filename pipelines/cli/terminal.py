@@ -8,6 +8,7 @@ from io import UnsupportedOperation
 from types import TracebackType
 from typing import Self
 
+from pydantic_core import to_json
 from rich.console import Console
 from rich.markdown import Markdown
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -125,6 +126,11 @@ def step_progress(console: Console) -> Progress:
 def print_plain(console: Console, sentence: str) -> None:
     """Print a sentence as it is, without markup or colours."""
     console.print(sentence, highlight=False, soft_wrap=True, markup=False)
+
+
+def print_json(value: object) -> None:
+    """Print records, dataclasses, and lists and mappings of them as JSON, on stdout alone."""
+    print(to_json(value, indent=2, inf_nan_mode="null").decode())
 
 
 def print_markdown(text: str) -> None:

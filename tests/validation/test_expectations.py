@@ -92,6 +92,34 @@ def test_an_empty_table_keeps_what_is_said_of_rows_but_not_of_their_number(tmp_p
     assert broken == [("users", "has a row for each user, 3 in all", 3)]
 
 
+def reported(folder: Path, **changes: object) -> list[ColumnLine]:
+    """What a set of one user comes to, with a profile changed like this."""
+    expectations = ExpectationRun(AMEMGYM, TABLE_EXPECTATIONS, clean_set().recipe, project=folder)
+    (episode, *_) = clean_set().rows("episodes")
+    profile = episode.user_profile.model_copy(update=changes)
+    expectations.add({"episodes": {episode.user_id: episode.model_copy(update={"user_profile": profile})}}, episode.user_id)
+    return expectations.lines()
+
+
+def test_the_same_columns_are_not_validated_twice_and_other_ones_are(tmp_path: Path) -> None:
+    first = reported(tmp_path)
+    (tmp_path / "uncommitted" / "validations").rename(tmp_path / "taken away")
+    assert reported(tmp_path) == first
+    assert not (tmp_path / "uncommitted" / "validations").exists()
+    assert "age" in {line.column for line in reported(tmp_path, age=400) if not line.ok}
+    assert reported(tmp_path) == first
+    assert (tmp_path / "uncommitted" / "validations").exists()
+
+
+@pytest.mark.parametrize("lost", [DATA_DOCS, "uncommitted/last_validation.json"])
+def test_columns_are_validated_again_when_what_was_left_of_the_last_time_is_lost(lost: str, tmp_path: Path) -> None:
+    first = reported(tmp_path)
+    (tmp_path / lost).write_text("{")
+    (tmp_path / lost).unlink() if lost == DATA_DOCS else None
+    assert reported(tmp_path) == first
+    assert len((tmp_path / lost).read_text()) > 100
+
+
 def test_nothing_is_written_elsewhere_and_nobody_is_called(tmp_path: Path) -> None:
     validated(clean_set().tables(), suites("failures"), tmp_path)
     with watched() as seen:

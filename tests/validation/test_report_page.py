@@ -25,6 +25,7 @@ from tests.support.scenario import varied
 from tests.validation.random_questions import adding, random_users
 from tests.validation.reports import report_of, shortcut_lines
 from validation.amemgym.report.builder import FinishedUser
+from validation.amemgym.report.figures import figures
 from validation.amemgym.report.page import render_page
 from validation.report.page import write_page
 
@@ -126,10 +127,15 @@ def test_ids_are_unique_though_several_pictures_share_the_page() -> None:
 
 def test_the_same_report_gives_the_same_bytes_whatever_matplotlib_is_set_to() -> None:
     mpl: Any = matplotlib
-    first = render_page(report())
+    first = figures(report())
     with mpl.rc_context({"font.size": 22, "svg.hashsalt": None}):
-        assert render_page(report()) == first
+        assert figures(report()) == first
         assert mpl.rcParams["font.size"] == 22
+
+
+def test_the_page_of_another_report_is_drawn_anew_after_that_of_one() -> None:
+    assert render_page(report()) == render_page(report())
+    assert render_page(without_pictures(users_wanted=1)) != render_page(report())
 
 
 def test_a_set_that_may_be_released_says_so_first() -> None:

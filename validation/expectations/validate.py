@@ -9,9 +9,14 @@ from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
+from importlib.metadata import version
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import to_json
 
 from assets.engine.benchmark import Benchmark, Table
 from assets.engine.gc_control import freeze_gc, pause_gc
@@ -19,7 +24,14 @@ from assets.recipe.recipe import Recipe
 from assets.records.base import Failure, Record
 from assets.records.report import ColumnLine
 from validation.expectations.expectation import ColumnExpectation, suite
-from validation.expectations.project import Suites, expectation_id, project_files, read_suite, release_project_files
+from validation.expectations.project import (
+    DATA_DOCS,
+    Suites,
+    expectation_id,
+    project_files,
+    read_suite,
+    release_project_files,
+)
 from validation.rules import RecordsByStage
 
 # One validation takes more than half a second, however few rows there are.
@@ -96,6 +108,8 @@ class ExpectationRun:
         self._failed_and_finished: set[str] = set()
         self._columns = _Columns(benchmark.tables, expectations)
         self._lines: dict[tuple[str, int], ColumnLine] = {}
+        self._last = LastValidation(project)
+        self._portions = 0
 
     def add(self, records: RecordsByStage, item_id: str) -> None:
         """Take the next item; `records` by stage and item."""
@@ -121,8 +135,10 @@ class ExpectationRun:
                 self._validate()
         if self._columns.rows or not self._lines:
             self._validate()
-        with freeze_gc(), _opened(self._project) as context:
-            context.build_data_docs()
+        if not self._last.still_holds:
+            with freeze_gc(), _opened(self._project) as context:
+                context.build_data_docs()
+            self._last.note(list(self._lines.values()), portions=self._portions)
         # Statements name the number of items, which is only known now.
         suites = self._expectations.suites(self._benchmark, self._recipe, items=self._items)
         statements = [one.statement for own in suites.values() for one in own]
@@ -132,16 +148,57 @@ class ExpectationRun:
     def _validate(self) -> None:
         items, self._waiting = self._waiting, 0
         columns, self._columns = self._columns, _Columns(self._benchmark.tables, self._expectations)
-        if not self._lines:
-            shutil.rmtree(self._project, ignore_errors=True)
         self._items += items
-        counts = Counter[str]()
+        self._portions += 1
         suites = self._expectations.suites(self._benchmark, self._recipe, items=items)
+        known = self._last.lines(columns.digest(suites)) if self._portions == 1 else None
+        if known is None:
+            known = self._validated(columns, suites)
+        counts = Counter[str]()
+        for line in known:
+            key = (line.table, counts[line.table])
+            counts[line.table] += 1
+            self._lines[key] = _sum(self._lines[key], line) if key in self._lines else line
+
+    def _validated(self, columns: "_Columns", suites: Suites) -> list[ColumnLine]:
+        if self._portions == 1:
+            shutil.rmtree(self._project, ignore_errors=True)
+        self._last.still_holds = False
         with freeze_gc():  # a validation leaves many reference cycles behind
-            for line in _validated(columns, suites, self._benchmark.tables, project=self._project):
-                key = (line.table, counts[line.table])
-                counts[line.table] += 1
-                self._lines[key] = _sum(self._lines[key], line) if key in self._lines else line
+            return _validated(columns, suites, self._benchmark.tables, project=self._project)
+
+
+class LastValidation:
+    """What a project's last validation came to, so that the same columns under the same suites need no other.
+
+    A rerun whose replies are all cached spends almost half of its time on it. Only what was validated at once is noted.
+    """
+
+    def __init__(self, project: Path) -> None:
+        self.still_holds = False
+        self._path, self._docs = project / "uncommitted" / "last_validation.json", project / DATA_DOCS
+        self._digest = ""
+
+    def lines(self, digest: str) -> list[ColumnLine] | None:
+        """The lines of columns and suites with this digest, if they were the last, and their Data Docs are there."""
+        self._digest = digest
+        if not self._docs.exists():
+            return None
+        try:
+            noted = _Noted.model_validate_json(self._path.read_bytes())
+        except (OSError, ValidationError):
+            return None
+        self.still_holds = noted.digest == digest
+        return list(noted.lines) if self.still_holds else None
+
+    def note(self, lines: Sequence[ColumnLine], *, portions: int) -> None:
+        if portions == 1:
+            self._path.write_text(_Noted(digest=self._digest, lines=tuple(lines)).model_dump_json(), encoding="utf-8")
+
+
+class _Noted(Record):
+    digest: str
+    lines: tuple[ColumnLine, ...]
 
 
 def validate_tables(
@@ -170,6 +227,14 @@ class _Columns:
     @property
     def rows(self) -> int:
         return self.counts.total()
+
+    def digest(self, suites: Suites) -> str:
+        """Differs when the columns, the suites, the library or this module do."""
+        digest = sha256(Path(__file__).read_bytes())
+        digest.update(version("great-expectations").encode())
+        for content in (suites, self.counts, self.tables):
+            digest.update(to_json(content))
+        return digest.hexdigest()
 
     def add(self, tables: Tables, *, released: frozenset[str]) -> None:
         """Add rows that refer to each other."""

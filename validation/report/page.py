@@ -1,5 +1,6 @@
 """A quality report as one self-contained HTML page: no scripts, nothing loaded from anywhere, the same bytes each time."""
 
+import re
 import secrets
 from functools import cache
 from pathlib import Path
@@ -12,6 +13,8 @@ from assets.records.estimate import Estimate, percent, percents, rough_told
 from assets.records.report import BenchmarkReport
 
 FOLDER = Path(__file__).parent
+CONTENTS = "<!-- contents -->"
+HEADING = re.compile(r'<h2 id="([^"]+)">([^<]+)</h2>')
 
 
 def render_minimal_page(report: BenchmarkReport) -> str:
@@ -23,7 +26,9 @@ def render_page(report: BenchmarkReport, *, template: str, folder: Path = FOLDER
     """The page by a template of `folder`, which may extend `page.html.j2`. Texts of personas and models are escaped."""
     page = _environment(folder).get_template(template)
     rough = rough_told(report.finished, report.noun)
-    return page.render(report=report, problems=problems(report), rough=rough, **values)
+    told = page.render(report=report, problems=problems(report), rough=rough, **values)
+    contents = " ".join(f'<a href="#{name}">{words}</a>' for name, words in HEADING.findall(told))
+    return told.replace(CONTENTS, contents, 1)
 
 
 def write_page(page: str, path: Path) -> Path:

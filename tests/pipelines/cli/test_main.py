@@ -1,14 +1,19 @@
 """The list of commands: each is loaded when it is called, and its process ends at once when all is done."""
 
+import json
 import socket
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from pipelines.cli.main import COMMANDS, app, load_command
+from assets.recipe.config_schema import recipe_fields
+from assets.recipe.loading import variants
+from assets.recipe.registry import RECIPE_TYPES
+from pipelines.cli.main import BEGIN_WITH_A_VARIANT, COMMANDS, PANELS, app, load_command
 from tests.support.commands import amemgym, clean_environment, finish
 
 ROOT = Path(__file__).parents[3]
@@ -41,6 +46,64 @@ def test_the_list_says_of_each_command_what_its_own_help_begins_with(name: str) 
     sentence = COMMANDS[name][1]
     assert " ".join((load_command(name).help or "").split()).startswith(sentence)
     assert name in CliRunner().invoke(app, ["--help"]).output
+
+
+def test_the_version_is_that_of_the_distribution() -> None:
+    result = CliRunner().invoke(app, ["--version"])
+    assert (result.exit_code, result.output) == (0, f"amemgym {version('amemgym-synth')}\n")
+
+
+def test_help_lists_commands_in_groups_a_line_each_and_in_colour_on_a_terminal_alone() -> None:
+    plain = CliRunner().invoke(app, ["--help"]).output.splitlines()
+    groups = [line.removesuffix(":") for line in plain if line.endswith(":") and line != "Options:"]
+    assert groups == list(PANELS)
+    assert [line.split()[0] for line in plain if line.split()[:1] and line.split()[0] in COMMANDS] == list(COMMANDS)
+    assert "\x1b[" in CliRunner().invoke(app, ["--help"], color=True).output
+    assert not any("\x1b[" in line for line in plain)
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("amemgym gene", ["generate"]),
+        ("amemgym recipe fie", ["fields"]),
+        ("amemgym generate --conc", ["--concurrency"]),
+        ("amemgym generate ba", ["base"]),
+        ("amemgym regenerate 1 --from ans", ["answers"]),
+    ],
+)
+def test_a_shell_completes_commands_options_variants_and_stages(typed: str, offered: list[str]) -> None:
+    asked = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1), "_AMEMGYM_COMPLETE": "complete_bash"}
+    assert CliRunner().invoke(app, prog_name="amemgym", env=asked).output.split() == offered
+
+
+@pytest.mark.parametrize("command", BEGIN_WITH_A_VARIANT)
+def test_a_wrong_name_of_a_variant_is_told_before_the_command_is_imported(command: str) -> None:
+    code = f"import sys, pipelines.cli.main as m; sys.argv = ['amemgym', '{command}', 'bas']\ntry: m.main()\n"
+    code += "finally: print('dagster' in sys.modules, 'pipelines.cli.generate' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert "There is no recipe 'bas'" in done.stderr
+    assert "there are demo, base," in done.stderr
+    assert done.stderr.endswith(" Did you mean 'base'?\n")
+    assert done.stdout == "False False\n"
+
+
+@pytest.mark.parametrize("words", [["recipe", "list"], ["recipe", "show", "demo"], ["recipe", "fields"]])
+def test_what_prints_a_table_prints_json_for_other_programs(words: list[str]) -> None:
+    result = CliRunner().invoke(app, [*words, "--json"])
+    assert result.exit_code == 0
+    assert json.loads(result.output)
+
+
+@pytest.mark.parametrize("width", [60, 200])
+def test_no_name_of_a_field_or_recipe_is_cut_whatever_the_width(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = CliRunner().invoke(app, ["recipe", "fields"]).output.splitlines()
+    names = [field.path for field in recipe_fields(RECIPE_TYPES["amemgym"])]
+    assert [line for line in lines if not line.startswith(" ")] == names
+    monkeypatch.setenv("COLUMNS", "80")
+    listed = CliRunner().invoke(app, ["recipe", "list"]).output
+    assert all(variant in listed for variant in variants())
 
 
 def test_help_imports_no_command() -> None:

@@ -1,5 +1,7 @@
 """How AMemGym's quality report is shown: as a page, as metadata in the Dagster UI, and the check of its shortcut baselines."""
 
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +18,26 @@ from validation.report import page
 MAX_SENTENCES = 3
 
 
+@dataclass(frozen=True)
+class _Reported:
+    """A report; two are equal when their digests are."""
+
+    digest: str
+    report: QualityReport = field(compare=False)
+
+
 def render_page(report: QualityReport) -> str:
     """The page; a function of the report alone."""
+    return _rendered(_Reported(report.sha256(), report))
+
+
+# The release that follows a report in the same process has the same page, whose drawing takes a second.
+@lru_cache(maxsize=1)
+def _rendered(reported: _Reported) -> str:
     from validation.amemgym.report.figures import figures  # matplotlib comes with them
 
-    return page.render_page(report, template="quality_report.html.j2", folder=Path(__file__).parent, figures=figures(report))
+    report, folder = reported.report, Path(__file__).parent
+    return page.render_page(report, template="quality_report.html.j2", folder=folder, figures=figures(report))
 
 
 def report_metadata(report: QualityReport) -> dict[str, Any]:
