@@ -14,6 +14,8 @@ from assets.reporting.asset_description import AssetDescription, Metadata, Row, 
 from assets.reporting.gate_summary import Rewriting, gate_rows, rewritings
 
 PREVIEW_ROWS = 12
+# Of a stage's summary, what is looked at first.
+APART = ("life",)
 USERS_SHOWN = 5
 # Reading a few hundred users back takes a second; more would show the same.
 SUMMARIZED = 200
@@ -22,37 +24,51 @@ SUMMARIZED = 200
 def stage_metadata(
     result: StageResult, *, description: AssetDescription, records: Sequence[ItemRecord], stored_at: str
 ) -> dict[str, Any]:
-    """Counts, one row to read at a glance and a preview of more, cost in tokens and money, and what the records come to.
+    """What is looked at first stands apart: counts, cost, one row, a preview, gates, one user's life. `details` has the rest.
 
-    `records` are those of the stage's first users, as many as are summarized; `stored_at` the address of all snapshots.
+    Only numbers that stand apart are plotted over time. `records` are those of the stage's first users, as many as are
+    summarized; `stored_at` the address of all snapshots.
     """
     usage = result.ref.usage
     rows = [{"user": number, **row} for number, record in enumerate(records[:3], start=1) for row in description.rows(record)]
     work = rewritings(records)
-    return {
-        "dagster/row_count": result.ref.items,
-        "users": result.ref.items,
+    summary = description.summary(records)
+    further = {
         "users_replaced": result.ref.failures.items,
-        **_replaced(result),
-        # What follows up to the gates is of these users alone, where there are more.
+        # What follows up to the calls is of these users alone, where there are more.
         **({"summarized_users": len(records)} if len(records) < result.ref.items else {}),
-        "example": dg.MetadataValue.md(example(rows)),
-        "preview": dg.MetadataValue.md(markdown_table(rows[:PREVIEW_ROWS])),
-        **description.summary(records),
-        **_gates(result, records),
-        "calls": usage.calls,
+        **{name: value for name, value in summary.items() if name not in APART},
         "calls_from_cache": result.meter.repeated,
         "reasked": usage.reasks,
         "refinements": sum(one.refinements for one in work.values()),
         "redrafts": sum(one.redrafts for one in work.values()),
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
+        "snapshots_in": stored_at,
+        **_busiest(result.meter.items, work),
+    }
+    return {
+        "dagster/row_count": result.ref.items,
+        "users": result.ref.items,
+        **_replaced(result),
+        "calls": usage.calls,
         # What this materialization paid for. Dagster plots numbers over time; a word leaves a gap in the plot, not a zero.
         "cost_usd": "unknown" if result.meter.unpriced else round(result.meter.cost_usd, 6),
         "seconds": round(result.seconds, 2),
-        **_busiest(result.meter.items, work),
-        **_snapshot_paths(result.ref, stored_at),
+        "example": dg.MetadataValue.md(example(rows)),
+        "preview": dg.MetadataValue.md(markdown_table(rows[:PREVIEW_ROWS])),
+        **{name: value for name, value in summary.items() if name in APART},
+        **_gates(result, records),
+        "details": dg.MetadataValue.md(details(further)),
+        **_snapshot_path(result.ref),
     }
+
+
+def details(further: Mapping[str, Any]) -> str:
+    """Plain values as one table, and each table of its own below, under its name."""
+    tables = {name: value.md_str for name, value in further.items() if isinstance(value, dg.MarkdownMetadataValue)}
+    plain: list[Row] = [{"what": name.replace("_", " "), "": value} for name, value in further.items() if name not in tables]
+    return "\n\n".join([markdown_table(plain), *(f"**{name.replace('_', ' ')}**\n\n{table}" for name, table in tables.items())])
 
 
 def first_records(store: SnapshotStore, result: StageResult, record: type[ItemRecord]) -> list[ItemRecord]:
@@ -63,13 +79,9 @@ def first_records(store: SnapshotStore, result: StageResult, record: type[ItemRe
     return [stored[position].record for position in sorted(stored)[:SUMMARIZED]]
 
 
-def _snapshot_paths(ref: SnapshotRef, stored_at: str) -> Metadata:
-    """The paths of the snapshot; a stage without users wrote none."""
-    if not ref.parts:
-        return {}
-    # Apart, because the page breaks no path, and a long one would push all other values out of view.
-    folder = ref.parts[0].path.rpartition("/")[0]
-    return {"snapshots_in": dg.PathMetadataValue(stored_at), "snapshot": dg.PathMetadataValue(folder)}
+def _snapshot_path(ref: SnapshotRef) -> Metadata:
+    """The path of the snapshot below the address of all; a stage without users wrote none."""
+    return {"snapshot": dg.PathMetadataValue(ref.parts[0].path.rpartition("/")[0])} if ref.parts else {}
 
 
 def _replaced(result: StageResult) -> Metadata:

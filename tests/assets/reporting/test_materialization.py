@@ -29,24 +29,44 @@ def told(folder: Path, result: StageResult, stage: Stage[Any], records: list[Use
     return stage_metadata(result, description=DESCRIPTION, records=found, stored_at=shop.snapshots.address)
 
 
+def detail(shown: dict[str, Any]) -> dict[str, str]:
+    """The plain values of `details` by name."""
+    rows = [line.strip("| ").split(" | ") for line in shown["details"].md_str.splitlines() if line.startswith("| ")]
+    return {row[0]: row[-1] for row in rows}
+
+
 def test_a_stage_with_a_gate_tells_counts_rows_gates_and_where_its_snapshot_lies(tmp_path: Path) -> None:
     shop, recipe = run_context(tmp_path, ScriptedModel()), small_recipe()
     result = materialized(shop, recipe, *CHAIN)["session_queries"]
     shown = told(tmp_path, result, SESSION_QUERIES)
     assert shown["dagster/row_count"] == shown["users"] == 2
-    assert shown["calls"] == shown["calls_from_cache"] + sum(work.calls for work in result.meter.items.values()) > 0
-    assert (shown["users_replaced"], shown["refinements"], shown["redrafts"], shown["cost_usd"]) == (0, 0, 0, "unknown")
+    further = detail(shown)
+    assert shown["calls"] == int(further["calls from cache"]) + sum(work.calls for work in result.meter.items.values()) > 0
+    assert [further[name] for name in ("users replaced", "refinements", "redrafts")] == ["0", "0", "0"]
+    assert shown["cost_usd"] == "unknown"
     assert persona(0).user_id in shown["preview"].md_str
     assert "| exposure |" in shown["gates"].md_str
-    assert (Path(shown["snapshots_in"].path) / shown["snapshot"].path).is_dir()
-    assert "most_refined_users" not in shown
+    assert (Path(further["snapshots in"]) / shown["snapshot"].path).is_dir()
+    assert "most refined users" not in shown["details"].md_str
+
+
+def test_few_keys_stand_apart_and_only_what_moves_is_a_number_to_plot(tmp_path: Path) -> None:
+    shop, recipe = run_context(tmp_path, ScriptedModel()), small_recipe()
+    result = materialized(shop, recipe, *CHAIN)["state_trajectory"]
+    trajectories = first_records(shop.snapshots, result, STATE_TRAJECTORY.record)
+    described = STATE_TRAJECTORY.description
+    shown = stage_metadata(result, description=described, records=trajectories, stored_at="here")
+    apart = ["users", "calls", "cost_usd", "seconds", "example", "preview", "life", "gates", "details", "snapshot"]
+    assert [name for name in shown if not name.startswith("dagster/")] == apart
+    assert {name for name, value in shown.items() if isinstance(value, (int, float))} <= {"dagster/row_count", *apart[:4]}
+    assert {name.replace("_", " ") for name in described.summary(trajectories)} - {"life"} <= set(detail(shown))
 
 
 def test_the_slowest_users_come_first_and_fit_in_place(tmp_path: Path) -> None:
     shop, recipe = run_context(tmp_path, ScriptedModel()), small_recipe()
     result = materialized(shop, recipe, USER_PROFILES)["user_profiles"]
     result.meter.items.update({f"{number:036}": Usage(calls=9, seconds=float(number)) for number in range(20)})
-    table = told(tmp_path, result, USER_PROFILES)["slowest_users"].md_str
+    table = told(tmp_path, result, USER_PROFILES)["details"].md_str.partition("**slowest users**\n\n")[2]
     assert [line.split(" | ")[0][-2:] for line in table.splitlines()[2:]] == ["19", "18", "17", "16", "15"]
     assert len(table) < IN_PLACE
 
@@ -67,4 +87,4 @@ def test_no_more_users_are_read_back_than_are_surveyed(tmp_path: Path) -> None:
     result = materialized(shop, recipe, USER_PROFILES)["user_profiles"]
     records = first_records(shop.snapshots, result, USER_PROFILES.record)
     assert [record.item_id for record in records] == [persona(number).user_id for number in range(SUMMARIZED)]
-    assert told(tmp_path, result, USER_PROFILES)["summarized_users"] == SUMMARIZED
+    assert detail(told(tmp_path, result, USER_PROFILES))["summarized users"] == str(SUMMARIZED)
