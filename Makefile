@@ -3,11 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 EXTRAS := .venv-extras
 CLUSTER := .venv-cluster
+DOCS := .venv-docs
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint ui bench clean clean-data test-browser test-extras test-cluster test-faults cluster lock
+.PHONY: help setup demo test lint ui bench docs clean clean-data test-browser test-extras test-cluster test-faults cluster lock
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +41,15 @@ ui: $(READY)  ## open the Dagster UI on http://127.0.0.1:3000
 bench: $(READY)  ## measure speed and memory as ratios in one run
 	@$(BIN)/python -m tests.bench
 
+$(DOCS)/.ready: pipelines/docs_site/requirements.lock
+	@$(PYTHON) -m venv $(DOCS)
+	@$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	@touch $@
+
+docs: $(READY) $(DOCS)/.ready  ## build the documentation as a site, site/html/index.html; a link that leads nowhere fails
+	@$(BIN)/python -m pipelines.docs_site site
+	@$(DOCS)/bin/zensical build --strict --clean --config-file site/zensical.toml
+
 test-browser: $(READY)  ## drive the real UI in a headless browser (installs Debian's chromium if it is missing)
 	@tests/browser/install.sh $(BIN)/python
 	@$(BIN)/pyright --pythonpath $(BIN)/python --project tests/browser
@@ -69,6 +79,8 @@ lock:  ## compile the lock files anew (needs uv)
 	@uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
 	  --python-version 3.11 --group pyproject.toml:browser --constraint requirements.lock \
 	  --output-file tests/browser/requirements.lock
+	@uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
+	  --python-version 3.11 --group pyproject.toml:docs --output-file pipelines/docs_site/requirements.lock
 # The extras keep to the lock, but for fsspec, of which Inspect wants an older one.
 	@sed '/^fsspec==/,/[^\\]$$/d' requirements.lock | uv pip compile --quiet --universal --generate-hashes --no-emit-index-url \
 	  --no-emit-find-links --no-annotate --no-header --python-version 3.11 --extra mem0 --extra inspect --extra pii --group dev --group build \
@@ -78,7 +90,7 @@ lock:  ## compile the lock files anew (needs uv)
 	  --output-file tests/cluster/requirements.lock
 
 clean:  ## remove the virtual environments and the tools' caches; data/ stays
-	@rm -rf $(VENV) $(EXTRAS) $(CLUSTER) .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) $(EXTRAS) $(CLUSTER) $(DOCS) site .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 clean-data:  ## remove data/ for good: paid replies, ledger, snapshots, releases, evaluations, annotators' answers
 	@rm -rf data

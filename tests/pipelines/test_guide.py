@@ -8,6 +8,8 @@ import pytest
 
 from tests.support.guide import ROOT, copy_of_the_repository, fences, pages, write
 
+GUIDE = ROOT / "pipelines" / "guide"
+PAGES = [ROOT / "README.md", *sorted(GUIDE.glob("*.md")), *sorted((GUIDE / "using").glob("*.md"))]
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 
 
@@ -24,7 +26,7 @@ def test_what_a_page_writes_and_changes_fits_the_repository(page: str, tmp_path:
             ast.parse((place / path).read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("page", sorted((ROOT / "pipelines" / "guide").glob("*.md")), ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_where_a_page_points_to_is_there(page: Path) -> None:
     targets = LINK.findall(page.read_text(encoding="utf-8"))
     assert targets

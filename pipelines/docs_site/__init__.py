@@ -1,0 +1,1 @@
+"""The documentation as a site: pages of the repository, and reference pages read off the code."""

@@ -1,0 +1,71 @@
+"""The site has every page, its reference pages follow from the code, and links that lead nowhere are told."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from assets.recipe.config_schema import recipe_fields
+from assets.recipe.registry import RECIPE_TYPES
+from pipelines.benchmarks import BENCHMARKS
+from pipelines.cli.main import COMMANDS
+from pipelines.docs_site import idea
+from pipelines.docs_site.__main__ import CONFIGURATION, ROOT, dead_links, lay_out, sources, without_links_to_code
+from pipelines.docs_site.reference import assets_page, commands_page, recipe_page, records_page, table
+
+DECISIONS = ROOT / "pipelines" / "guide" / "decisions"
+HERE = ROOT / "pipelines" / "guide" / "check.md"
+
+
+def test_the_picture_of_the_idea_is_what_its_script_draws() -> None:
+    assert idea.PICTURE.read_text(encoding="utf-8") == idea.picture()
+    assert idea.picture().count(idea.QUESTION) == 1
+
+
+def test_every_page_is_in_the_navigation_and_decisions_are_in_their_list(tmp_path: Path) -> None:
+    assert list(lay_out(tmp_path)) == []
+    named = set(re.findall(r'"([^"]+\.md)"', CONFIGURATION.read_text(encoding="utf-8")))
+    pages = [path for path in sources() if path.suffix == ".md"]
+    assert {str(page.relative_to(ROOT)) for page in pages if DECISIONS not in page.parents} <= named
+    listed = (DECISIONS / "README.md").read_text(encoding="utf-8")
+    decisions = [str(page.relative_to(DECISIONS)) for page in pages if page.parent.parent == DECISIONS]
+    assert [name for name in decisions if f"]({name})" not in listed] == []
+
+
+def test_a_link_that_leads_nowhere_is_told_with_its_page() -> None:
+    text = "[here](stage.md#3) [there](https://example.org) [gone](nowhere.md)\n```\n[z](in-a-fence.md)\n```\n"
+    assert list(dead_links(text, page=HERE)) == ["pipelines/guide/check.md links to nowhere.md, which is not there."]
+
+
+@pytest.mark.parametrize(
+    ("link", "shown"),
+    [
+        ("[`contract.py`](../evaluation/contract.py)", "`pipelines/evaluation/contract.py`"),
+        ("[the contract](../evaluation/contract.py)", "the contract (`pipelines/evaluation/contract.py`)"),
+        ("[a stage](stage.md#2)", "[a stage](stage.md#2)"),
+        ("![life](pictures/life.png)", "![life](pictures/life.png)"),
+    ],
+)
+def test_a_link_to_code_becomes_its_words_and_path(link: str, shown: str) -> None:
+    assert without_links_to_code(link, page=HERE) == shown
+
+
+def test_reference_pages_name_every_command_field_stage_table_and_column() -> None:
+    commands = commands_page()
+    assert [name for name in COMMANDS if f"### amemgym {name}\n" not in commands] == []
+    assert "`--set FIELD=VALUE`" in commands
+    assert "amemgym cache prune" in commands
+    fields = [field.path for kind in RECIPE_TYPES.values() for field in recipe_fields(kind)]
+    assert [name for name in fields if f"`{name}`" not in recipe_page()] == []
+    assets = assets_page()
+    for benchmark in (entry.benchmark for entry in BENCHMARKS):
+        names = [*benchmark.stage_names, *benchmark.tables]
+        assert [name for name in names if f"`{name}`" not in assets] == []
+        assert f"## {benchmark.name}: one {benchmark.noun}" in records_page()
+
+
+def test_rows_of_a_table_have_as_many_cells_as_its_head() -> None:
+    assert table(("a", "b"), [("1", "2")]) == ["| a | b |", "| --- | --- |", "| 1 | 2 |"]
+    for line in recipe_page().splitlines():
+        if line.startswith("| `"):
+            assert len(re.findall(r"(?<!\\)\|", line)) == 7, line
