@@ -6,16 +6,8 @@ from assets.deep_research.pipeline import DEEP_RESEARCH
 from assets.deep_research.recipe import DeepResearchRecipe
 from assets.recipe.loading import expect_recipe
 from assets.recipe.recipe import Recipe
-from dataset_card.memory_items import COUNTED_BY, MemoryItemsExtras
+from dataset_card.memory_items import COUNTED_BY, METRICS, MemoryItemsExtras
 from dataset_card.release.content import ReleaseFormat
-
-METRICS: dict[str, str] = {
-    "hops of a task": "SELECT sum(hops) / count(*) FROM {tasks}",
-    "documents of a task": "SELECT (SELECT count(*) FROM {documents}) / (SELECT count(*) FROM {tasks})",
-    "characters of a document": "SELECT sum(length(text)) / count(*) FROM {documents}",
-    "characters of a question": "SELECT sum(length(question)) / count(*) FROM {tasks}",
-    "share of documents that an answer needs": "SELECT count(*) FILTER (role = 'support') / count(*) FROM {documents}",
-}
 
 
 class DeepResearchExtras(MemoryItemsExtras):

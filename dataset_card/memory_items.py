@@ -15,6 +15,13 @@ from dataset_card.release.manifest import CARD, REPORT, REPORT_PAGE, ManifestFil
 from validation.memory_items.report import render_page
 
 COUNTED_BY = {"tokens": TOKENIZER}
+METRICS: dict[str, str] = {
+    "hops of a task": "SELECT sum(hops) / count(*) FROM {tasks}",
+    "documents of a task": "SELECT (SELECT count(*) FROM {documents}) / (SELECT count(*) FROM {tasks})",
+    "characters of a document": "SELECT sum(length(text)) / count(*) FROM {documents}",
+    "characters of a question": "SELECT sum(length(question)) / count(*) FROM {tasks}",
+    "share of documents that an answer needs": "SELECT count(*) FILTER (role = 'support') / count(*) FROM {documents}",
+}
 
 
 class MemoryItemsExtras(ReleaseExtras):

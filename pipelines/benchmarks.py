@@ -10,11 +10,13 @@ from assets.engine.benchmark import Benchmark
 from assets.recipe.recipe import Recipe
 from assets.recipe.registry import DEFAULT_BENCHMARK
 from dataset_card.amemgym import AMEMGYM_RELEASE
+from dataset_card.code_qa import CODE_QA_RELEASE
 from dataset_card.deep_research import DEEP_RESEARCH_RELEASE
 from dataset_card.release.content import ReleaseFormat
 from dataset_card.release.manifest import RECIPE, ManifestError
 from validation.amemgym.benchmark import AMEMGYM_VALIDATION
 from validation.benchmark import Validation
+from validation.code_qa.benchmark import CODE_QA_VALIDATION
 from validation.deep_research.benchmark import DEEP_RESEARCH_VALIDATION
 
 
@@ -33,6 +35,7 @@ class BenchmarkEntry:
 BENCHMARKS = (
     BenchmarkEntry(AMEMGYM_VALIDATION, AMEMGYM_RELEASE),
     BenchmarkEntry(DEEP_RESEARCH_VALIDATION, DEEP_RESEARCH_RELEASE),
+    BenchmarkEntry(CODE_QA_VALIDATION, CODE_QA_RELEASE),
 )
 
 

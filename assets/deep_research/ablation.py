@@ -3,17 +3,16 @@
 from assets.deep_research.lengths import DR_LENGTHS
 from assets.deep_research.questions import DR_QUESTIONS
 from assets.deep_research.recipe import DeepResearchRecipe
-from assets.deep_research.records.facts import ResearchQuestion
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
 from assets.memory_items.ablation import READ
 from assets.memory_items.final_ablation import certificate_rows, certify_lengths
-from assets.memory_items.tasks import TaskAblation, TaskLengths
+from assets.memory_items.tasks import TaskAblation, TaskLengths, TaskQuestion
 from assets.reporting.asset_description import AssetDescription
 
 
 async def certify(
-    question: ResearchQuestion, lengths: TaskLengths, *, recipe: DeepResearchRecipe, model: LanguageModel
+    question: TaskQuestion, lengths: TaskLengths, *, recipe: DeepResearchRecipe, model: LanguageModel
 ) -> TaskAblation:
     """Read every length as it will be released. Raises ItemFailed where a condition fails or could not be read."""
     return await certify_lengths(question, lengths, recipe=recipe, model=model)

@@ -4,25 +4,23 @@ from assets.deep_research.ablation import DR_ABLATION
 from assets.deep_research.lengths import DR_LENGTHS
 from assets.deep_research.questions import DR_QUESTIONS
 from assets.deep_research.recipe import DeepResearchRecipe
-from assets.deep_research.records.facts import ResearchQuestion
-from assets.deep_research.records.tasks import ResearchTask
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
 from assets.memory_items.final_ablation import accepted_rows, expect_certified
-from assets.memory_items.tasks import TaskAblation, TaskLengths
+from assets.memory_items.tasks import MemoryTask, TaskAblation, TaskLengths, TaskQuestion
 from assets.reporting.asset_description import AssetDescription
 
 
 async def accept(
-    question: ResearchQuestion,
+    question: TaskQuestion,
     lengths: TaskLengths,
     ablation: TaskAblation,
     *,
     recipe: DeepResearchRecipe,
     model: LanguageModel,
-) -> ResearchTask:
+) -> MemoryTask:
     """The task, if each length is still what its certificate stands for; else ItemFailed."""
-    task = ResearchTask(
+    task = MemoryTask(
         task_id=question.task_id,
         question=question.question,
         answer=question.answer,
@@ -37,7 +35,7 @@ async def accept(
 
 DR_INSTANCES = Stage(
     name="dr_instances",
-    record=ResearchTask,
+    record=MemoryTask,
     make=accept,
     needs=(DR_QUESTIONS, DR_LENGTHS, DR_ABLATION),
     description=AssetDescription(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from assets.deep_research.facts import DR_FACTS
 from assets.deep_research.questions import DR_QUESTIONS
 from assets.deep_research.recipe import DeepResearchRecipe
-from assets.deep_research.records.facts import ResearchQuestion, TaskFacts, TaskSources
+from assets.deep_research.records.facts import TaskFacts, TaskSources
 from assets.deep_research.sources import DR_SOURCES
 from assets.deep_research.turns import DR_TURNS
 from assets.engine.seeded_random import SeededRandom
@@ -13,7 +13,7 @@ from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
 from assets.memory_items.documents import ItemDocument
 from assets.memory_items.lengths import at_length, length_rows, usable_filler
-from assets.memory_items.tasks import TaskLengths, TaskTurns
+from assets.memory_items.tasks import TaskLengths, TaskQuestion, TaskTurns
 from assets.memory_items.turns import as_item_document
 from assets.reporting.asset_description import AssetDescription, Row
 
@@ -21,7 +21,7 @@ from assets.reporting.asset_description import AssetDescription, Row
 async def fill_lengths(
     sources: TaskSources,
     facts: TaskFacts,
-    question: ResearchQuestion,
+    question: TaskQuestion,
     turns: TaskTurns,
     *,
     recipe: DeepResearchRecipe,
@@ -40,7 +40,7 @@ async def fill_lengths(
     )
 
 
-def _filler(sources: TaskSources, facts: TaskFacts, question: ResearchQuestion, *, placed: set[str]) -> Iterator[ItemDocument]:
+def _filler(sources: TaskSources, facts: TaskFacts, question: TaskQuestion, *, placed: set[str]) -> Iterator[ItemDocument]:
     """Filler without anything of the chain, that of which more facts are like the chain's first."""
     usable = usable_filler((*sources.filler, *sources.documents), question.hops, placed=placed)
     relations = {hop.relation for hop in question.hops}

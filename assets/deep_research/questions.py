@@ -2,7 +2,7 @@
 
 from assets.deep_research.facts import DR_FACTS
 from assets.deep_research.recipe import DeepResearchRecipe
-from assets.deep_research.records.facts import ResearchQuestion, TaskFacts, TaskSources
+from assets.deep_research.records.facts import TaskFacts, TaskSources
 from assets.deep_research.records.world import TaskWorld
 from assets.deep_research.sources import DR_SOURCES
 from assets.deep_research.worlds import DR_WORLDS
@@ -13,6 +13,7 @@ from assets.memory_items.ablation import READ, ablate, expect_passed, given
 from assets.memory_items.chains import found_chain, path_problems, planned_chain
 from assets.memory_items.facts import Fact
 from assets.memory_items.questions import QuestionPrompts, answer_elsewhere, last_hop_alone, typed_answer, worded
+from assets.memory_items.tasks import TaskQuestion
 from assets.records.base import ItemFailed
 from assets.reporting.asset_description import AssetDescription, Row
 
@@ -24,7 +25,7 @@ CHAINS_TRIED = 12  # of each number of hops, in real documents
 
 async def ask_question(
     world: TaskWorld, sources: TaskSources, facts: TaskFacts, *, recipe: DeepResearchRecipe, model: LanguageModel
-) -> ResearchQuestion:
+) -> TaskQuestion:
     """Word the question; judges must read its steps back. Raises ItemFailed where no chain, or not one path, is there."""
     hops = _chain(world, sources, facts, recipe=recipe)
     problems = [*path_problems(hops, facts.facts), *answer_elsewhere(hops, sources.documents)]
@@ -45,7 +46,7 @@ async def ask_question(
         model=model,
     )
     expect_passed(read, before=attempt.records)
-    return ResearchQuestion(
+    return TaskQuestion(
         task_id=world.task_id,
         hops=tuple(hops),
         start=hops[0].subject,
@@ -79,14 +80,14 @@ def _chain(world: TaskWorld, sources: TaskSources, facts: TaskFacts, *, recipe: 
     )
 
 
-def _rows(question: ResearchQuestion) -> list[Row]:
+def _rows(question: TaskQuestion) -> list[Row]:
     steps = " -> ".join([question.start, *(hop.value for hop in question.hops)])
     return [{"question": question.question, "answer": question.answer.value, "chain": steps}]
 
 
 DR_QUESTIONS = Stage(
     name="dr_questions",
-    record=ResearchQuestion,
+    record=TaskQuestion,
     make=ask_question,
     needs=(DR_WORLDS, DR_SOURCES, DR_FACTS),
     prompts=(PROMPTS.word, PROMPTS.check, READ),

@@ -3,14 +3,14 @@
 from assets.deep_research.facts import DR_FACTS
 from assets.deep_research.questions import DR_QUESTIONS
 from assets.deep_research.recipe import DeepResearchRecipe
-from assets.deep_research.records.facts import ResearchQuestion, TaskFacts, TaskSources
+from assets.deep_research.records.facts import TaskFacts, TaskSources
 from assets.deep_research.sources import DR_SOURCES
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
 from assets.memory_items.ablation import READ, ablate, expect_passed, given
 from assets.memory_items.documents import ItemDocument, Role
 from assets.memory_items.facts import SourceDocument
-from assets.memory_items.tasks import TaskTurns
+from assets.memory_items.tasks import TaskQuestion, TaskTurns
 from assets.memory_items.turns import as_item_document, facts_by_document, in_turns, last_turns, turn_rows
 from assets.reporting.asset_description import AssetDescription, Row
 
@@ -18,7 +18,7 @@ MOST_SIBLINGS_PER_HOP = 3  # of real documents, where many sections may say the 
 
 
 async def arrange_turns(
-    sources: TaskSources, facts: TaskFacts, question: ResearchQuestion, *, recipe: DeepResearchRecipe, model: LanguageModel
+    sources: TaskSources, facts: TaskFacts, question: TaskQuestion, *, recipe: DeepResearchRecipe, model: LanguageModel
 ) -> TaskTurns:
     """Spread the documents over turns; what is in view at the end does not answer the question, else ItemFailed."""
     path = (recipe.seed, question.task_id, "turns")
@@ -37,7 +37,7 @@ async def arrange_turns(
     return TaskTurns(task_id=question.task_id, turns=turns, gate_records=read.gate_records)
 
 
-def own_documents(sources: TaskSources, facts: TaskFacts, question: ResearchQuestion) -> list[ItemDocument]:
+def own_documents(sources: TaskSources, facts: TaskFacts, question: TaskQuestion) -> list[ItemDocument]:
     """The documents of the chain and those beside it, each with its role and with the facts of the chain in it."""
     needed = facts_by_document(question.hops)
     beside = _beside(facts, question)
@@ -54,7 +54,7 @@ def _role(document: SourceDocument) -> Role:
     return "sibling" if document.role == "filler" else document.role
 
 
-def _beside(facts: TaskFacts, question: ResearchQuestion) -> set[str]:
+def _beside(facts: TaskFacts, question: TaskQuestion) -> set[str]:
     """Ids of real documents that say of other subjects what the chain's documents say of theirs."""
     found: set[str] = set()
     for hop in question.hops:

@@ -19,6 +19,7 @@ from assets.records.base import GateRecord, ItemFailed, Name, Record, unit
 from prompts.catalogue import load_prompt
 
 READ = "memory_items/answer"
+FACT_IN_DOCUMENT = "fact in its document"  # the gate at which each fact is read from its own document alone
 Expected = Literal["right", "wrong", "measured"]
 Outcome = Literal["pass", "fail", "error"]
 

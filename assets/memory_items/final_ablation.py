@@ -9,7 +9,7 @@ from assets.memory_items.certificates import Certificate, certificate, certifica
 from assets.memory_items.documents import Eviction, ItemDocument, SizedItem
 from assets.memory_items.facts import Fact
 from assets.memory_items.recipe import DocumentTaskRecipe
-from assets.memory_items.tasks import AskedQuestion, MemoryTask, TaskAblation, TaskLengths
+from assets.memory_items.tasks import MemoryTask, TaskAblation, TaskLengths, TaskQuestion
 from assets.memory_items.turns import last_turns
 from assets.records.base import GateRecord, ItemFailed
 from assets.reporting.asset_description import Row
@@ -21,7 +21,7 @@ SHOWN = "shown with the question"  # where something is
 
 
 async def certify_lengths(
-    asked: AskedQuestion, lengths: TaskLengths, *, recipe: DocumentTaskRecipe, model: LanguageModel
+    asked: TaskQuestion, lengths: TaskLengths, *, recipe: DocumentTaskRecipe, model: LanguageModel
 ) -> TaskAblation:
     """Read every length as it will be released. Raises ItemFailed where a condition fails or could not be read."""
     # One length after the other: most readings are of the same documents at each, and the reply cache has them then.
@@ -34,7 +34,7 @@ async def certify_lengths(
 
 
 async def _certified(
-    asked: AskedQuestion, sized: SizedItem, *, recipe: DocumentTaskRecipe, model: LanguageModel
+    asked: TaskQuestion, sized: SizedItem, *, recipe: DocumentTaskRecipe, model: LanguageModel
 ) -> tuple[Certificate, tuple[GateRecord, ...]]:
     policy = recipe.ablation
     conditions = final_conditions(sized, asked, eviction=recipe.eviction, most=policy.max_reading_tokens)
@@ -54,7 +54,7 @@ async def _certified(
     return made, read.gate_records
 
 
-def final_conditions(sized: SizedItem, asked: AskedQuestion, *, eviction: Eviction, most: int) -> list[AblationCondition]:
+def final_conditions(sized: SizedItem, asked: TaskQuestion, *, eviction: Eviction, most: int) -> list[AblationCondition]:
     """What is read of the final bytes. Raises ItemFailed for bytes that do not hold a fact."""
     documents = list(sized.documents)
     own = [one for one in documents if one.role != "filler"]
@@ -78,7 +78,7 @@ def without(hop: int) -> str:
     return f"without hop {hop}"
 
 
-def required_conditions(asked: AskedQuestion | MemoryTask) -> list[str]:
+def required_conditions(asked: TaskQuestion | MemoryTask) -> list[str]:
     """The conditions that a certificate must have."""
     left_out = [without(hop) for hop in range(1, len(asked.hops) + 1)]
     return [NONE, FACTS, *left_out, FILLER, LAST, *([SHOWN] if asked.shown_with_question else [])]

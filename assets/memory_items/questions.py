@@ -52,11 +52,10 @@ def answer_elsewhere(hops: Sequence[Fact], documents: Sequence[SourceDocument]) 
     if last.options:
         return []
     spelled = _spelled(last, documents)
-    return [
-        f"{one.document_id} has the answer {spelled!r} too"
-        for one in documents
-        if one.document_id != last.document_id and spells(one.text, spelled)
-    ]
+    # Signs count in code: the words of a result may well be those of a call that comes to something else.
+    others = [one for one in documents if one.document_id != last.document_id]
+    having = [one for one in others if (spelled in one.text if last.kind == "code" else spells(one.text, spelled))]
+    return [f"{one.document_id} has the answer {spelled!r} too" for one in having]
 
 
 def _spelled(fact: Fact, documents: Sequence[SourceDocument]) -> str:

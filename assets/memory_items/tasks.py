@@ -20,7 +20,7 @@ class TaskRecord(ItemRecord):
     task_id: Name = Field(description="the task's id")
 
 
-class AskedQuestion(TaskRecord):
+class TaskQuestion(TaskRecord):
     """One question, whose answer takes all `hops`, each a fact whose subject is the value of the one before."""
 
     hops: tuple[Fact, ...] = Field(description="the facts that the answer takes, in order")

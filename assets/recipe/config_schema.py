@@ -10,7 +10,7 @@ from assets.recipe.recipe import Recipe
 
 Node = dict[str, Any]
 # The file's name, and what resolving the recipe fills in.
-NOT_FOR_PEOPLE = ("variant", "pool.content")
+NOT_FOR_PEOPLE = ("variant", "pool.content", "packages.content")
 # Forgets what earlier runs laid over the recipe's file.
 RESET = "reset_overrides"
 RESET_FIELD = dg.Field(
@@ -153,7 +153,8 @@ def _kept(node: Node, path: str) -> object:
     if "enum" in node:
         return dg.Enum(path.replace(".", "_"), [dg.EnumValue(word) for word in node["enum"]])
     if node["type"] == "array":
-        return dg.Array(PLAIN[node["items"]["type"]])
+        items: Node = node["items"]
+        return dg.Array(_kept(items, path) if "properties" in items else PLAIN[items["type"]])
     return _map(node) if node["type"] == "object" else PLAIN[node["type"]]
 
 

@@ -73,7 +73,7 @@ def _forecast(recipe: Recipe, ledger: Ledger | None, *, terms: Terms) -> tuple[l
         margin = f"{WIDENED.low:g} to {WIDENED.high:g} times that"
         return forecasts, f"the recipe's hops, lengths and votes, if all goes well at once; intervals are {margin}"
     raise Problem(
-        f"How many calls {recipe.variant!r} takes is not known before it is made: it is of {recipe.benchmark!r}, and not told "
+        f"How many calls {recipe.variant!r} takes is not known before it is made: it is of {recipe.benchmark!r}, or not told "
         "from an invented world. Make a few items first, and see what they took with: amemgym ledger"
     )
 

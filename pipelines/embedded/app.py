@@ -29,8 +29,9 @@ from pipelines.embedded.amemgym import (
 )
 from pipelines.embedded.assistant import chat, memory_tasks
 from pipelines.embedded.bank import MODEL_FAMILY, model_name
+from pipelines.embedded.code_qa import telling as notes
 from pipelines.embedded.deep_research import manuals, telling
-from pipelines.embedded.deep_research import questions as research_questions
+from pipelines.embedded.memory_items import questions as memory_questions
 from pipelines.embedded.reader import DIMENSIONS, embedding
 from pipelines.embedded.task import PromptTask, recognise
 
@@ -76,10 +77,15 @@ WRITERS: dict[str, Callable[[PromptTask], Any]] = {
     "dr_sources/tell": telling.tell,
     "dr_sources/phrase": telling.phrase,
     "dr_facts/extract": manuals.extract,
-    "dr_questions/word": research_questions.word,
-    "dr_questions/check": research_questions.check,
-    "memory_items/answer": research_questions.answer,
-    "memory_items/ask": research_questions.answer_from_memory,
+    "dr_questions/word": memory_questions.word_research,
+    "dr_questions/check": memory_questions.check,
+    "code_documents/tell": notes.tell,
+    "code_documents/phrase": notes.phrase,
+    "code_documents/recover": notes.recover,
+    "code_questions/word": memory_questions.word_about_code,
+    "code_questions/check": memory_questions.check,
+    "memory_items/answer": memory_questions.answer,
+    "memory_items/ask": memory_questions.answer_from_memory,
     "annotation/rate_exposure": judges.rate_exposure,
     "annotation/rate_integrity": judges.rate_integrity,
     "annotation/choose_truth": judges.choose_truth,

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from assets.deep_research.records.tasks import ResearchTask
+from assets.code_qa.records.questions import CodeTask
+from assets.memory_items.tasks import MemoryTask
 from assets.recipe.recipe import Recipe
 from assets.recipe.registry import DEFAULT_BENCHMARK
 from dataset_card.release.store import ReleaseStore
@@ -16,7 +17,8 @@ from pipelines.evaluation.sources import own_settings_sentence, release_folder, 
 
 READERS: dict[str, Callable[[Path], BenchmarkTasks]] = {
     DEFAULT_BENCHMARK: lambda folder: AMemGymTasks(read_release(folder)),
-    "deep_research": lambda folder: DocumentTasks.of_release(folder, ResearchTask),
+    "deep_research": lambda folder: DocumentTasks.of_release(folder, MemoryTask),
+    "code_qa": lambda folder: DocumentTasks.of_release(folder, CodeTask),
 }
 
 

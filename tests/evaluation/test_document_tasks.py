@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from assets.deep_research.records.tasks import ResearchTask
 from assets.llm.ports import EndpointError, ModelReply, ModelRequest
+from assets.memory_items.tasks import MemoryTask
 from dataset_card.deep_research import DEEP_RESEARCH_RELEASE
 from dataset_card.release.content import ReleaseContent
 from dataset_card.release.folder import write_release
@@ -170,7 +170,7 @@ def test_answers_are_read_and_what_is_none_is_told(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match='key "answer"'):
         read_answer('{"reply": 1}')
     with pytest.raises(EvaluationError, match="cannot be read as tasks over documents"):
-        read_rows(tmp_path / "none.parquet", ResearchTask)
+        read_rows(tmp_path / "none.parquet", MemoryTask)
 
 
 def test_the_command_takes_a_release_of_documents_plans_it_and_resumes_it(

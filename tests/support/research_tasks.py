@@ -10,14 +10,13 @@ from assets.deep_research.instances import accept
 from assets.deep_research.lengths import fill_lengths
 from assets.deep_research.questions import ask_question
 from assets.deep_research.recipe import DeepResearchRecipe
-from assets.deep_research.records.facts import ResearchQuestion, TaskFacts, TaskSources
-from assets.deep_research.records.tasks import ResearchTask
+from assets.deep_research.records.facts import TaskFacts, TaskSources
 from assets.deep_research.records.world import TaskWorld
 from assets.deep_research.sources import tell_sources
 from assets.deep_research.turns import arrange_turns
 from assets.deep_research.worlds import draw_worlds
 from assets.llm.ports import LanguageModel, ModelReply, ModelRequest
-from assets.memory_items.tasks import TaskAblation, TaskLengths, TaskTurns
+from assets.memory_items.tasks import MemoryTask, TaskAblation, TaskLengths, TaskQuestion, TaskTurns
 from assets.recipe.loading import units
 from assets.records.base import ItemRecord
 from pipelines.embedded.app import answer
@@ -48,11 +47,11 @@ class MadeTask:
     world: TaskWorld
     sources: TaskSources
     facts: TaskFacts
-    question: ResearchQuestion
+    question: TaskQuestion
     turns: TaskTurns
     lengths: TaskLengths
     ablation: TaskAblation
-    instance: ResearchTask
+    instance: MemoryTask
 
     @property
     def records(self) -> RecordsByStage:

@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from assets.deep_research.instances import accept
-from assets.deep_research.records.facts import ResearchQuestion
-from assets.deep_research.records.tasks import ResearchTask
 from assets.memory_items.documents import ItemDocument, SizedItem, Turn, tokens_of
+from assets.memory_items.tasks import MemoryTask, TaskQuestion
 from assets.records.base import ItemFailed, Record
 from tests.support.coroutines import run
 from tests.support.research_tasks import EmbeddedModel, made_task, small_recipe
@@ -136,8 +135,8 @@ def test_a_certificate_with_an_error_or_without_a_condition_is_none() -> None:
 def test_a_released_task_has_a_certificate_for_each_length() -> None:
     fields = made_task().instance.model_dump()
     with pytest.raises(ValueError, match="Each length has a certificate"):
-        ResearchTask.model_validate({**fields, "certificates": ()})
-    assert isinstance(made_task().question, ResearchQuestion)
+        MemoryTask.model_validate({**fields, "certificates": ()})
+    assert isinstance(made_task().question, TaskQuestion)
 
 
 def test_two_tasks_that_ask_the_same_are_caught() -> None:

@@ -6,8 +6,8 @@ from assets.engine.benchmark import Benchmark
 from assets.recipe.loading import expect_recipe
 from assets.recipe.recipe import Recipe
 from validation.benchmark import ReportCheck, ReportSpec, Validation
-from validation.deep_research import lengths, worlds
-from validation.memory_items.ablation import INSTANCE_RULES, ablation_rules
+from validation.deep_research import instances, lengths, worlds
+from validation.memory_items.ablation import ablation_rules
 from validation.memory_items.documents import DOCUMENT_RULES
 from validation.memory_items.facts import fact_rules
 from validation.memory_items.questions import question_rules
@@ -24,7 +24,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "dr_turns": turn_rules(questions="dr_questions"),
     "dr_lengths": lengths.RULES,
     "dr_ablation": ablation_rules(lengths="dr_lengths", questions="dr_questions"),
-    "dr_instances": INSTANCE_RULES,
+    "dr_instances": instances.RULES,
 }
 
 

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from assets.memory_items.certificates import certificate_problems
 from assets.memory_items.final_ablation import required_conditions, uncertified
 from assets.memory_items.recipe import DocumentTaskRecipe
-from assets.memory_items.tasks import AskedQuestion, MemoryTask, TaskAblation, TaskLengths
-from validation.rules import OneRowPerItem, Rule, SetRule, Violation
+from assets.memory_items.tasks import MemoryTask, TaskAblation, TaskLengths, TaskQuestion
+from validation.rules import OneRowPerItem, Rule, SetRule
 
 
 def certificates_stand_for_the_bytes(
-    task: TaskAblation, lengths: TaskLengths, question: AskedQuestion, _: DocumentTaskRecipe
+    task: TaskAblation, lengths: TaskLengths, question: TaskQuestion, _: DocumentTaskRecipe
 ) -> Iterator[str]:
     """Each length has a certificate of its bytes, with every condition passed and none that was an error."""
     certified = {one.target_tokens: one for one in task.certificates}
@@ -28,23 +28,6 @@ def instances_are_certified(task: MemoryTask, _: DocumentTaskRecipe) -> Iterator
     yield from uncertified(task)
 
 
-class QuestionsDiffer:
-    """Accumulator of a rule that no two tasks ask the same: few documents may hold one chain for many tasks."""
-
-    def __init__(self) -> None:
-        self._asked: dict[str, str] = {}
-        self._again: list[Violation] = []
-
-    def add(self, record: MemoryTask) -> None:
-        asked = " ".join((record.hops[0].subject, *(hop.relation for hop in record.hops)))
-        first = self._asked.setdefault(asked, record.task_id)
-        if first != record.task_id:
-            self._again.append(Violation(record.task_id, f"asks what {first} asks, from {record.hops[0].subject!r}"))
-
-    def violations(self) -> Iterator[Violation]:
-        yield from self._again
-
-
 def ablation_rules(*, lengths: str, questions: str) -> tuple[Rule, ...]:
     """The rules of the stage that reads the final bytes; `lengths` and `questions`: the stages that fill lengths and ask."""
     return (
@@ -60,5 +43,4 @@ def ablation_rules(*, lengths: str, questions: str) -> tuple[Rule, ...]:
 INSTANCE_RULES = (
     Rule("instances_are_certified", "A released task is what its certificates stand for.", instances_are_certified),
     SetRule("one_row_each", "No task is there twice.", OneRowPerItem),
-    SetRule("questions_differ", "No two tasks ask for the same from the same start.", QuestionsDiffer),
 )

@@ -6,7 +6,7 @@ from assets.llm.text import spells
 from assets.memory_items.documents import tokens_of
 from assets.memory_items.lengths import chain_names
 from assets.memory_items.recipe import DocumentTaskRecipe
-from assets.memory_items.tasks import AskedQuestion, TaskLengths
+from assets.memory_items.tasks import TaskLengths, TaskQuestion
 from validation.memory_items.facts import span_holds
 from validation.rules import Rule, expect
 
@@ -22,7 +22,7 @@ def lengths_are_met(task: TaskLengths, recipe: DocumentTaskRecipe) -> Iterator[s
             yield f"{tokens} tokens are too far from {sized.target_tokens}"
 
 
-def facts_are_in_the_text(task: TaskLengths, question: AskedQuestion, _: DocumentTaskRecipe) -> Iterator[str]:
+def facts_are_in_the_text(task: TaskLengths, question: TaskQuestion, _: DocumentTaskRecipe) -> Iterator[str]:
     """Every fact of the chain stands in the final text of its document."""
     for sized in task.lengths:
         known = {document.document_id: document for document in sized.documents}
@@ -32,7 +32,7 @@ def facts_are_in_the_text(task: TaskLengths, question: AskedQuestion, _: Documen
                 yield f"at {sized.target_tokens} tokens no document holds {hop.relation} of {hop.subject!r}"
 
 
-def filler_holds_nothing_of_the_chain(task: TaskLengths, question: AskedQuestion, _: DocumentTaskRecipe) -> Iterator[str]:
+def filler_holds_nothing_of_the_chain(task: TaskLengths, question: TaskQuestion, _: DocumentTaskRecipe) -> Iterator[str]:
     """No name, number or date of the chain is in filler."""
     names = chain_names(question.hops)
     filler = {one.document_id: one for sized in task.lengths for one in sized.documents if one.role == "filler"}

@@ -6,17 +6,17 @@ from assets.llm.text import folded, spells
 from assets.memory_items.answers import is_right, normalized
 from assets.memory_items.chains import path_problems
 from assets.memory_items.recipe import DocumentTaskRecipe
-from assets.memory_items.tasks import AskedQuestion
+from assets.memory_items.tasks import TaskQuestion
 from validation.memory_items.documents import StatedFacts
 from validation.rules import Rule, expect
 
 
-def one_path_leads_to_the_answer(question: AskedQuestion, facts: StatedFacts, _: DocumentTaskRecipe) -> Iterator[str]:
+def one_path_leads_to_the_answer(question: TaskQuestion, facts: StatedFacts, _: DocumentTaskRecipe) -> Iterator[str]:
     """By what counts among the facts, the chain leads to the answer, and without one of its facts nothing does."""
     yield from path_problems(question.hops, facts.facts)
 
 
-def hops_depend_on_each_other(question: AskedQuestion, _: DocumentTaskRecipe) -> Iterator[str]:
+def hops_depend_on_each_other(question: TaskQuestion, _: DocumentTaskRecipe) -> Iterator[str]:
     """A hop's subject is the value of the one before, the first one's is in the question."""
     yield from expect(question.start == question.hops[0].subject, "the first hop is not about the start")
     for before, after in zip(question.hops, question.hops[1:], strict=False):
@@ -24,7 +24,7 @@ def hops_depend_on_each_other(question: AskedQuestion, _: DocumentTaskRecipe) ->
             yield f"{after.subject!r} is asked about, and the hop before leads to {before.value!r}"
 
 
-def question_tells_its_start_alone(question: AskedQuestion, _: DocumentTaskRecipe) -> Iterator[str]:
+def question_tells_its_start_alone(question: TaskQuestion, _: DocumentTaskRecipe) -> Iterator[str]:
     """The question has the start's name, and nothing that is to be found out; an answer may be one of its options."""
     yield from expect(question.start in question.question, f"the question does not name {question.start!r}")
     for hop in question.hops:
@@ -32,7 +32,7 @@ def question_tells_its_start_alone(question: AskedQuestion, _: DocumentTaskRecip
             yield f"the question tells {hop.value!r}"
 
 
-def answer_is_the_last_value(question: AskedQuestion, _: DocumentTaskRecipe) -> Iterator[str]:
+def answer_is_the_last_value(question: TaskQuestion, _: DocumentTaskRecipe) -> Iterator[str]:
     answer, last = question.answer, question.hops[-1]
     yield from expect(is_right(answer, last.value), f"the answer is {answer.value!r}, the last hop leads to {last.value!r}")
     for rival in answer.near_misses:

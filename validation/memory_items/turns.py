@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from assets.memory_items.documents import Turn
 from assets.memory_items.recipe import DocumentTaskRecipe
-from assets.memory_items.tasks import AskedQuestion, TaskLengths, TaskTurns
+from assets.memory_items.tasks import TaskLengths, TaskQuestion, TaskTurns
 from assets.memory_items.turns import last_turns
 from validation.rules import Rule
 
@@ -14,7 +14,7 @@ def arrangements(task: TaskTurns | TaskLengths) -> Sequence[Sequence[Turn]]:
     return [sized.turns for sized in task.lengths] if isinstance(task, TaskLengths) else [task.turns]
 
 
-def facts_have_left_the_window(task: TaskTurns | TaskLengths, _: AskedQuestion, recipe: DocumentTaskRecipe) -> Iterator[str]:
+def facts_have_left_the_window(task: TaskTurns | TaskLengths, _: TaskQuestion, recipe: DocumentTaskRecipe) -> Iterator[str]:
     """No fact of the chain is in what is in view when the question comes."""
     for turns in arrangements(task):
         for turn in last_turns(turns, recipe.eviction):
@@ -23,7 +23,7 @@ def facts_have_left_the_window(task: TaskTurns | TaskLengths, _: AskedQuestion, 
                     yield f"{document.document_id} is still in view, with the facts {', '.join(document.facts)}"
 
 
-def every_hop_arrives_once(task: TaskTurns | TaskLengths, question: AskedQuestion, _: DocumentTaskRecipe) -> Iterator[str]:
+def every_hop_arrives_once(task: TaskTurns | TaskLengths, question: TaskQuestion, _: DocumentTaskRecipe) -> Iterator[str]:
     """Each hop's fact is in one document, and each such document in a turn of its own."""
     for turns in arrangements(task):
         held = [fact for turn in turns for document in turn.documents for fact in document.facts]

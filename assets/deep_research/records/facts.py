@@ -1,9 +1,9 @@
-"""The documents of a research task, the facts that stand in them; the question that a chain of facts answers."""
+"""The documents of a research task, and the facts that stand in them."""
 
 from pydantic import Field
 
 from assets.memory_items.facts import Fact, SourceDocument
-from assets.memory_items.tasks import AskedQuestion, TaskRecord
+from assets.memory_items.tasks import TaskRecord
 
 
 class TaskSources(TaskRecord):
@@ -21,7 +21,3 @@ class TaskFacts(TaskRecord):
 
     def about(self, subject: str, relation: str) -> list[Fact]:
         return [fact for fact in self.facts if fact.subject == subject and fact.relation == relation]
-
-
-class ResearchQuestion(AskedQuestion):
-    """One question over a chain of facts of the world or of real documents."""

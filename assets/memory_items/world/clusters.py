@@ -5,8 +5,9 @@ Filler is made of whole clusters of other entities, so that nothing but the enti
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.documents import Role
@@ -97,7 +98,7 @@ class _ClusterMaker:
 
     def _plan(self, role: Role, hop: Hop, *, day: date, status: Status) -> None:
         said = [Statement(subject=hop.subject, relation=hop.relation, value=hop.value, as_of=day, status=status)]
-        said.extend(self._asides(hop))
+        said.extend(self._asides(hop, day))
         number = len(self._plans)
         document_id = hashlib.sha256("\x1f".join(map(str, (*self._path, number))).encode()).hexdigest()[:12]
         kind = self._rng.choice(self._world.document_kinds)
@@ -106,27 +107,29 @@ class _ClusterMaker:
         )
         self._plans.append(plan)
 
-    def _asides(self, hop: Hop) -> Iterator[Statement]:
+    def _asides(self, hop: Hop, day: date) -> Iterator[Statement]:
         """One or two other statements about the subject, and some about others, of relations that no chain has."""
         kind = self._world.relation(hop.relation).subject
         known = {statement.relation for plan in self._plans if plan.subject == hop.subject for statement in plan.statements}
         free = [one for one in self._free(kind) if one.name not in known]
         for relation in self._rng.sample(free, 1 + self._rng.integer_below(2)):
-            yield self._aside(hop.subject, relation)
+            yield self._aside(hop.subject, relation, day)
         if self._world.asides_elsewhere:
             others = [one for one in self._free() if one.disputed]
             for relation in self._rng.sample(others, 1 + self._rng.integer_below(self._world.asides_elsewhere)):
-                yield self._aside(self._names.new(relation.subject), relation)
+                with suppress(LookupError):  # a world whose entities are used up has fewer asides
+                    yield self._aside(self._names.new(relation.subject), relation, day)
 
     def _free(self, kind: str | None = None) -> list[Relation]:
         """Relations that no chain has, of one kind of subject or of all."""
         return [one for one in self._world.relations if one not in self._relations and kind in (None, one.subject)]
 
-    def _aside(self, subject: str, relation: Relation) -> Statement:
+    def _aside(self, subject: str, relation: Relation, day: date) -> Statement:
+        apart = self._world.days_apart
         return Statement(
             subject=subject,
             relation=relation.name,
             value=self._value(relation, subject, set()),
-            as_of=random_date(self._rng),
+            as_of=day - timedelta(days=self._rng.integer_below(apart)) if apart else random_date(self._rng),
             status=self._rng.choice(ASIDE_STATUSES),
         )

@@ -76,7 +76,9 @@ class World(ABC):
     """An invented world: what is said in it, in documents of which kinds, and in which words of a writer.
 
     `title_slots` are what titles have to have, `text_slots` what texts may have beside {statements}, and `needed_slots`
-    those of them that they must. `asides_elsewhere`: statements about others, at most, in each document.
+    those of them that they must. `statuses` are those of facts and of what says the same of others, each as often as it is
+    listed. `asides_elsewhere`: statements about others, at most, in each document; `days_apart`: how long before its main
+    statement the others are of, at most, where 0 is any time.
     """
 
     tell_prompt: str
@@ -88,6 +90,7 @@ class World(ABC):
     needed_slots: frozenset[str]
     statuses: Sequence[Status]
     asides_elsewhere: int = 0
+    days_apart: int = 0
 
     @abstractmethod
     def entities(self, path: Sequence[object], taken: Set[str]) -> Entities:

@@ -21,6 +21,7 @@ from assets.recipe.recipe import Recipe
 from prompts.catalogue import load_prompt
 
 SLOT = re.compile(r"\{(\w+)\}")
+MOST_UNMADE = 20  # clusters of filler, beside one of two
 FEWEST_TOKENS, MOST_TOKENS = 120, 500  # of a document's text without its statements
 
 
@@ -206,12 +207,21 @@ def _fact_value(statement: Statement, world: World) -> str:
 def told_filler(
     tellings: Tellings, *, sizes: tuple[int, int], wanted: int, path: Sequence[object], taken: frozenset[str]
 ) -> Iterator[SourceDocument]:
-    """Documents of other clusters, told like a task's own, until there are so many tokens; `sizes`: hops from and to."""
-    number = tokens = 0
+    """Documents of other clusters, told like a task's own, until there are so many tokens; `sizes`: hops from and to.
+
+    Raises LookupError where a world has not enough entities for most clusters.
+    """
+    number = tokens = unmade = 0
     while tokens < wanted:
         own = (*path, "filler", number)
         hops = sizes[0] + SeededRandom(*own, "hops").integer_below(sizes[1] - sizes[0] + 1)
-        cluster = make_cluster(tellings.world, hops, path=own, taken=taken)
+        try:
+            cluster = make_cluster(tellings.world, hops, path=own, taken=taken)
+        except LookupError:
+            unmade, number = unmade + 1, number + 1
+            if unmade > MOST_UNMADE + number // 2:
+                raise
+            continue
         for plan in SeededRandom(*own, "order").shuffled(cluster.plans):
             document = tellings.document(plan, role="filler", path=own)
             tokens += count_tokens(f"{document.title}\n\n{document.text}")

@@ -8,6 +8,8 @@ import pytest
 
 from assets.amemgym.pipeline import AMEMGYM
 from assets.amemgym.recipe import AMemGymRecipe
+from assets.code_qa.pipeline import CODE_QA
+from assets.engine.benchmark import Benchmark
 from assets.engine.ports import VALUES
 from assets.engine.recipe_asset import check_again, recipe_asset
 from assets.recipe.config_schema import NOT_FOR_PEOPLE, RecipeField, recipe_fields
@@ -17,7 +19,6 @@ from tests.support.small import small_recipe
 FIELDS = recipe_fields(AMemGymRecipe)
 # Numbers that count nothing.
 WITHOUT_UNIT = {"seed", "sample"}
-JOB = dg.define_asset_job("only_recipe", selection=["recipe"])  # pyright: ignore[reportUnknownMemberType]
 
 
 def paths(value: dict[str, Any], prefix: str = "") -> Iterator[str]:
@@ -28,16 +29,13 @@ def paths(value: dict[str, Any], prefix: str = "") -> Iterator[str]:
             yield prefix + name
 
 
-def accepted(config: dict[str, Any]) -> dict[str, Any]:
+def accepted(config: dict[str, Any], benchmark: Benchmark = AMEMGYM) -> dict[str, Any]:
     """The recipe's config as Dagster passes it on. Raises DagsterInvalidConfigError."""
     resources = {"run_context": dg.ResourceDefinition.none_resource(), VALUES: dg.mem_io_manager}
-    definitions = dg.Definitions(
-        [recipe_asset(AMEMGYM)],
-        jobs=[JOB],
-        resources=resources,
-    )
-    job = definitions.resolve_job_def("only_recipe")
-    return dg.validate_run_config(job, {"ops": {"recipe": {"config": config}}})["ops"]["recipe"]["config"]
+    name = benchmark.key("recipe")
+    only = dg.define_asset_job("only_recipe", selection=[name])  # pyright: ignore[reportUnknownMemberType]
+    job = dg.Definitions([recipe_asset(benchmark)], jobs=[only], resources=resources).resolve_job_def("only_recipe")
+    return dg.validate_run_config(job, {"ops": {name: {"config": config}}})["ops"][name]["config"]
 
 
 def test_all_that_a_recipe_may_set_is_shown() -> None:
@@ -84,6 +82,13 @@ def test_what_is_given_reaches_the_recipe_and_nothing_else_does() -> None:
 def test_the_launchpad_refuses_wrong_names_kinds_and_words(config: dict[str, Any], told: str) -> None:
     with pytest.raises(dg.DagsterInvalidConfigError, match=told):
         accepted(config)
+
+
+def test_a_list_of_groups_is_given_group_by_group() -> None:
+    config = {"packages": [{"name": "idna", "version": "3.20", "modules": ["idna.core"]}]}
+    assert accepted(config, CODE_QA) == config
+    with pytest.raises(dg.DagsterInvalidConfigError, match="versoin"):
+        accepted({"packages": [{"name": "idna", "versoin": "3.20"}]}, CODE_QA)
 
 
 def test_who_is_asked_again_has_to_be_in_the_sample() -> None:

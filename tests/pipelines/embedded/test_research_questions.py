@@ -6,8 +6,8 @@ import pytest
 
 from assets.deep_research.world.relations import RELATIONS
 from assets.memory_items.world.relations import Relation
-from pipelines.embedded.deep_research.reading import Step, read_steps
 from pipelines.embedded.deep_research.sentences import QUESTION_FRAMES, WHO_FRAMES
+from pipelines.embedded.memory_items.reading import Step, read_steps
 
 PAIRS = [(first, second) for first, second in product(RELATIONS, RELATIONS) if first.value == second.subject]
 STEPS = [Step(relation.name, relation.phrase) for relation in RELATIONS]

@@ -1,21 +1,33 @@
-"""Replies to `dr_questions/word`, `dr_questions/check` and `memory_items/answer`."""
+"""Replies to the prompts that word and check questions of any benchmark, to `memory_items/answer` and `memory_items/ask`."""
 
 from typing import Any, cast
 
-from pipelines.embedded.deep_research.reading import Step, answer_from, read_steps
-from pipelines.embedded.deep_research.sentences import OPTIONS_FRAMES, PERSON, QUESTION_FRAMES, WHO_FRAMES
+from pipelines.embedded.code_qa import sentences as notes
+from pipelines.embedded.deep_research import sentences as documents_of_fiction
+from pipelines.embedded.memory_items.reading import Step, answer_from, read_steps
 from pipelines.embedded.task import PromptTask
 
 
-def word(task: PromptTask) -> dict[str, Any]:
-    """The question for what is wanted, with its options."""
+def word_research(task: PromptTask) -> dict[str, Any]:
+    """A researcher's question for what or who is wanted."""
+    people = task.text("wanted").startswith(documents_of_fiction.PERSON)
+    frames = documents_of_fiction.WHO_FRAMES if people else documents_of_fiction.QUESTION_FRAMES
+    return _word(task, frames, documents_of_fiction.OPTIONS_FRAMES)
+
+
+def word_about_code(task: PromptTask) -> dict[str, Any]:
+    """A developer's question for what or who is wanted."""
+    frames = notes.WHO_FRAMES if task.text("wanted").startswith("the person ") else notes.QUESTION_FRAMES
+    return _word(task, frames, notes.OPTIONS_FRAMES)
+
+
+def _word(task: PromptTask, frames: tuple[str, ...], options_frames: tuple[str, ...]) -> dict[str, Any]:
+    """The question in one of these frames, with its options where there are some."""
     rng = task.rng("question")
     if "options" not in task.blocks:
-        wanted = task.text("wanted")
-        frames = WHO_FRAMES if wanted.startswith(PERSON) else QUESTION_FRAMES
-        return {"question": rng.choice(frames).format(wanted=wanted)}
+        return {"question": rng.choice(frames).format(wanted=task.text("wanted"))}
     options = ", ".join(cast(list[str], task.data("options")))
-    return {"question": rng.choice(OPTIONS_FRAMES).format(wanted=task.text("wanted"), options=options)}
+    return {"question": rng.choice(options_frames).format(wanted=task.text("wanted"), options=options)}
 
 
 def check(task: PromptTask) -> dict[str, Any]:

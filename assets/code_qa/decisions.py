@@ -1,0 +1,70 @@
+"""Stage `code_decisions`: what an invented team agreed on around a package, with what it replaced; none of it in the code."""
+
+from assets.code_qa.behaviours import CODE_BEHAVIOURS
+from assets.code_qa.packages.vocabulary import code_vocabulary
+from assets.code_qa.recipe import CodeQaRecipe
+from assets.code_qa.records.behaviours import CodeBehaviours
+from assets.code_qa.records.questions import CodeDecisions
+from assets.code_qa.records.sources import CodeSources
+from assets.code_qa.sources import CODE_SOURCES
+from assets.code_qa.team.relations import OUTCOME
+from assets.code_qa.team.world import TeamWorld, stands_in_code
+from assets.engine.seeded_random import SeededRandom
+from assets.engine.stage import Stage
+from assets.llm.ports import LanguageModel
+from assets.memory_items.world.clusters import FactCluster, make_cluster
+from assets.records.base import ItemFailed
+from assets.reporting.asset_description import AssetDescription, Row
+
+MOST_TRIES = 20  # of decisions of which one stands in the code, or for which calls or functions do not suffice
+
+
+async def decide(
+    sources: CodeSources, behaviours: CodeBehaviours, *, recipe: CodeQaRecipe, model: LanguageModel
+) -> CodeDecisions:
+    """Decisions that supersede each other, in plans of notes. Raises ItemFailed for a package with too little in it."""
+    hops = recipe.min_hops + SeededRandom(recipe.seed, sources.task_id, "hops").integer_below(
+        recipe.max_hops - recipe.min_hops + 1
+    )
+    world = TeamWorld(sources, behaviours.behaviours, code_vocabulary(sources, recipe.packages))
+    lacking = "decisions that the code has not"
+    for attempt in range(MOST_TRIES):
+        try:
+            cluster = make_cluster(world, hops, path=(recipe.seed, sources.task_id, "decisions", attempt))
+        except LookupError as error:
+            lacking = str(error.args[0])
+            continue
+        if not decisions_in_code(cluster, sources, recipe):
+            return CodeDecisions(task_id=sources.task_id, hops=hops, chain=cluster.chain, plans=cluster.plans)
+    raise ItemFailed("rule_violated", f"{sources.package.name} has not {lacking} for a question of {hops} facts.")
+
+
+def decisions_in_code(decisions: CodeDecisions | FactCluster, sources: CodeSources, recipe: CodeQaRecipe) -> list[str]:
+    """A sentence for each decision that stands in the code."""
+    vocabulary = code_vocabulary(sources, recipe.packages)
+    found = (
+        stands_in_code(statement, sources, vocabulary)
+        for plan in decisions.plans
+        for statement in plan.statements
+        if statement.relation != OUTCOME
+    )
+    return [f"{text!r} stands in the code of {sources.package.name}" for text in found if text]
+
+
+def _rows(decisions: CodeDecisions) -> list[Row]:
+    return [{"subject": hop.subject, "relation": hop.relation, "value": hop.value} for hop in decisions.chain]
+
+
+CODE_DECISIONS = Stage(
+    name="code_decisions",
+    record=CodeDecisions,
+    make=decide,
+    needs=(CODE_SOURCES, CODE_BEHAVIOURS),
+    description=AssetDescription(
+        group="questions",
+        description="What an invented team agreed on around the package: limits, names, owners, exceptions, deadlines, some of "
+        "it replaced later. Nothing of it stands in the code, by text or by syntax tree.",
+        rows=_rows,
+        paper="MemGym",
+    ),
+)

@@ -1,0 +1,58 @@
+"""What a team agreed on around a package, the notes that tell it, the question, and what is released."""
+
+from pydantic import Field
+
+from assets.code_qa.records.behaviours import Behaviour
+from assets.code_qa.records.sources import CodeFile, CodePackage
+from assets.code_qa.team.relations import OUTCOME
+from assets.memory_items.documents import ItemDocument
+from assets.memory_items.facts import DocumentPlan, Fact, Hop, SourceDocument
+from assets.memory_items.tasks import MemoryTask, TaskQuestion, TaskRecord
+from assets.records.base import GateRecord
+
+
+class CodeDecisions(TaskRecord):
+    """The chain of a question, and the notes that tell it, what it replaced and what was agreed on beside; none of it in code.
+
+    Values of the relation `outcome` are no decisions: they are what calls came to.
+    """
+
+    hops: int = Field(description="how many facts the answer takes")
+    chain: tuple[Hop, ...] = Field(description="the facts that the answer takes, in order")
+    plans: tuple[DocumentPlan, ...] = Field(description="the notes before they are written")
+
+
+class CodeDocuments(TaskRecord):
+    """The notes that a question is about, those beside them, and the facts that a reader found again in the former."""
+
+    documents: tuple[SourceDocument, ...] = Field(description="the question's own notes")
+    filler: tuple[SourceDocument, ...] = Field(description="notes on other agreements around the same package")
+    facts: tuple[Fact, ...] = Field(description="what the question's own notes state, with the places where it stands")
+    gate_records: tuple[GateRecord, ...] = Field(description="what readers found in each note")
+
+
+class CodeQuestion(TaskQuestion):
+    """One question; `code`: what of the package is shown with it."""
+
+    code: tuple[ItemDocument, ...] = Field(description="source of the functions that the question may be about")
+
+    @property
+    def shown_with_question(self) -> tuple[ItemDocument, ...]:
+        return self.code
+
+    def shown_without(self, fact: Fact) -> tuple[ItemDocument, ...]:
+        """The code, where a decision is left out. What a call returns can be worked out from code, by who has time."""
+        return () if fact.relation == OUTCOME else self.code
+
+
+class CodeTask(MemoryTask):
+    """An accepted question, with all that it takes to run its calls again: the package's files and the behaviours told."""
+
+    package: CodePackage = Field(description="the package, pinned")
+    files: tuple[CodeFile, ...] = Field(description="the files that the calls take")
+    behaviours: tuple[Behaviour, ...] = Field(description="the calls that the notes tell, with their results")
+    code: tuple[ItemDocument, ...] = Field(description="what of the package is shown with the question")
+
+    @property
+    def shown_with_question(self) -> tuple[ItemDocument, ...]:
+        return self.code

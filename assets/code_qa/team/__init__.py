@@ -1,0 +1,1 @@
+"""An invented team that works with a package: its people, services and agreements, none of which stands in the code."""

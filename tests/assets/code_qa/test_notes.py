@@ -1,0 +1,113 @@
+"""Notes of a team: facts that a reader finds again, names that no code has, results that were run."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from assets.code_qa.ablation import certify
+from assets.code_qa.documents import write_notes
+from assets.code_qa.questions import shown_code
+from assets.code_qa.records.behaviours import Behaviour, CallResult
+from assets.code_qa.team.relations import OUTCOME, RELATIONS
+from assets.code_qa.team.world import is_telling, tellable
+from assets.llm.ports import ModelReply, ModelRequest
+from assets.memory_items.answers import TypedAnswer, is_right
+from assets.records.base import ItemFailed
+from tests.support.code_questions import code_recipe, made_question
+from tests.support.coroutines import run
+from tests.support.research_tasks import EmbeddedModel
+from tests.support.scripted_model import reply
+
+
+@dataclass
+class ForgetfulModel(EmbeddedModel):
+    """The embedded model, but it finds nothing in notes."""
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        forgets = request.schema_name == "code_documents_recover"
+        return reply("{}") if forgets else await super().complete(request)
+
+
+def test_notes_of_which_a_fact_is_not_found_again_are_given_up_and_the_votes_are_kept() -> None:
+    made = made_question()
+    with pytest.raises(ItemFailed, match="are not found in their notes") as failed:
+        run(write_notes(made.sources, made.behaviours, made.decisions, recipe=code_recipe(), model=ForgetfulModel()))
+    assert failed.value.reason == "gate_exhausted"
+    assert len(failed.value.gate_records) == len(made.documents.facts)
+
+
+def test_every_result_in_a_note_is_one_that_was_run() -> None:
+    made = made_question()
+    results = {one.call: one.result.text for one in made.behaviours.behaviours}
+    told = [
+        placed.statement
+        for note in (*made.documents.documents, *made.documents.filler)
+        for placed in note.statements
+        if placed.statement.relation == OUTCOME
+    ]
+    assert told
+    assert all(results[one.subject] == one.value for one in told)
+
+
+def test_what_is_shown_with_a_question_is_code_of_its_rivals_too() -> None:
+    """Were only the chain's function shown, the code would tell a step of the way."""
+    made = made_question()
+    functions = {hop.subject.partition("(")[0] for hop in made.decisions.chain if "(" in hop.subject}
+    shown = {one.document_id.removeprefix("code-") for one in made.question.code}
+    assert functions < shown
+    assert shown_code(made.sources, made.decisions, most=code_recipe().max_code_tokens) == made.question.code
+
+
+def test_leaving_out_a_decision_leaves_the_code_in_sight() -> None:
+    made = made_question()
+    decision, result = made.question.hops[0], made.question.hops[-1]
+    assert made.question.shown_without(decision) == made.question.code
+    assert made.question.shown_without(result) == ()
+    again = run(certify(made.question, made.lengths, recipe=code_recipe(), model=EmbeddedModel()))
+    assert again.certificates == made.ablation.certificates
+
+
+@pytest.mark.parametrize(
+    ("result", "telling"),
+    [("a b", False), ("eggs and milk", True), ("12", False), ("6,000", True), ("ok", False), ("InvalidName", True)],
+)
+def test_a_result_is_asked_for_only_where_nothing_else_reads_like_it(result: str, telling: bool) -> None:
+    assert is_telling(result) == telling
+
+
+def test_calls_that_read_alike_are_told_once_and_guessed_results_never() -> None:
+    def behaviour(argument: str, text: str) -> Behaviour:
+        result = CallResult(outcome="returns", text=text)
+        return Behaviour(behaviour_id=argument, symbol_id="a.b", arguments=(argument,), result=result)
+
+    known = [
+        behaviour("'x-y'", "'one two'"),
+        behaviour("'x_y'", "'one two'"),
+        behaviour("'z'", "False"),
+        behaviour("'q'", "'a\\nb'"),
+    ]
+    assert [one.call for one in tellable(known)] == ["a.b('x-y')"]
+
+
+@pytest.mark.parametrize(
+    ("given", "right"),
+    [
+        ("'one-two'", True),
+        ('"one-two"', True),
+        ("one-two", True),
+        ("`'one-two'`", True),
+        ("'one_two'", False),
+        ("one two", False),
+    ],
+)
+def test_an_answer_of_code_is_graded_letter_by_letter_but_for_its_quotes(given: str, right: bool) -> None:
+    assert is_right(TypedAnswer(kind="code", value="'one-two'"), given) == right
+
+
+def test_literals_are_compared_whatever_their_spaces() -> None:
+    assert is_right(TypedAnswer(kind="code", value="[1, 'a']"), '[1,"a"]')
+    assert not is_right(TypedAnswer(kind="code", value="(1, 2)"), "[1, 2]")
+
+
+def test_every_phrase_ends_with_what_it_is_about() -> None:
+    assert [relation.name for relation in RELATIONS if not relation.phrase.endswith("{x}")] == []
