@@ -57,8 +57,13 @@ class Home:
 
 
 def home() -> Home:
-    """The folder named by AMEMGYM_HOME, else `data` beside the code, with the store that AMEMGYM_STORE names, if any."""
+    """The folder named by AMEMGYM_HOME, else `data` beside the code, with the store that AMEMGYM_STORE names, if any.
+
+    Raises StoreError where the name is that of a file.
+    """
     root = Path(os.environ.get("AMEMGYM_HOME") or Path(__file__).parent.parent / "data").absolute()
+    if root.exists() and not root.is_dir():
+        raise StoreError(f"The data folder {root} is a file; name a folder in AMEMGYM_HOME.")
     return Home(root, os.environ.get("AMEMGYM_STORE", "").strip())
 
 

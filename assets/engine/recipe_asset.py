@@ -18,6 +18,7 @@ from assets.records.base import Record
 from assets.reporting.asset_description import markdown_table
 from assets.reporting.definition_metadata import OWNERS, definition
 
+EMBEDDED_LANGUAGE = "en"
 # How many materializations of a recipe are looked through for the one that was in force when a run was launched.
 LOOK_BACK = 50
 # As Dagster tags materializations and observations with their data version.
@@ -27,7 +28,15 @@ R = TypeVar("R", bound=Recipe)
 
 
 def with_embedded_model(recipe: R, *, embedded_model: str | None) -> R:
-    """The recipe with the embedded model, by its full name, in every role where no endpoint is configured, else as it is."""
+    """The recipe with the embedded model, by its full name, in every role where no endpoint is configured, else as it is.
+
+    Raises RecipeError for a language that the embedded model does not write.
+    """
+    if embedded_model is not None and recipe.language != EMBEDDED_LANGUAGE:
+        raise RecipeError(
+            f"language is {recipe.language!r}, but the embedded model writes English alone. Set AMEMGYM_BASE_URL or "
+            "AMEMGYM_API_KEY, so that a language model is asked, or set language en."
+        )
     return recipe.with_models(lambda name: name and embedded_model) if embedded_model is not None else recipe
 
 

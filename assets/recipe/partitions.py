@@ -71,6 +71,18 @@ class Partitions:
 @lru_cache
 def partitions_of(benchmark: str) -> Partitions:
     """The partitions of a benchmark, by the recipes that lie in the folder."""
+    return Partitions(
+        {
+            variant: [unit.key for unit in units(recipe)]
+            for variant, recipe in _readable_recipes().items()
+            if recipe.benchmark == benchmark
+        }
+    )
+
+
+@lru_cache
+def _readable_recipes() -> dict[str, Recipe]:
+    """The recipes in the folder, read once for all benchmarks, so that a bad file is told of once."""
     recipes: dict[str, Recipe] = {}
     for variant in variants():
         # One file that cannot be read must not take the others with it.
@@ -78,9 +90,7 @@ def partitions_of(benchmark: str) -> Partitions:
             recipes[variant] = load_recipe(variant)
         except RecipeError as error:
             LOG.warning("%s The variant is left out until its file is corrected.", error)
-    return Partitions(
-        {variant: [unit.key for unit in units(recipe)] for variant, recipe in recipes.items() if recipe.benchmark == benchmark}
-    )
+    return recipes
 
 
 def which_partition(asset: str) -> str:

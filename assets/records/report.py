@@ -83,6 +83,11 @@ class BenchmarkReport(Protocol):
         ...
 
     @property
+    def replaced_because(self) -> Mapping[str, str]:
+        """The most common message, by stage and reason."""
+        ...
+
+    @property
     def rules(self) -> Sequence[RuleLine]: ...
 
     @property
@@ -104,6 +109,9 @@ class MinimalReport(Record):
     wanted: int = Field(description="as many items as the recipe says")
     finished: int = Field(description="items in the finished set")
     replaced: dict[str, int] = Field(description="items that could not be finished, by stage and reason")
+    replaced_because: dict[str, str] = Field(
+        default_factory=dict[str, str], description="the most common message, by stage and reason"
+    )
     gates: tuple[GateLine, ...] = ()
     rules: tuple[RuleLine, ...] = ()
     columns: tuple[ColumnLine, ...] = Field(default=(), description="expectations about columns of the released tables")

@@ -138,7 +138,7 @@ def _widened(margin: ErrorMargin) -> str:
 def _spent(lines: Sequence[LedgerSums]) -> list[str]:
     return [
         f"So far {dollars(line.cost_usd, unpriced=line.unpriced)} were spent on {line.name}, in {line.calls - line.hits:,} "
-        "paid calls; what they brought is in the reply cache and is not paid for again."
+        "calls that a model answered; the reply cache has the replies, and nobody is asked for them again."
         for line in lines
     ]
 
@@ -185,7 +185,9 @@ def _print_summary(variant: str | None, *, as_json: bool) -> None:
         return
     for by, lines in groups.items():
         console.print(_ledger_table(by, lines))
-    console.print("Tokens and cost are of paid calls; calls answered by the cache cost nothing.", style="dim")
+    console.print(
+        "Tokens and cost are of calls that a model answered; what the reply cache answers costs nothing.", style="dim"
+    )
 
 
 def _open_ledger() -> Ledger:

@@ -47,7 +47,7 @@ def check(
     with evaluation_errors():
         verdicts = run_to_end(_checked(memory, options, deadline=deadline))
     for verdict in verdicts:
-        print_plain(console, f"{'broken' if verdict.broken else 'holds '}  {verdict.what}. {verdict.sentence}".rstrip())
+        print_plain(console, f"{verdict.word:6}  {verdict.what}. {verdict.sentence}".rstrip())
     if any(verdict.broken for verdict in verdicts):
         raise Problem(next(verdict.sentence for verdict in verdicts if verdict.broken))
 

@@ -202,6 +202,9 @@ def print_summary(report: BenchmarkReport) -> None:
 
 
 def _print_figures(report: QualityReport, console: Console) -> None:
+    if not report.finished:
+        console.print(f"No {report.noun} was finished, so there is nothing to measure.")
+        return
     table = Table("without memory", "right", "guess", "limit", "")
     for line in report.wall:
         limit = percent(line.limit) if line.verdict != "told" else ""

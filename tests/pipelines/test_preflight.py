@@ -30,3 +30,10 @@ def test_a_disk_that_is_nearly_full_is_told_before_the_first_call(tmp_path: Path
     monkeypatch.setattr(preflight, "LEAST_FREE", 10**18)
     with pytest.raises(StoreError, match=r"has \d+ MB left, and a run needs"):
         check_before_run(DEMO, version="auto", home=Home(tmp_path))
+
+
+def test_a_data_folder_that_is_a_file_is_told_as_that(tmp_path: Path) -> None:
+    taken = tmp_path / "taken"
+    taken.write_text("")
+    status, output = finish(amemgym(taken, "generate", "demo"))
+    assert (status, output) == (1, f"amemgym: The data folder {taken} is a file; name a folder in AMEMGYM_HOME.\n")

@@ -19,7 +19,7 @@ from pipelines.resources.storage.open_stores import open_release_store
 from tests.support.commands import amemgym, finish
 
 SMALL = {"num_users": 1, "num_reserve": 2, "num_questions": 3, "num_periods": 2, "seed": 1}
-OTHER = {"seed": 77, "language": "zh", "num_periods": 5}
+OTHER = {"seed": 77, "num_questions": 4, "num_periods": 5}
 
 
 class Project:
@@ -82,13 +82,13 @@ def test_rows_of_one_recipe_cannot_be_reported_on_or_released_under_another(proj
         result = project.run(job)
         assert not result.success
         assert reason(result) == (
-            "What is there of 'demo' was made with language en instead of zh, num_periods 2 instead of 5, seed 1 instead of "
-            "77, as its recipe says now; materialize personas and everything below, or give the recipe its former values."
+            "What is there of 'demo' was made with num_questions 3 instead of 4, num_periods 2 instead of 5, seed 1 "
+            "instead of 77, as its recipe says now; materialize personas and everything below, or give the recipe its former values."
         )
     status, output = finish(amemgym(project.folder, "release", "demo"))
     assert (status, "seed 1 instead of 77" in output.strip().splitlines()[-1]) == (1, True)
     assert project.releases == before
-    assert project.run("resolve_recipe", **SMALL, language="en").success
+    assert project.run("resolve_recipe", **SMALL).success
     assert project.run("freeze_release").success
     assert project.releases == before
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from assets.amemgym.pipeline import AMEMGYM, STAGES
 from assets.engine.benchmark import Benchmark
+from assets.records.base import Failure
 from assets.records.report import MinimalReport
 from tests.support.coroutines import run
 from tests.support.run_contexts import materialized, run_context, sampled
@@ -12,7 +13,9 @@ from tests.support.small import small_recipe
 from validation.benchmark import Validation
 from validation.checks import benchmark_checks
 from validation.finished_items import FinishedItems
+from validation.memory_items.report import share_over_items
 from validation.report.asset import report_asset, report_on
+from validation.report.builder import commonest_messages
 from validation.report.page import problems, render_minimal_page
 from validation.rules import Rule, invariants
 
@@ -57,3 +60,23 @@ def test_its_assets_and_checks_have_names_of_their_own() -> None:
         ["made_from_one_recipe"],
         ["questions_columns", "users_columns"],
     ]
+
+
+def test_a_replaced_item_s_reason_stands_with_the_message_that_most_of_them_have() -> None:
+    told = [("cut", 1), ("too long", 2), ("no text", 1)]
+    failures = [
+        Failure(item_id=f"{message}{number}", position=0, stage="questions", reason=reason, message=message, last_reply="")
+        for message, count in told
+        for number in range(count)
+        for reason in (["refused"] if message == "no text" else ["rule_violated"])
+    ]
+    assert commonest_messages(failures) == {"questions: refused": "no text", "questions: rule_violated": "too long"}
+
+
+def test_a_share_of_nothing_or_of_everything_is_not_certain() -> None:
+    none, all_of_them = share_over_items([(0, 2)] * 6), share_over_items([(2, 2)] * 6)
+    assert (none.value, none.low, all_of_them.value, all_of_them.high) == (0, 0, 1, 1)
+    assert none.high is not None
+    assert none.high > 0.2
+    assert all_of_them.low is not None
+    assert all_of_them.low < 0.8

@@ -19,6 +19,7 @@ from assets.records.base import Failure, GateRecord, ItemRecord
 from assets.records.estimate import Estimate, shown
 from assets.reporting.asset_description import Row, markdown_table
 from assets.reporting.gate_summary import votes_of
+from assets.reporting.user_share import UserShare
 from validation.benchmark import CheckOutcome
 from validation.memory_items.telling_apart import TellingApart
 from validation.report import page
@@ -100,14 +101,11 @@ class ConditionCounter:
 
 
 def share_over_items(counts: Sequence[tuple[int, int]]) -> Estimate:
-    """A share with its interval, resampled over items; pairs of how many and of how many."""
-    import numpy as np  # heavy, and nothing is measured where the graph is only shown
-
-    from assets.reporting.intervals import Sample, Tallies, share
-
-    columns = np.asarray(counts, dtype=float)
-    tallies = Tallies(tuple(map(str, range(len(counts)))), {"right": columns[:, :1], "all": columns[:, 1:]})
-    return Sample.of(tallies, seed=0).estimate(share("right", "all"))
+    """A share with its interval over items; pairs of how many and of how many."""
+    share = UserShare()
+    for right, readings in counts:
+        share.add(right, readings)
+    return share.estimate()
 
 
 class MemoryItemsReportBuilder(MinimalReportBuilder):

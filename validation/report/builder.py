@@ -1,6 +1,7 @@
 """How a benchmark's quality report is made: by measuring the finished items portion by portion, then in one record."""
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -37,6 +38,14 @@ class ReportBuilder(Protocol):
         ...
 
 
+def commonest_messages(failures: Sequence[Failure]) -> dict[str, str]:
+    """By stage and reason the message of most of these failures; of equally many the first."""
+    messages: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for failure in failures:
+        messages[f"{failure.stage}: {failure.reason}"][failure.message] += 1
+    return {reason: messages[reason].most_common(1)[0][0] for reason in sorted(messages)}
+
+
 class MinimalReportBuilder:
     """Counts items and what the gates did, and measures nothing else."""
 
@@ -57,6 +66,7 @@ class MinimalReportBuilder:
             wanted=self._recipe.num_items,
             finished=self._items,
             replaced=dict(sorted(reasons.items())),
+            replaced_because=commonest_messages(shared.failures),
             gates=tuple(self._gates.lines()),
             rules=shared.rules,
             columns=shared.columns,

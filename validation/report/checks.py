@@ -48,7 +48,14 @@ def _quality_report_checks(validation: Validation) -> dg.AssetChecksDefinition:
             asset_key=asset,
             check_name=f"all_{noun}s_finished",
             passed=report.finished == report.wanted,
-            metadata={f"{noun}s": report.finished, "wanted": report.wanted, "replaced": dict(report.replaced)},
+            metadata={
+                f"{noun}s": report.finished,
+                "wanted": report.wanted,
+                "replaced": "; ".join(
+                    f"{count} at {reason} ({report.replaced_because.get(reason, '')})"
+                    for reason, count in report.replaced.items()
+                ),
+            },
         )
         broken = [f"{line.stage}.{line.rule}" for line in report.rules if line.blocking and line.violations]
         yield dg.AssetCheckResult(asset_key=asset, check_name="rules_hold", passed=not broken, metadata={"broken": broken})

@@ -251,6 +251,9 @@ class QualityReport(Record):
     turns_per_user: float = Field(description="messages that a user and the assistant exchange")
     golden_changes: float = Field(description="share of periods in which a right option is another than before")
     replaced: dict[str, int] = Field(description="users who could not be finished, by stage and reason")
+    replaced_because: dict[str, str] = Field(
+        default_factory=dict[str, str], description="the most common message, by stage and reason"
+    )
     gates: tuple[GateLine, ...]
     rules: tuple[RuleLine, ...]
     writer: str = Field(default="", description="the model that wrote")

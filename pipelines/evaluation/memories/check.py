@@ -21,11 +21,19 @@ BUDGET = 2000
 
 @dataclass(frozen=True)
 class ContractVerdict:
-    """One thing that the contract asks. `broken`: it does not hold, and the sentence says what to do."""
+    """One thing that the contract asks. `broken`: it does not hold, and the sentence says what to do.
+
+    A sentence about one that holds is a warning: the runner mends it, or it could not be tried.
+    """
 
     what: str
     broken: bool
     sentence: str
+
+    @property
+    def word(self) -> str:
+        """What the terminal says of it."""
+        return "broken" if self.broken else "warns" if self.sentence else "holds"
 
 
 async def check_memory(spec: MemorySpec, tools: MemoryTools, *, deadline: float = DEADLINE) -> list[ContractVerdict]:
@@ -87,7 +95,7 @@ async def _verdicts(memory: HostedMemory, *, name: str) -> AsyncGenerator[Contra
     )
     await memory.recall(QUERY, tokens=5)
     over = f"{name!r} gives back more than its budget; the rest is cut off." if memory.host.cut_recalls else ""
-    yield ContractVerdict("it keeps to its budget", False, over)
+    yield ContractVerdict("what it recalls fits the budget", False, over)
     if not known:
         problem = f"{name!r} did not recall what it had been told, so that what its copies see could not be tried."
         yield ContractVerdict("what was written can be recalled", False, problem)

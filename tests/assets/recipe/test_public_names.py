@@ -4,6 +4,7 @@ import pytest
 
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.engine.recipe_asset import stand_in, with_embedded_model
+from assets.recipe.loading import RecipeError
 from assets.recipe.public_names import file_name, shared_model
 from dataset_card.card.recipe import model_names, shared_recipe
 from tests.support import gate_votes, scenario
@@ -46,6 +47,13 @@ def test_all_judges_are_named_in_a_release() -> None:
 def test_the_embedded_model_stands_in_for_every_judge() -> None:
     local = scenario.recipe(models=PANEL, pool={})
     assert set(with_embedded_model(local, embedded_model="amemgym-embedded-1").models.judge.panel) == {"amemgym-embedded-1"}
+
+
+def test_a_language_that_the_embedded_model_does_not_write_is_refused() -> None:
+    foreign = scenario.recipe(language="de")
+    with pytest.raises(RecipeError, match="language is 'de', but the embedded model writes English alone"):
+        with_embedded_model(foreign, embedded_model="amemgym-embedded-1")
+    assert with_embedded_model(foreign, embedded_model=None) == foreign
 
 
 def test_the_models_that_the_embedded_one_stands_in_for_are_told() -> None:

@@ -177,4 +177,4 @@ def test_the_plan_warns_where_the_budget_may_not_do(amemgym: Amemgym) -> None:
 def test_the_plan_says_what_was_spent_so_far(asked: Path, amemgym: Amemgym) -> None:
     with open_stores(asked) as stores:
         stores.ask(UsingModel(), [call(9)], recipe=small_recipe(variant="demo"))
-    assert "So far $0.0028 were spent on demo, in 1 paid calls" in amemgym("plan", "demo")
+    assert "So far $0.0028 were spent on demo, in 1 calls that a model answered" in amemgym("plan", "demo")

@@ -26,7 +26,7 @@ from validation.amemgym.report.gates import GuessCounter, LeakCounter
 from validation.amemgym.report.recovery import RecoveryCounter
 from validation.amemgym.shortcuts import ShortcutBaselines
 from validation.amemgym.texts import TextCounter
-from validation.report.builder import SharedLines
+from validation.report.builder import SharedLines, commonest_messages
 from validation.rules import RecordsByStage
 
 WITHOUT_EMBEDDINGS = Embeddings()
@@ -110,6 +110,7 @@ class QualityReportBuilder:
             turns_per_user=facts.turns_per_user,
             golden_changes=self._golden.share(),
             replaced={f"{stage}: {reason}": count for (stage, reason), count in facts.failures.items()},
+            replaced_because=commonest_messages(shared.failures),
             gates=tuple(self._gates.lines()),
             rules=shared.rules,
             parity=tuple(parity_lines(facts, self._population)),
