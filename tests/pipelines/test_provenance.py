@@ -82,8 +82,9 @@ def test_rows_of_one_recipe_cannot_be_reported_on_or_released_under_another(proj
         result = project.run(job)
         assert not result.success
         assert reason(result) == (
-            "What is there of 'demo' was made with num_questions 3 instead of 4, num_periods 2 instead of 5, seed 1 "
-            "instead of 77, as its recipe says now; materialize personas and everything below, or give the recipe its former values."
+            "What is there of 'demo' was made with num_questions 3 instead of 4, num_periods 2 instead of 5, "
+            "seed 1 instead of 77, as its recipe says now; materialize personas and everything below, or give the recipe its "
+            "former values."
         )
     status, output = finish(amemgym(project.folder, "release", "demo"))
     assert (status, "seed 1 instead of 77" in output.strip().splitlines()[-1]) == (1, True)

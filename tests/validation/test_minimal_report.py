@@ -4,7 +4,7 @@ from pathlib import Path
 
 from assets.amemgym.pipeline import AMEMGYM, STAGES
 from assets.engine.benchmark import Benchmark
-from assets.records.base import Failure
+from assets.records.base import Failure, FailureReason
 from assets.records.report import MinimalReport
 from tests.support.coroutines import run
 from tests.support.run_contexts import materialized, run_context, sampled
@@ -63,12 +63,15 @@ def test_its_assets_and_checks_have_names_of_their_own() -> None:
 
 
 def test_a_replaced_item_s_reason_stands_with_the_message_that_most_of_them_have() -> None:
-    told = [("cut", 1), ("too long", 2), ("no text", 1)]
+    told: list[tuple[FailureReason, str]] = [
+        ("rule_violated", "cut"),
+        ("rule_violated", "too long"),
+        ("rule_violated", "too long"),
+        ("refused", "no text"),
+    ]
     failures = [
-        Failure(item_id=f"{message}{number}", position=0, stage="questions", reason=reason, message=message, last_reply="")
-        for message, count in told
-        for number in range(count)
-        for reason in (["refused"] if message == "no text" else ["rule_violated"])
+        Failure(item_id=str(number), position=number, stage="questions", reason=reason, message=message, last_reply="")
+        for number, (reason, message) in enumerate(told)
     ]
     assert commonest_messages(failures) == {"questions: refused": "no text", "questions: rule_violated": "too long"}
 
