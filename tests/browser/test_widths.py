@@ -1,0 +1,72 @@
+"""On a telephone, a tablet and a desk, in light and in dark, no page of ours is wider than its window."""
+
+import re
+from collections.abc import Generator
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from dataset_card.diff.page import diff_page
+from pipelines.evaluation.folder import PAGE
+from pipelines.experiments.annotation.page import annotation_page
+from pipelines.experiments.compare import compare
+from pipelines.experiments.leaderboard import write_leaderboard
+from tests.browser.pages import Visit, visit
+from tests.dataset_card.diff.test_compare import BOTH, diff, retold
+from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of
+from tests.experiments.annotation.making import TWO, begin_study
+from tests.validation.test_report_page import hostile
+from validation.amemgym.report.page import render_page
+
+pytestmark = pytest.mark.browser
+WIDTHS = (390, 768, 1400)
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+PAGES = {
+    "quality": "quality.html",
+    "diff": "diff.html",
+    "evaluation": f"runs/*/{PAGE}",
+    "board": "boards/*.html",
+    "annotation": "annotation.html",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One page of each kind."""
+    place = tmp_path_factory.mktemp("pages")
+    (place / "quality.html").write_text(render_page(hostile()), encoding="utf-8")
+    run = finish(run_of(place / "runs", HonestModel()))
+    write_leaderboard(compare([run]), runs=place / "runs")
+    study = begin_study(place / "study")
+    (place / "annotation.html").write_text(annotation_page(study.study(), study.sheet(TWO[0])), encoding="utf-8")
+    changed = diff(place, {"items": BOTH}, {"items": (retold(), BOTH[1])})
+    (place / "diff.html").write_text(diff_page(changed), encoding="utf-8")
+    return place
+
+
+@pytest.fixture(scope="module")
+def reader(folder: Path, browser: Browser, shots: Path) -> Generator[Visit]:
+    with visit(browser, folder.as_uri(), shots=shots) as here:
+        yield here
+
+
+def ink(page: Page) -> list[int]:
+    """The colour of the page's text: red, green and blue."""
+    colour: str = page.evaluate("getComputedStyle(document.body).color")
+    return [int(part) for part in re.findall(r"\d+", colour)[:3]]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_read_without_scrolling_sideways(name: str, width: int, reader: Visit, folder: Path) -> None:
+    (path, *_) = sorted(folder.glob(PAGES[name]))
+    page = reader.open(f"/{path.relative_to(folder)}", width=width)
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        expect(page.locator("body")).to_be_visible()
+        reader.shoot(page, f"40_{name}_{width}_{scheme}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert (min(ink(page)) > 200) == (scheme == "dark")
+    page.close()
