@@ -238,7 +238,7 @@ def _run(phase: Phase, resources: dict[str, Any], *, instance: dg.DagsterInstanc
             raise_on_error=False,
         )
     if not result.success:
-        raise Problem(first_problem(result))
+        raise first_problem(result)
     return result
 
 
@@ -249,21 +249,26 @@ def _release_folder(result: dg.ExecuteInProcessResult, benchmark: Benchmark) -> 
     return Path(str(metadata["folder"].value))
 
 
-def first_problem(result: dg.ExecuteInProcessResult) -> str:
-    """The sentence of the first step that failed, or of the first blocking check that did not pass."""
+class StepFailed(Exception):
+    """An error that nobody foresaw, as Dagster tells it: for the report of a crash."""
+
+
+def first_problem(result: dg.ExecuteInProcessResult) -> Problem | StepFailed:
+    """Of the first step that failed, or of the first blocking check that did not pass."""
     for check in result.get_asset_check_evaluations():
         if not check.passed and check.severity == dg.AssetCheckSeverity.ERROR:
-            return f"The check {check.check_name!r} of {check.asset_key.to_user_string()} failed: {check_details(check)}"
+            return Problem(
+                f"The check {check.check_name!r} of {check.asset_key.to_user_string()} failed: {check_details(check)}"
+            )
     for event in result.all_events:
         if event.is_step_failure:
             data = event.step_failure_data
             if data.error is not None and data.error.cls_name == dg.DagsterExecutionInterruptedError.__name__:
-                return STOPPED
+                return Problem(STOPPED)
             if data.user_failure_data is not None and data.user_failure_data.description:
-                return data.user_failure_data.description
-            cause = data.error_display_string.strip() if data.error else "unknown"
-            return f"Step {event.step_key} failed: {cause}"
-    return "The run did not succeed; look at it in the Dagster UI (make ui)."
+                return Problem(data.user_failure_data.description)
+            return StepFailed(f"Step {event.step_key} failed: {data.error_display_string.strip()}")
+    return Problem("The run did not succeed; look at it in the Dagster UI (make ui).")
 
 
 def check_details(check: dg.AssetCheckEvaluation) -> str:

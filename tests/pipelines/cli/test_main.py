@@ -7,12 +7,15 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
+import dagster as dg
 import pytest
 from typer.testing import CliRunner
 
 from assets.recipe.config_schema import recipe_fields
 from assets.recipe.loading import variants
 from assets.recipe.registry import RECIPE_TYPES
+from pipelines.cli.errors import user_errors
+from pipelines.cli.generate import first_problem
 from pipelines.cli.main import BEGIN_WITH_A_VARIANT, COMMANDS, PANELS, app, load_command
 from tests.support.commands import amemgym, clean_environment, finish
 
@@ -131,6 +134,16 @@ def test_an_error_that_nobody_foresaw_ends_with_one_sentence_and_a_report_withou
     (report,) = (tmp_path / "crashes").iterdir()
     assert f"(RuntimeError). The report is in {report}; everything finished so far is kept" in process.stderr
     assert "RuntimeError: unforeseen, with [hidden]" in report.read_text()
+
+
+def test_a_step_that_fails_without_a_sentence_is_told_in_a_report_not_on_the_terminal() -> None:
+    @dg.asset
+    def fails() -> None:
+        raise ValueError("unforeseen")
+
+    problem = first_problem(dg.materialize([fails], raise_on_error=False))
+    assert not isinstance(problem, user_errors())
+    assert "ValueError: unforeseen" in str(problem)
 
 
 def test_a_data_folder_that_is_none_ends_every_command_with_one_sentence(tmp_path: Path) -> None:
