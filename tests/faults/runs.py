@@ -76,12 +76,12 @@ def digest(home: Path) -> str:
     return read_manifest(sorted((home / "releases" / "demo").glob("*.*.*"))[-1]).data_digest
 
 
-def row(cell: str, home: Path, proxy: FaultProxy, *runs: Ended, asked: int = ASKED) -> Row:
+def row(cell: str, home: Path, proxy: FaultProxy, *runs: Ended) -> Row:
     """What the cell showed; its last run decides how it ended."""
     endings = dict.fromkeys(run.ending for run in runs)
     return Row(
         cell,
-        users=f"{made_users(home)} of {asked}",
+        users=f"{made_users(home)} of {ASKED}",
         struck=proxy.counts["spoiled"],
         repeated=proxy.repeated,
         silence=round(proxy.longest_silence, 1),

@@ -6,7 +6,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -35,10 +37,13 @@ def test_kill(tmp_path: Path, note: Callable[[Row], None], undisturbed: str, how
         while process.poll() is None and proxy.counts["passed"] < calls:
             time.sleep(0.005)
         process.send_signal(signal.Signals[how])
+        answered = Counter(proxy.delivered)
         ended = end(process)
         proxy.next_run()
         again = end(start(tmp_path, url))
-    note(row(f"{how} at call {calls}, latency {latency:g} s", tmp_path, proxy, ended, again))
+    lost = sum(proxy.delivered[request] > times for request, times in answered.items())
+    whole = row(f"{how} at call {calls}, latency {latency:g} s", tmp_path, proxy, ended, again)
+    note(replace(whole, repeated=lost, ending=f"{proxy.repeated - lost} more were under way; {whole.ending}"))
     if how == "SIGINT":
         assert ended.status == 0 or ended.output.rstrip().endswith(SENTENCES), ended
     assert again.status == 0, again.output

@@ -169,6 +169,6 @@ class FaultProxy:
 
     def _note(self, request: CapturedRequest) -> None:
         now = time.monotonic()
-        self.longest_silence = max(self.longest_silence, now - self._last_reply)
+        self.longest_silence = max(self.longest_silence, now - (self._last_reply or now))
         self._last_reply = now
         self.delivered[request.identity] += 1
