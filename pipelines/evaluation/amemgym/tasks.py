@@ -11,7 +11,6 @@ from pipelines.evaluation.amemgym.dataset import AMemGymDataset, Rounds
 from pipelines.evaluation.amemgym.diagnosis import diagnose
 from pipelines.evaluation.amemgym.dialogue import events_of
 from pipelines.evaluation.amemgym.interview import unasked_rows
-from pipelines.evaluation.amemgym.page_data import page_item
 from pipelines.evaluation.amemgym.subjects import MemorySubject
 from pipelines.evaluation.amemgym.user_run import UserRun, end_tasks
 from pipelines.evaluation.errors import EvaluationError
@@ -21,7 +20,7 @@ from pipelines.evaluation.isolated import EventRow
 from pipelines.evaluation.options import PAPER_MODELS, EvaluationOptions
 from pipelines.evaluation.reasoning import gather_all
 from pipelines.evaluation.records import AnswerRow, AnswersStep, DialogueTurn, RunManifest
-from pipelines.evaluation.report.page import PageItem
+from pipelines.evaluation.report.page import Json, PageItem
 from pipelines.evaluation.run import ENDS_ITEM, DatasetInfo, ItemRows, ItemStopped, Run
 
 MOST_TOKENS = 100_000  # of recalled text: what leaves the reasoner room for a task
@@ -159,3 +158,42 @@ def size_of(episode: Episode, rounds: Rounds, manifest: RunManifest) -> ItemSize
         probe_tokens=count_tokens(str(choices)),
         bounds=sum(len(set(question.golden)) + 1 for question in episode.questions) if manifest.baselines else 0,
     )
+
+
+def page_item(episode: Episode, turns: Sequence[DialogueTurn]) -> PageItem:
+    """The user with the turns of a run, which may be those of all users."""
+    own = [turn for turn in turns if turn.user_id == episode.user_id]
+    questions = [
+        {
+            "id": question.question_id,
+            "query": question.query,
+            "required": question.required_info,
+            "options": [
+                {"id": option.choice_id, "text": option.answer, "state": option.state} for option in question.answer_choices
+            ],
+        }
+        for question in episode.questions
+    ]
+    periods = [_period(episode, [turn for turn in own if turn.period == index], index) for index in range(len(episode.periods))]
+    return PageItem(episode.user_id, name=episode.user_profile.name, questions=questions, periods=periods)
+
+
+def _period(episode: Episode, turns: Sequence[DialogueTurn], index: int) -> Json:
+    period = episode.periods[index]
+    return {
+        "end": period.period_end.isoformat(),
+        "state": period.state,
+        "sessions": [
+            {
+                "at": session.session_time.isoformat(sep=" "),
+                "event": session.event or "",
+                "exposed": session.exposed_states,
+                "turns": [
+                    {"message": turn.message, "reply": turn.reply, "breaches": turn.breaches}
+                    for turn in turns
+                    if turn.session == number
+                ],
+            }
+            for number, session in enumerate(period.sessions)
+        ],
+    }
