@@ -47,6 +47,7 @@ def basic_card(
             title=title,
             noun=benchmark.noun,
             items=items,
+            variant=recipe.variant,
             nested=nested_path(recipe.variant),
             expectations=expectations_path(recipe.variant),
             tables=[(table_path(recipe.variant, name), rows) for name, rows in tables.items()],

@@ -1,5 +1,8 @@
 """A benchmark that is not AMemGym gets a release folder, a card, checks and versions from its value alone."""
 
+import re
+import subprocess
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -18,6 +21,7 @@ from dataset_card.release.folder import Release, write_release
 from dataset_card.release.manifest import ReleaseError
 from dataset_card.release.verify import examine_release
 from tests.support import gate_votes, scenario
+from tests.support.commands import clean_environment
 from tests.support.releases import all_bytes, queried
 
 
@@ -121,6 +125,18 @@ def test_the_next_version_follows_from_its_tables(tmp_path: Path, after: tuple[S
     assert second.version == version
     card = (second.folder / "README.md").read_text(encoding="utf-8")
     assert ("## Changes since 0.1.0" in card) == (version != "0.1.0")
+
+
+def test_its_card_loads_it_and_says_what_its_columns_mean(tmp_path: Path) -> None:
+    folder = released(tmp_path, riddle(), riddle("two")).folder
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    pandas, datasets, _ = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
+    (select,) = re.findall(r"```sql\n(.*?)```", card, re.DOTALL)
+    code = f"{pandas}\n{datasets}\nimport duckdb\nprint(len(riddles), len(duckdb.sql({select!r}).fetchall()))"
+    around = clean_environment(tmp_path, HF_HOME=str(tmp_path / "hf"), HF_HUB_OFFLINE="1")
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=around, capture_output=True, text=True)
+    assert done.stdout == "2 2\n", done.stderr
+    assert "| `failures.message` | text | the sentence that says why |" in card
 
 
 def test_messages_have_its_noun(tmp_path: Path) -> None:
