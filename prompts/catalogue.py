@@ -1,6 +1,6 @@
 """All templates by name, and the page that lists them (`python -m prompts.catalogue` rewrites it)."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -12,28 +12,28 @@ FOLDER = Path(__file__).parent
 PAGE = FOLDER / "README.md"
 
 
-# A prompt in place of the shipped one of its name.
-_OVERRIDE: ContextVar[Prompt | None] = ContextVar("prompt_override", default=None)
+# Prompts in place of the shipped ones, by name.
+_OVERRIDES: ContextVar[Mapping[str, Prompt]] = ContextVar("prompt_overrides", default={})  # noqa: B039 - never changed
 
 
 @contextmanager
-def override_prompt(prompt: Prompt | None) -> Generator[None, None, None]:
-    """Let `load_prompt` give this prompt under its name, here and in the tasks started here."""
-    token = _OVERRIDE.set(prompt)
+def override_prompts(prompts: Iterable[Prompt]) -> Generator[None, None, None]:
+    """Let `load_prompt` give these prompts under their names, here and in the tasks started here."""
+    token = _OVERRIDES.set({prompt.name: prompt for prompt in prompts})
     try:
         yield
     finally:
-        _OVERRIDE.reset(token)
+        _OVERRIDES.reset(token)
 
 
 def load_prompt(name: str) -> Prompt:
     """Load the template `<stage>/<call>`. Raises PromptError for an unknown name."""
-    override = _OVERRIDE.get()
-    return override if override is not None and override.name == name else _load_shipped(name)
+    return _OVERRIDES.get().get(name) or load_shipped_prompt(name)
 
 
 @cache
-def _load_shipped(name: str) -> Prompt:
+def load_shipped_prompt(name: str) -> Prompt:
+    """The template as it is shipped, whatever stands in its place here. Raises PromptError for an unknown name."""
     if name not in prompt_names():
         raise PromptError(f"There is no prompt {name!r}; there are {', '.join(prompt_names())}.")
     return parse_prompt(name, prompt_path(name).read_text(encoding="utf-8"))

@@ -45,13 +45,17 @@ class Message:
 
 @dataclass(frozen=True)
 class RenderedPrompt:
-    """A prompt filled in for one call. `fingerprint` identifies the template, not the data."""
+    """A prompt filled in for one call. `fingerprint` identifies the template, not the data.
+
+    `examples`: what the template's examples say, which no reply should repeat.
+    """
 
     name: str
     role: Role
     warmth: Warmth
     fingerprint: str
     messages: tuple[Message, ...]
+    examples: tuple[str, ...] = ()
 
 
 def enclose_in_tags(value: object, tag: str) -> str:
@@ -74,11 +78,38 @@ def with_alternatives(values: Mapping[str, str], choices: Mapping[str, Sequence[
     }
 
 
+def with_rows(cases: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The cases with their situations as rows of one table, which names the variables once."""
+    return {number: _with_rows(case) for number, case in cases.items()}
+
+
+def _with_rows(case: Mapping[str, Any]) -> dict[str, Any]:
+    situations: Mapping[str, Mapping[str, str]] = case["situations"]
+    variables = list(next(iter(situations.values())))
+    rows = {number: [situation[name] for name in variables] for number, situation in situations.items()}
+    return {"variables": variables, **case, "situations": rows}
+
+
+def with_past(
+    counts: Mapping[str, int],
+    current: Mapping[str, str],
+    updates: Sequence[Mapping[str, str]],
+    offered: Mapping[str, Sequence[str]],
+) -> dict[str, dict[str, object]]:
+    """All that is known of each variable in one entry: its value, changes so far, earlier values, values that it may take."""
+    block: dict[str, dict[str, object]] = {}
+    for name, count in counts.items():
+        had = [update[name] for update in updates if name in update][:-1]
+        past = {"changes": count, **({"had": had} if had else {})} if count else {}
+        block[name] = {"now": current[name], **past, **({"may_become": offered[name]} if name in offered else {})}
+    return block
+
+
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
     filters: dict[str, Any] = environment.filters
     # Templates use these names; to rename a filter would change their fingerprints.
-    filters |= {"fenced": enclose_in_tags, "among": with_alternatives}
+    filters |= {"fenced": enclose_in_tags, "among": with_alternatives, "with_rows": with_rows, "with_past": with_past}
     return environment
 
 
@@ -133,7 +164,7 @@ class Prompt:
         system, *turns = (template.render(values).strip() for template in self._compiled)
         texts = (f"{system}\n{STANDING_RULE}", *turns)
         messages = tuple(Message(part.role, text) for part, text in zip(self.parts, texts, strict=True))
-        return RenderedPrompt(self.name, self.role, self.warmth, self.fingerprint, messages)
+        return RenderedPrompt(self.name, self.role, self.warmth, self.fingerprint, messages, examples=tuple(turns[:-1]))
 
 
 def parse_prompt(name: str, text: str) -> Prompt:

@@ -181,15 +181,14 @@ class AcceptingVotes:
 
     def __init__(self, records: Iterable[GateRecord]) -> None:
         self._counts = Counter[tuple[str, str, frozenset[tuple[str, str]]]]()
-        self._first = set[tuple[str, str, frozenset[tuple[str, str]]]]()
+        self._places: dict[tuple[str, str, frozenset[tuple[str, str]]], tuple[int, int]] = {}
         for vote in records:
             key = (vote.gate, vote.text, frozenset(vote.target.items()))
             self._counts[key] += vote.accepted
-            if not (vote.draft or vote.refinement):
-                self._first.add(key)
+            self._places.setdefault(key, (vote.draft, vote.refinement))
 
     def too_few(self, gate: str, text: str, target: Mapping[str, str], *, policy: GatePolicy) -> int | None:
         """The number of accepting votes where the policy wants more; None where there are enough."""
         key = (gate, text, frozenset(target.items()))
-        _, needed = policy.votes_for(gate, first=key in self._first)
+        _, needed = policy.votes_for(gate, text=policy.text_number(*self._places.get(key, (0, 0))))
         return self._counts[key] if self._counts[key] < needed else None

@@ -4,8 +4,10 @@ The paper's gates ask once and retry until a judge agrees (section 3.1); these t
 Texts that have nothing to do with each other may share a call: a group of them goes through its votes together.
 """
 
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Generic, TypeVar
 
 from assets.llm.async_calls import gather_all
@@ -55,11 +57,6 @@ class GateAttempt:
     records: list[GateRecord] = field(default_factory=list[GateRecord])
     samples_from: int = 0
 
-    @property
-    def is_first(self) -> bool:
-        """Whether the text is the first of its item."""
-        return not (self.draft or self.refinement)
-
 
 @dataclass(frozen=True)
 class ReadingTask(Generic[S]):
@@ -92,41 +89,43 @@ class Gate(Generic[S]):
 Gated = tuple[Gate[S], GateAttempt]
 
 
-def independent_groups(sources: Sequence[Sequence[T]], *, size: int) -> list[list[T]]:
-    """All items in groups of `size` or fewer, none with two of one source, such as a period or a question.
+def independent_groups(sources: Sequence[Sequence[T]], *, size: int, of_one: int = 1) -> list[list[T]]:
+    """All items in groups of `size` or fewer, none with more than `of_one` of one source, such as a period or a question.
 
     What stands in one call with another must not help to guess it: of one source, one item may exclude the others.
     """
     items = [item for source in sources for item in source]
-    count = max(-(-len(items) // size), *map(len, sources), 0)
+    count = max(-(-len(items) // size), *(-(-len(source) // of_one) for source in sources), 0)
     return [items[start::count] for start in range(count)]
 
 
-async def pass_gates(sources: Sequence[Sequence[Gated[S]]], read: Reader[S], *, size: int, recipe: Recipe) -> None:
-    """Rewrite texts until their gates accept them, `size` of different sources in a call.
+async def pass_gates(
+    sources: Sequence[Sequence[Gated[S]]], read: Reader[S], *, size: int, of_one: int = 1, recipe: Recipe
+) -> None:
+    """Rewrite texts until their gates accept them, `size` in a call, of one source no more than `of_one`.
 
     What was refused is rewritten and shares calls anew; a text that shares none waits for no other. Raises ItemFailed when
     the policy allows no more.
     """
     if size == 1:
         alone = [text for source in sources for text in source]
-        await gather_all(*(_settle([[text]], read, size=1, recipe=recipe) for text in alone))
+        await gather_all(*(_settle([[text]], read, size=1, of_one=1, recipe=recipe) for text in alone))
     else:
-        await _settle(sources, read, size=size, recipe=recipe)
+        await _settle(sources, read, size=size, of_one=of_one, recipe=recipe)
 
 
-async def _settle(due: Sequence[Sequence[Gated[S]]], read: Reader[S], *, size: int, recipe: Recipe) -> None:
-    while any(due):
-        groups = independent_groups(due, size=size)
-        decided = await gather_all(*(decide(group, read, recipe=recipe) for group in groups))
-        passed = {
-            attempt.item_id
-            for group, decisions in zip(groups, decided, strict=True)
-            for (_, attempt), accepted in zip(group, decisions, strict=True)
-            if accepted
-        }
-        due = [[text for text in source if text[1].item_id not in passed] for source in due]
-        await gather_all(*(rewrite(gate, attempt, policy=recipe.gates) for source in due for gate, attempt in source))
+async def _settle(sources: Sequence[Sequence[Gated[S]]], read: Reader[S], *, size: int, of_one: int, recipe: Recipe) -> None:
+    """Ask for the votes that are due on all open texts, round by round: a rewritten text shares calls with those still open."""
+    open_ = [[_Ballot(gate, attempt, recipe.gates) for gate, attempt in source] for source in sources]
+    while any(open_):
+        groups = independent_groups(open_, size=size, of_one=of_one)
+        await gather_all(*(_vote_on(group, read, recipe=recipe) for group in groups))
+        for ballot in (ballot for source in open_ for ballot in source if not ballot.due):
+            ballot.close()
+        refused = [ballot for source in open_ for ballot in source if not (ballot.due or ballot.accepted)]
+        await gather_all(*(rewrite(ballot.gate, ballot.attempt, policy=recipe.gates) for ballot in refused))
+        again = {id(ballot): _Ballot(ballot.gate, ballot.attempt, recipe.gates) for ballot in refused}
+        open_ = [[again.get(id(one), one) for one in source if one.due or not one.accepted] for source in open_]
 
 
 async def decide(texts: Sequence[Gated[S]], read: Reader[S], *, recipe: Recipe) -> list[bool]:
@@ -137,17 +136,10 @@ async def decide(texts: Sequence[Gated[S]], read: Reader[S], *, recipe: Recipe) 
     refuses. The judge models take turns.
     """
     ballots = [_Ballot(gate, attempt, recipe.gates) for gate, attempt in texts]
-    while any(ballot.due for ballot in ballots):
-        asked: dict[int, list[_Ballot[S]]] = {}
-        for ballot in ballots:
-            for number in ballot.due:
-                asked.setdefault(number, []).append(ballot)
-        voted = await gather_all(*(_vote(own, number, read, recipe=recipe) for number, own in asked.items()))
-        for own, votes in zip(asked.values(), voted, strict=True):
-            for ballot, vote in zip(own, votes, strict=True):
-                ballot.votes.append(vote)
+    while due := [ballot for ballot in ballots if ballot.due]:
+        await _vote_on(due, read, recipe=recipe)
     for ballot in ballots:
-        ballot.attempt.records.extend(ballot.votes)
+        ballot.close()
     return [ballot.accepted for ballot in ballots]
 
 
@@ -160,30 +152,49 @@ class _Ballot(Generic[S]):
     policy: GatePolicy
     votes: list[GateRecord] = field(default_factory=list[GateRecord])
 
+    @cached_property
+    def _counts(self) -> tuple[int, int]:
+        """How many votes the text gets at most, and how many have to accept it."""
+        number = self.policy.text_number(self.attempt.draft, self.attempt.refinement)
+        return self.policy.votes_for(self.gate.name, text=number)
+
     @property
     def _missing(self) -> int:
         """How many more votes have to accept."""
-        _, needed = self.policy.votes_for(self.gate.name, first=self.attempt.is_first)
-        return needed - sum(vote.accepted for vote in self.votes)
+        return self._counts[1] - sum(vote.accepted for vote in self.votes)
 
     @property
     def accepted(self) -> bool:
         return self._missing <= 0
 
+    def close(self) -> None:
+        """Keep the votes of a text on which none is due any more."""
+        self.attempt.records.extend(self.votes)
+
     @property
     def due(self) -> range:
         """The numbers of the votes to ask next; none when it is decided."""
-        most, _ = self.policy.votes_for(self.gate.name, first=self.attempt.is_first)
-        first, missing = len(self.votes), self._missing
+        most, first, missing = self._counts[0], len(self.votes), self._missing
         open_ = 0 < missing <= most - first
         at_once = 1 if self.policy.policy == "calibrated" else missing
         return range(first, first + at_once if open_ else first)
 
 
-async def _vote(ballots: Sequence[_Ballot[S]], number: int, read: Reader[S], *, recipe: Recipe) -> list[GateRecord]:
-    """Vote number so and so on these texts, in one call."""
+async def _vote_on(ballots: Sequence[_Ballot[S]], read: Reader[S], *, recipe: Recipe) -> None:
+    """Add the votes that are due: one on every text in a call, as far as one judge takes them, then the next."""
     panel = recipe.models.judge.panel
-    judge = panel[number % len(panel)]
+    asked: defaultdict[tuple[int, str], list[tuple[_Ballot[S], int]]] = defaultdict(list)
+    for ballot in ballots:
+        for place, number in enumerate(ballot.due):
+            asked[place, panel[number % len(panel)]].append((ballot, number))
+    voted = await gather_all(*(_vote(own, judge, read) for (_, judge), own in asked.items()))
+    for own, votes in zip(asked.values(), voted, strict=True):
+        for (ballot, _), vote in zip(own, votes, strict=True):
+            ballot.votes.append(vote)
+
+
+async def _vote(due: Sequence[tuple[_Ballot[S], int]], judge: str, read: Reader[S]) -> list[GateRecord]:
+    """A vote of this judge and number on each of the texts, in one call."""
     tasks = [
         ReadingTask(
             ballot.attempt.item_id,
@@ -191,7 +202,7 @@ async def _vote(ballots: Sequence[_Ballot[S]], number: int, read: Reader[S], *, 
             ballot.gate.subject,
             VoteContext(ballot.attempt.samples_from + ballot.attempt.draft, ballot.attempt.refinement, number, judge),
         )
-        for ballot in ballots
+        for ballot, number in due
     ]
     readings = await read(tasks)
     return [
@@ -207,7 +218,7 @@ async def _vote(ballots: Sequence[_Ballot[S]], number: int, read: Reader[S], *, 
             reading=reading,
             accepted=reading == ballot.gate.target,
         )
-        for ballot, task, reading in zip(ballots, tasks, readings, strict=True)
+        for (ballot, number), task, reading in zip(due, tasks, readings, strict=True)
     ]
 
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -17,11 +17,13 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
 from assets.llm.ports import CallLabels, LanguageModel, ModelReply, ModelRequest, RequestFailed
+from assets.llm.text import runs_of_words
 from assets.llm.usage import MeteredModel, Usage
 from assets.recipe.recipe import Recipe
 from assets.records.base import FailureReason, ItemFailed, Name, Text
 from prompts.template import Message, RenderedPrompt
 
+COPIED_WORDS = 6  # in a row, which two texts hardly share by chance
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
 R = TypeVar("R")
@@ -154,7 +156,7 @@ async def ask_structured(
         except RequestFailed as failed:
             raise ItemFailed("call_failed", f"{prompt.name}: {failed}") from failed
         try:
-            return _converted(answer, schema, convert)
+            return _converted(answer, schema, convert, prompt)
         except UnusableReply as problem:
             if attempt == reasks:
                 raise ItemFailed(problem.reason, f"{prompt.name}: {problem}", last_reply=answer.text) from problem
@@ -187,18 +189,34 @@ def _first_request(
     )
 
 
-def _converted(reply: ModelReply, schema: ReplySchema[T], convert: Callable[[T], R]) -> R:
+def _converted(reply: ModelReply, schema: ReplySchema[T], convert: Callable[[T], R], prompt: RenderedPrompt) -> R:
     if reply.finish == "refusal":
         raise UnusableReply("refused", "The request was refused; it asks for harmless fiction, so please answer it.")
     if reply.finish == "length":
         raise UnusableReply("cut_off", "The answer was cut off; answer again, shorter.")
     content = extract_json(reply.text)
+    _check_own_words(reply.text, prompt)
     try:
         return convert(schema.validate(content))
     except ValidationError as error:
         raise UnusableReply("rule_violated", _problems(error)) from error
     except ValueError as error:
         raise UnusableReply("rule_violated", str(error)) from error
+
+
+def _check_own_words(text: str, prompt: RenderedPrompt) -> None:
+    """Raise UnusableReply where the reply repeats words of the prompt's example: small models paste them into other lives."""
+    copied = _runs_of_examples(prompt.examples) & runs_of_words(text, COPIED_WORDS) if prompt.examples else ()
+    if copied:
+        words = " ".join(min(copied))
+        raise UnusableReply(
+            "rule_violated", f"It repeats the example ({words!r}), which is about another matter; use your own words."
+        )
+
+
+@lru_cache(maxsize=64)  # as many as there are prompts with examples, and more
+def _runs_of_examples(examples: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
+    return frozenset(run for example in examples for run in runs_of_words(example, COPIED_WORDS))
 
 
 def extract_json(text: str) -> object:

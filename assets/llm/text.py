@@ -49,6 +49,12 @@ def words_of(text: str) -> tuple[str, ...]:
     return tuple(map(_folded_word, WORD.findall(POSSESSIVE.sub("", plain).translate(FOLDED_LETTERS))))
 
 
+def runs_of_words(text: str, length: int) -> frozenset[tuple[str, ...]]:
+    """All runs of so many words that follow each other in the text, folded."""
+    words = words_of(text)
+    return frozenset(words[start : start + length] for start in range(len(words) - length + 1))
+
+
 def _folded_word(word: str) -> str:
     if not word.isascii() or len(word) < 2:
         return word

@@ -85,18 +85,30 @@ class GatePolicy(Record):
         """The texts that an item may have: drafts, and refinements of each."""
         return (1 + self.max_refinements) * (1 + self.max_redrafts)
 
-    def votes_for(self, gate: str, *, first: bool) -> tuple[int, int]:
-        """How many votes a text gets at most, and how many have to accept it; `first`: it is the first of its item.
-
-        Calibrated: half of the item's limit goes to its first text and half to all that may follow. A wrong answer has to
-        pass two gates, each of which then need keep out the square root only.
-        """
+    def votes_for(self, gate: str, *, text: int = 0) -> tuple[int, int]:
+        """How many votes an item's text of this number gets at most, and how many have to accept it."""
         if self.policy != "calibrated":
             return self.votes, self.votes_needed
-        limit = self.max_false_accept / 2 / (1 if first else max(1, self.texts - 1))
-        gates = len(ANSWER_GATES) if gate in ANSWER_GATES and self.reverse else 1
-        needed = max(1, math.ceil(math.log(limit) / gates / math.log(self.judge_error.of(gate)) - 1e-9))
+        needed = self._calibrated_votes(gate)[min(text, self.texts - 1)]
         return needed, needed
+
+    def text_number(self, draft: int, refinement: int) -> int:
+        """The number, from 0, of this refinement of this draft among the texts of its item."""
+        return draft * (1 + self.max_refinements) + refinement
+
+    def _calibrated_votes(self, gate: str) -> list[int]:
+        """The votes on each text of an item, in order: the fewest for the first ones, of which most items need no other.
+
+        A wrong answer has to pass two gates, each of which then need keep out the square root only.
+        """
+        error = self.judge_error.of(gate) ** (len(ANSWER_GATES) if gate in ANSWER_GATES and self.reverse else 1)
+        most = max(1, math.ceil(math.log(self.max_false_accept / self.texts) / math.log(error) - 1e-9))
+        votes, left = list[int](), self.max_false_accept
+        for later in reversed(range(self.texts)):
+            allowed = max(left - later * error**most, error**most)
+            votes.append(min(most, max(1, math.ceil(math.log(allowed) / math.log(error) - 1e-9))))
+            left -= error ** votes[-1]
+        return votes
 
     def false_accept(self, rates: Mapping[str, float]) -> float:
         """The chance that a wrong item is accepted in the end, by the chance that one reading of each of its gates accepts.
@@ -105,7 +117,7 @@ class GatePolicy(Record):
         """
         refused = 1.0
         for number in range(self.texts):
-            passed = (_at_least(*self.votes_for(gate, first=not number), rate=rate) for gate, rate in rates.items())
+            passed = (_at_least(*self.votes_for(gate, text=number), rate=rate) for gate, rate in rates.items())
             refused *= 1 - math.prod(passed)
         return 1 - refused
 
@@ -149,7 +161,7 @@ class GatePolicy(Record):
                 "gates.policy is calibrated, which needs judges that may say they cannot tell; set gates.cannot_tell true."
             )
         for gate in JudgeErrors.model_fields:
-            votes, _ = self.votes_for(gate, first=False)
+            votes = self._calibrated_votes(gate)[-1]
             if votes > MOST_VOTES:
                 raise ValueError(
                     f"gates.judge_error.{gate} is {self.judge_error.of(gate):g}, with which it takes {votes} votes to keep "

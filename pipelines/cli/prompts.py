@@ -184,8 +184,8 @@ def calibration(verdicts: Sequence[Verdict]) -> Iterator[str]:
         yield f"  it errs too often: {errors}. Take another judge, or raise gates.max_false_accept."
         return
     yield "  " + " ".join(f"--set gates.judge_error.{gate}={rate:g}" for gate, rate in errors.items())
-    votes = {gate: [gates.votes_for(gate, first=first)[1] for first in (True, False)] for gate in errors}
-    told = "; ".join(f"{gate} {first} on a first text and {later} on later ones" for gate, (first, later) in votes.items())
+    votes = {gate: [gates.votes_for(gate, text=text)[1] for text in (0, gates.texts - 1)] for gate in errors}
+    told = "; ".join(f"{gate} {first} on a first text, up to {last} on later ones" for gate, (first, last) in votes.items())
     yield f"  Votes: {told}."
 
 

@@ -85,7 +85,7 @@ def _per_session(size: RecipeSize) -> float:
 
 
 def _per_session_vote(size: RecipeSize) -> float:
-    shared = size.gates.texts_per_call if size.gates.unexposed else 1
+    shared = 2 * size.gates.texts_per_call if size.gates.unexposed and size.gates.texts_per_call > 1 else 1
     return _votes(size, "exposure") * max(1.0, _per_session(size) / shared)
 
 
@@ -110,7 +110,7 @@ def _per_choice_vote(size: RecipeSize) -> float:
 
 def _votes(size: RecipeSize, gate: str) -> int:
     """The votes that accept a first draft."""
-    return size.gates.votes_for(gate, first=True)[1]
+    return size.gates.votes_for(gate)[1]
 
 
 def _answer_calls(size: RecipeSize) -> float:

@@ -13,7 +13,7 @@ from assets.llm.ports import ModelRequest
 from pipelines.cli.prompts import calibration
 from pipelines.experiments.prompt_trials.judging import Verdict, judge_cases, load_cases
 from pipelines.experiments.prompt_trials.trial import Side, Trial, run_trial
-from prompts.catalogue import load_prompt, override_prompt
+from prompts.catalogue import load_prompt, override_prompts
 from prompts.template import parse_prompt
 from tests.support.coroutines import run
 from tests.support.honest_replies import Answer, honest, material, reading
@@ -85,10 +85,10 @@ def test_another_version_of_the_prompt_is_asked_and_the_shipped_one_is_back_afte
 
 
 def test_an_overridden_prompt_leaves_the_others_alone() -> None:
-    with override_prompt(parse_prompt(QUESTION, OTHER)):
+    with override_prompts([parse_prompt(QUESTION, OTHER)]):
         assert load_prompt(QUESTION).version == 2
         assert load_prompt("answers/draft").name == "answers/draft"
-    with pytest.raises(AssertionError), override_prompt(parse_prompt(QUESTION, OTHER)):
+    with pytest.raises(AssertionError), override_prompts([parse_prompt(QUESTION, OTHER)]):
         raise AssertionError
     assert load_prompt(QUESTION).purpose != "say it shorter"
 
@@ -128,7 +128,7 @@ def test_readings_that_find_what_is_not_there_calibrate_the_gates() -> None:
     head, settings, votes = calibration([*right, verdict("leak", read="diet = vegan")])
     assert head.startswith("For calibrated gates")
     assert "--set gates.judge_error.exposure=0.102 --set gates.judge_error.recovery=0.119" in settings
-    assert "exposure 3 on a first text and 4 on later ones; recovery 2" in votes
+    assert "exposure 3 on a first text, up to 3 on later ones; recovery 2" in votes
 
 
 def test_a_judge_that_may_not_tell_errs_on_no_wrong_text_and_one_that_guesses_is_refused() -> None:

@@ -2,16 +2,21 @@
 
 The model recorded now, of 1.5 billion parameters, finishes no user under the rules on texts: what is pinned are the rows that
 it came to and the refusals. The recording is older than the judges of choices, summaries and events, which its recipe leaves
-out: what a real model makes of them is not recorded. A recording that finishes one has its release and its score in the
-outcome as well.
+out, and than the words of most prompts now: it is replayed with the prompts of its time, and its outcome lists those that
+were reworded since. What a real model makes of the present ones is not recorded. A recording that finishes one has its
+release and its score in the outcome as well.
 """
 
 import json
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
-from tests.recorded.recording import OUTCOME
+import pyarrow.parquet as pq
+
+from assets.llm.text import runs_of_words
+from tests.recorded.recording import OUTCOME, recorded_prompts
 from tests.support.commands import clean_environment
 
 NOBODY = {"AMEMGYM_BASE_URL": "http://127.0.0.1:9/v1", "AMEMGYM_API_KEY": "any"}
@@ -25,3 +30,20 @@ def test_the_recorded_words_come_to_the_same_rows_and_refusals_with_no_model_to_
     assert done.returncode == 0, done.stderr
     told = done.stdout[done.stdout.rindex("\n{\n") :]
     assert json.loads(told) == json.loads(OUTCOME.read_text(encoding="utf-8"))
+    kept = [row for path in tmp_path.rglob("part-*.parquet") for row in rows_in(path)]
+    assert kept
+    assert not examples() & runs(kept)
+
+
+def rows_in(path: Path) -> list[dict[str, object]]:
+    return pq.read_table(path).to_pylist()  # pyright: ignore[reportUnknownMemberType]
+
+
+def runs(values: Iterable[object]) -> set[tuple[str, ...]]:
+    """Six words in a row, wherever they stand in these values."""
+    return {run for value in values for run in runs_of_words(json.dumps(value, default=str, ensure_ascii=False), 6)}
+
+
+def examples() -> set[tuple[str, ...]]:
+    """What the examples of the recorded prompts say."""
+    return runs(part.text for prompt in recorded_prompts() for part in prompt.parts[1:-1])

@@ -23,15 +23,25 @@ SHARED = {
 }
 
 
-# What a prompt shows value by value, beside the choices of the other.
-STATES, CHOICES = ("initial_state", "exposed_states"), ("state_schema", "state_choices")
+# What a prompt may show in a shape of its own, value by value.
+SHAPED = (
+    *("initial_state", "exposed_states", "current_state", "state_schema", "state_choices"),
+    *("update_counts", "prior_updates", "cases"),
+)
+
+
+def shaped(variable: str, name: str) -> object:
+    if variable in ("state_schema", "state_choices"):
+        return {name: ["one", "two"]}
+    own: dict[str, object] = {"update_counts": {name: 1}, "prior_updates": [{name: "one"}]}
+    own["cases"] = {"1": {"situations": {"1": {name: "one"}}}}
+    return own.get(variable, {name: "one"})
 
 
 def values(name: str, *, mark: str) -> dict[str, object]:
     own: dict[str, object] = {variable: f"{mark} of {variable}" for variable in load_prompt(name).variables}
-    states = {variable: {f"{mark} of a state": "one"} for variable in STATES if variable in own}
-    choices = {variable: {f"{mark} of a state": ["one", "two"]} for variable in CHOICES if variable in own}
-    return {**own, **states, **choices, **{variable: value for variable, value in SHARED.items() if variable in own}}
+    states = {variable: shaped(variable, f"{mark} of a state") for variable in SHAPED if variable in own}
+    return {**own, **states, **{variable: value for variable, value in SHARED.items() if variable in own}}
 
 
 GENERATION = [name for name in prompt_names() if not name.startswith(("evaluation/", "memories/", "paper/", "annotation/"))]
@@ -49,8 +59,8 @@ def test_a_prompt_shows_each_users_data_in_its_last_part_only(name: str) -> None
     given = values(name, mark="Zoë's {{ 7*7 }}")
     *before, user = load_prompt(name).render(**given).messages
     assert before == list(load_prompt(name).render(**values(name, mark="Max's")).messages[:-1])
-    own = [str(value) for variable, value in given.items() if variable not in (*SHARED, *STATES, *CHOICES)]
-    shown = [*own, *(["Zoë's {{ 7*7 }} of a state"] if {*STATES, *CHOICES} & given.keys() else [])]
+    own = [str(value) for variable, value in given.items() if variable not in (*SHARED, *SHAPED)]
+    shown = [*own, *(["Zoë's {{ 7*7 }} of a state"] if {*SHAPED} & given.keys() else [])]
     assert shown
     assert [value for value in shown if value not in user.content] == []
 

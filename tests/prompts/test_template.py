@@ -53,6 +53,28 @@ def test_a_value_is_shown_beside_what_it_stands_instead_of() -> None:
     assert shown == "{'diet': {'value': 'vegan', 'instead_of': ['any']}}"
 
 
+def test_the_situations_of_a_case_are_rows_below_their_variables() -> None:
+    prompt = parse_prompt("t/t", template(variables="[cases]", user='{{ cases | with_rows | fenced("cases") }}'))
+    situations = {"1": {"diet": "vegan", "home": "flat"}, "2": {"home": "house", "diet": "any"}}
+    shown = prompt.render(cases={"1": {"situations": situations, "answer": "Eat."}}).messages[1].content
+    rows = '"variables":["diet","home"],"situations":{"1":["vegan","flat"],"2":["any","house"]},"answer":"Eat."'
+    assert shown == f'<cases>\n{{"1":{{{rows}}}}}\n</cases>'
+
+
+def test_a_variable_has_its_value_past_and_prospects_in_one_entry() -> None:
+    prompt = parse_prompt(
+        "t/t",
+        template(variables="[counts, now, updates, offered]", user="{{ counts | with_past(now, updates, offered) }}"),
+    )
+    now = {"diet": "vegan", "home": "flat", "pet": "cat"}
+    updates = [{"diet": "any"}, {"pet": "cat", "diet": "vegan"}]
+    offered = {"diet": ["fish"], "home": ["house"]}
+    shown = prompt.render(counts={"diet": 2, "home": 0, "pet": 1}, now=now, updates=updates, offered=offered)
+    diet = {"now": "vegan", "changes": 2, "had": ["any"], "may_become": ["fish"]}
+    entries = {"diet": diet, "home": {"now": "flat", "may_become": ["house"]}, "pet": {"now": "cat", "changes": 1}}
+    assert shown.messages[1].content == str(entries)
+
+
 @pytest.mark.parametrize(
     ("values", "told"),
     [

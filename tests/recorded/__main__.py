@@ -1,8 +1,8 @@
 """`AMEMGYM_BASE_URL=... AMEMGYM_API_KEY=any python -m tests.recorded [FOLDER]`: record the real model anew.
 
 Asks the endpoint whatever it has not answered yet in that data folder (a new one without FOLDER), and puts the replies
-that a replay needs beside this file. The model's name stands in recipes/real.yaml. `--replay` takes all from those
-replies, asks nobody, and prints what they come to.
+that a replay needs beside this file, with the prompts. The model's name stands in recipes/real.yaml. `--replay` takes all
+from those replies, asks nobody, and prints what they come to.
 """
 
 import argparse
@@ -12,7 +12,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.recorded.recording import OUTCOME, RECIPES, REPLIES, commands, outcome
+from prompts.catalogue import override_prompts
+from tests.recorded.recording import OUTCOME, RECIPES, REPLIES, commands, keep_prompts, outcome, recorded_prompts
 
 
 def main(place: Path, *, replay: bool) -> None:
@@ -21,15 +22,18 @@ def main(place: Path, *, replay: bool) -> None:
     from pipelines.cli.errors import Problem
     from pipelines.cli.main import app
 
-    for words in commands(place, replay=replay):
-        try:
-            status = app(words, standalone_mode=False)
-        except Problem as problem:
-            # A small model may finish no user; what its words came to until then is recorded all the same.
-            status = 0
-            print(problem, file=sys.stderr)
-        if status:
-            sys.exit(f"amemgym {' '.join(words)} did not end well; mend the cause and give {place} to go on.")
+    with override_prompts(recorded_prompts() if replay else []):
+        for words in commands(place, replay=replay):
+            try:
+                status = app(words, standalone_mode=False)
+            except Problem as problem:
+                # A small model may finish no user; what its words came to until then is recorded all the same.
+                status = 0
+                print(problem, file=sys.stderr)
+            if status:
+                sys.exit(f"amemgym {' '.join(words)} did not end well; mend the cause and give {place} to go on.")
+    if not replay:
+        keep_prompts(place)
     told = json.dumps(outcome(place), indent=2)
     if replay:
         print(told)

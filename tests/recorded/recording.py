@@ -1,17 +1,48 @@
-"""A recording of a real model: the replies to one small variant and its evaluation, and what they came to.
+"""A recording of a real model: the prompts as they were asked, the replies to them, and what these came to.
 
-`python -m tests.recorded` makes it anew; `tests/pipelines/test_recorded.py` replays it with no model at all.
+It is of one small variant and its evaluation. `python -m tests.recorded` makes it anew; `tests/pipelines/test_recorded.py`
+replays it with no model at all, with the recorded prompts in place of the shipped ones: a reply belongs to what was asked.
 """
 
+import shutil
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from prompts.catalogue import load_shipped_prompt, prompt_path
+from prompts.template import Prompt, parse_prompt
+
 HERE = Path(__file__).parent
-RECIPES, REPLIES, OUTCOME = HERE / "recipes", HERE / "replies.jsonl", HERE / "outcome.json"
+RECIPES, REPLIES, OUTCOME, PROMPTS = HERE / "recipes", HERE / "replies.jsonl", HERE / "outcome.json", HERE / "prompts"
 VARIANT = "real"
+
+
+def recorded_prompts() -> list[Prompt]:
+    """The prompts that the recorded model was asked with."""
+    return [parse_prompt(_name_of(path), path.read_text(encoding="utf-8")) for path in sorted(PROMPTS.glob("*/*.md"))]
+
+
+def _name_of(path: Path) -> str:
+    return path.relative_to(PROMPTS).with_suffix("").as_posix()
+
+
+def keep_prompts(place: Path) -> None:
+    """Put the prompts of all calls in this data folder beside the replies, in place of those that are there."""
+    with sqlite3.connect(place / "ledger.sqlite") as ledger:
+        names = [str(name) for (name,) in ledger.execute("SELECT DISTINCT prompt FROM calls")]
+    shutil.rmtree(PROMPTS, ignore_errors=True)
+    for name in names:
+        kept = PROMPTS / f"{name}.md"
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(prompt_path(name), kept)
+
+
+def reworded() -> list[str]:
+    """The recorded prompts whose words are others by now: what a model makes of the new ones nobody has recorded."""
+    return [prompt.name for prompt in recorded_prompts() if prompt.fingerprint != load_shipped_prompt(prompt.name).fingerprint]
 
 
 def commands(place: Path, *, replay: bool) -> Iterator[list[str]]:
@@ -40,6 +71,7 @@ def outcome(place: Path) -> dict[str, Any]:
     assert isinstance(value, ReportValue)
     stages = value.provenance.snapshots[VARIANT]
     made = {
+        "reworded": reworded(),
         "finished": value.report.finished,
         "replaced": value.report.replaced,
         "calls": {name: ref.usage.calls for name, ref in stages.items()},

@@ -105,9 +105,14 @@ def update(request: ModelRequest) -> dict[str, Any]:
     """The wanted number of changes, of the variables that changed least, each to its first other value."""
     wanted = re.search(r"Let about (\d+)", request.messages[1].content)
     assert wanted is not None
-    counts, offered = material(request, "update_counts"), material(request, "state_schema")
-    seldom = sorted(offered, key=lambda name: counts[name])[: int(wanted[1])]
+    state, offered = material(request, "state"), may_become(request)
+    seldom = sorted(offered, key=lambda name: state[name].get("changes", 0))[: int(wanted[1])]
     return {"period_summary": "Life went on.", "updated": {name: offered[name][0] for name in seldom}}
+
+
+def may_become(request: ModelRequest) -> dict[str, list[str]]:
+    """The variables that may change in the period which the request is about, with the values that they may take."""
+    return {name: own["may_become"] for name, own in material(request, "state").items() if "may_become" in own}
 
 
 def _events(request: ModelRequest) -> object:
@@ -181,9 +186,14 @@ def _answers(request: ModelRequest) -> object:
 def _check_answer(request: ModelRequest) -> object:
     """The situation that each answer spells; 0 where there is none."""
     return {
-        case: next((int(number) for number, state in one["situations"].items() if state == decoded(one["answer"])), 0)
+        case: next((int(number) for number, state in situations_of(one).items() if state == decoded(one["answer"])), 0)
         for case, one in material(request, "cases").items()
     }
+
+
+def situations_of(case: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """The situations of a judge's case by number, each with its variables."""
+    return {number: dict(zip(case["variables"], row, strict=True)) for number, row in case["situations"].items()}
 
 
 def _choose(request: ModelRequest) -> object:

@@ -1,58 +1,93 @@
-"""What the prompts' examples tell of is nobody's life: none of it turns up in what is generated."""
+"""What the prompts' examples tell of is nobody's life: none of it turns up in what a model wrote."""
 
 import json
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable
 from functools import cache
-from itertools import islice
 
 import pytest
 
 from assets.amemgym.pipeline import AMEMGYM
-from assets.llm.text import words_of
+from assets.llm.structured_output import TEXT, ReplySchema, ask_structured, object_of
+from assets.llm.text import runs_of_words
 from prompts.catalogue import load_prompt, prompt_names
+from prompts.template import Prompt
+from tests.recorded.recording import REPLIES, recorded_prompts
+from tests.support.coroutines import run
+from tests.support.scripted_model import ScriptedModel
+from tests.support.small import small_recipe
 from tests.validation.clean_set import clean_set
 
 QUOTED = re.compile(r'"([^"{}\[\]\n]+)"')
-RUN = 5  # words in a row that no two texts share by chance
-WRITERS = [
+NAME = re.compile(r'"([a-z]+(?:_[a-z]+)+)"')
+RUN = 6  # words in a row that no two texts share by chance
+IN_INSTRUCTIONS = ("questions/draft", "state_schema/refine")  # their example stands in the first part
+KEYS = {"exposed_states", "instead_of", "state_transition", "info_type", "info_choices", "required_info"}  # no state has these
+WITH_EXAMPLES = [
     name
     for name in prompt_names()
-    if name.partition("/")[0] in AMEMGYM.stage_names and load_prompt(name).role == "writer" and len(load_prompt(name).parts) > 2
+    if name.partition("/")[0] in AMEMGYM.stage_names and (len(load_prompt(name).parts) > 2 or name in IN_INSTRUCTIONS)
 ]
 
 
-def runs_of(text: str) -> Iterator[tuple[str, ...]]:
-    words = words_of(text)
-    return zip(*(islice(words, start, None) for start in range(RUN)), strict=False)
+def runs_in(texts: Iterable[str]) -> set[tuple[str, ...]]:
+    return {run for text in texts for run in runs_of_words(text, RUN)}
 
 
-def told_in_examples(name: str) -> list[str]:
-    """All texts, names and values of the turns before the last, which is the call's own."""
-    turns = load_prompt(name).parts[1:-1]
-    return [
-        text for turn in turns for text in (*QUOTED.findall(turn.text), *turn.text.splitlines()) if not text.startswith("<")
-    ]
+def example_of(prompt: Prompt) -> str:
+    """All that the example says: the turns before the last, which is the call's own."""
+    return "\n".join(part.text for part in (prompt.parts[:1] if prompt.name in IN_INSTRUCTIONS else prompt.parts[1:-1]))
+
+
+def told_in(prompt: Prompt) -> list[str]:
+    """The example's texts, names and values."""
+    example = example_of(prompt)
+    lines = [] if prompt.name in IN_INSTRUCTIONS else example.splitlines()
+    return [text for text in (*QUOTED.findall(example), *lines) if not text.startswith("<")]
+
+
+def names_in(prompt: Prompt) -> set[str]:
+    """The example's variables and values of more than one word."""
+    return {name for name in NAME.findall(example_of(prompt)) if not re.fullmatch(r"variant_\d", name)} - KEYS
 
 
 @cache
-def generated() -> str:
-    """All that the embedded model wrote for three users, as one text."""
+def generated() -> frozenset[tuple[str, ...]]:
+    """The runs of words in all that the embedded model wrote for three users."""
     texts = (record.model_dump_json() for rows in clean_set().records.values() for record in rows.values())
-    return "\n".join(json.dumps(json.loads(text), ensure_ascii=False) for text in texts)
+    return frozenset(runs_in(json.dumps(json.loads(text), ensure_ascii=False) for text in texts))
 
 
-@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
 def test_no_run_of_words_of_an_example_turns_up_in_what_is_generated(name: str) -> None:
-    written = set(runs_of(generated()))
-    told = told_in_examples(name)
-    assert any(True for text in told for _ in runs_of(text))
-    assert [text for text in told if set(runs_of(text)) & written] == []
+    told = told_in(load_prompt(name))
+    assert runs_in(told) or names_in(load_prompt(name))
+    assert [text for text in told if runs_in([text]) & generated()] == []
 
 
-@pytest.mark.parametrize("name", WRITERS)
-def test_no_variable_of_an_example_is_one_of_a_user(name: str) -> None:
-    variables = {variable.name for schema in clean_set().rows("state_schema") for variable in schema.variables}
-    # A key of an example's JSON with a list, an object or a value after it: state variables, and keys of the reply.
-    named = set(re.findall(r'"([a-z]+(?:_[a-z]+)+)":', "\n".join(part.text for part in load_prompt(name).parts[1:-1])))
-    assert not named & variables
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
+def test_no_variable_or_value_of_an_example_is_one_of_a_user(name: str) -> None:
+    variables = [variable for schema in clean_set().rows("state_schema") for variable in schema.variables]
+    assert not names_in(load_prompt(name)) & {word for one in variables for word in (one.name, *one.choices)}
+
+
+def test_a_reply_in_which_the_recorded_model_pasted_the_example_is_sent_back() -> None:
+    prompt = next(one for one in recorded_prompts() if one.name == "answers/draft")
+    texts = [str(json.loads(line)["reply"]["text"]) for line in REPLIES.read_text(encoding="utf-8").splitlines()]
+    (pasted,) = [text for text in texts if runs_in([text]) & runs_in(told_in(prompt))]
+    model = ScriptedModel({prompt.name: [pasted, {"variant_1": "Boil them together.", "variant_2": "Buy a timer."}]})
+    rendered = prompt.render(question="How do I boil eggs?", required_info={}, variants={}, language="English")
+    schema = ReplySchema[dict[str, str]](object_of({"variant_1": TEXT, "variant_2": TEXT}))
+    kept = run(ask_structured(model, prompt=rendered, reply=schema, convert=lambda reply: reply, recipe=small_recipe()))
+    assert kept["variant_2"] == "Buy a timer."
+    (objection,) = model.objections(prompt.name)
+    assert "It repeats the example" in objection
+
+
+def test_every_example_speaks_of_another_subject() -> None:
+    counts = Counter(name for prompt in map(load_prompt, WITH_EXAMPLES) for name in names_in(prompt))
+    assert [name for name, count in counts.items() if count > 1] == []
+    subjects = ("hives", "telescope", "canoe", "sings", "archer", "puppet", "sails", "sport")
+    examples = [example_of(load_prompt(name)) for name in WITH_EXAMPLES]
+    assert [sum(subject in example for example in examples) for subject in subjects] == [1] * len(examples)

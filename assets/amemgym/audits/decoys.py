@@ -80,12 +80,16 @@ async def judge_decoys(user: AuditedUser) -> list[Decoy]:
         _judge(user, answers, size=user.recipe.gates.texts_per_call),
     ]
     if user.recipe.gates.consistency:
-        summaries = [[(probe, [_summary(user, probe)]) for probe in item] for item in summary_items(user)]
-        events = [[(probe, [_event(user, probe)]) for probe in item] for item in event_items(user)]
-        calls += [
-            _judge(user, items, size=texts_per_call(user.recipe), source=attrgetter("item_id")) for items in (summaries, events)
-        ]
+        stories = _story_probes(user)
+        calls.append(_judge(user, stories, size=texts_per_call(user.recipe), source=attrgetter("item_id")))
     return [decoy for decoys in await gather_all(*calls) for decoy in decoys]
+
+
+def _story_probes(user: AuditedUser) -> list[list[GatedProbe]]:
+    """Summaries of half of the users and events of the others: a call about a story shows all of it."""
+    if user.rng("decoys", "stories").bernoulli(0.5):
+        return [[(probe, [_summary(user, probe)]) for probe in item] for item in summary_items(user)]
+    return [[(probe, [_event(user, probe)]) for probe in item] for item in event_items(user)]
 
 
 async def _judge(

@@ -7,7 +7,7 @@ from assets.amemgym.answers.gates import choice_gate, choose_answers, recover_va
 from assets.amemgym.audits.decoys import event_gate, never_written, summary_gate
 from assets.amemgym.audits.user_parts import AuditedUser
 from assets.amemgym.session_queries.drafts import QueryDraft
-from assets.amemgym.session_queries.exposure_gate import exposure_gate, queries_per_call
+from assets.amemgym.session_queries.exposure_gate import QUERIES_OF_ONE_PERIOD, exposure_gate, queries_per_call
 from assets.amemgym.state_trajectory.told_states import texts_per_call
 from assets.llm.async_calls import gather_all
 from assets.llm.gate import Gate, GateAttempt, Reader, decide, independent_groups
@@ -24,7 +24,8 @@ async def judge_queries(user: AuditedUser) -> tuple[GateRecord, ...]:
         draft = QueryDraft(item.item_id, item.session.query, item.session.exposed_states, {})
         gated = exposure_gate(user.context, draft, never_written), GateAttempt(item.item_id, item.session.query)
         sources.setdefault(item.period, []).append(gated)
-    return await _votes(list(sources.values()), user.read_queries, size=queries_per_call(user.recipe), recipe=user.recipe)
+    groups = independent_groups(list(sources.values()), size=queries_per_call(user.recipe), of_one=QUERIES_OF_ONE_PERIOD)
+    return await _votes(groups, user.read_queries, recipe=user.recipe)
 
 
 async def judge_summaries(user: AuditedUser) -> tuple[GateRecord, ...]:
@@ -34,7 +35,7 @@ async def judge_summaries(user: AuditedUser) -> tuple[GateRecord, ...]:
         for place, one in enumerate(user.summaries)
         if one.text
     ]
-    return await _votes(gated, user.read_stories, size=texts_per_call(user.recipe), recipe=user.recipe)
+    return await _votes(_of_story(gated, user), user.read_stories, recipe=user.recipe)
 
 
 async def judge_events(user: AuditedUser) -> tuple[GateRecord, ...]:
@@ -43,7 +44,11 @@ async def judge_events(user: AuditedUser) -> tuple[GateRecord, ...]:
     gated: list[list[Gated]] = [
         [(event_gate(user, item_id, labels[item_id]), GateAttempt(item_id, one.text))] for item_id, one in user.events.items()
     ]
-    return await _votes(gated, user.read_stories, size=texts_per_call(user.recipe), recipe=user.recipe)
+    return await _votes(_of_story(gated, user), user.read_stories, recipe=user.recipe)
+
+
+def _of_story(gated: Sequence[Sequence[Gated]], user: AuditedUser) -> list[list[Gated]]:
+    return independent_groups(gated, size=texts_per_call(user.recipe))
 
 
 async def judge_answers(user: AuditedUser) -> tuple[GateRecord, ...]:
@@ -56,10 +61,12 @@ async def judge_answers(user: AuditedUser) -> tuple[GateRecord, ...]:
         pairs = list(zip(asked.variants, question.texts, strict=True))
         recovery.append([(recovery_gate(asked, one), GateAttempt(asked.item_id(one), text)) for one, text in pairs])
         choice.append([(choice_gate(asked, one, question.texts), GateAttempt(asked.item_id(one), text)) for one, text in pairs])
-    votes = await _votes(recovery, recover_variants, size=size, recipe=recipe)
-    return (*votes, *(await _votes(choice, choose_answers, size=size, recipe=recipe) if recipe.gates.reverse else ()))
+    votes = await _votes(independent_groups(recovery, size=size), recover_variants, recipe=recipe)
+    if not recipe.gates.reverse:
+        return votes
+    return (*votes, *await _votes(independent_groups(choice, size=size), choose_answers, recipe=recipe))
 
 
-async def _votes(sources: Sequence[Sequence[Gated]], read: Reader[Any], *, size: int, recipe: Recipe) -> tuple[GateRecord, ...]:
-    await gather_all(*(decide(group, read, recipe=recipe) for group in independent_groups(sources, size=size)))
-    return tuple(vote for source in sources for _, attempt in source for vote in attempt.records)
+async def _votes(groups: Sequence[Sequence[Gated]], read: Reader[Any], *, recipe: Recipe) -> tuple[GateRecord, ...]:
+    await gather_all(*(decide(group, read, recipe=recipe) for group in groups))
+    return tuple(vote for group in groups for _, attempt in group for vote in attempt.records)

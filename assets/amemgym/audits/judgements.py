@@ -8,7 +8,7 @@ from assets.amemgym.audits.rates import DIRECTIONS
 from assets.amemgym.audits.user_parts import PAIR_DRAFT, QUERY_DRAFT, AuditedQuestion, AuditedSession, AuditedUser
 from assets.amemgym.records.audit import Guess, Judgement, QueryReading, Recovery
 from assets.amemgym.records.question import AnswerChoice
-from assets.amemgym.session_queries.exposure_gate import queries_per_call
+from assets.amemgym.session_queries.exposure_gate import QUERIES_OF_ONE_PERIOD, queries_per_call
 from assets.llm.async_calls import gather_all
 from assets.llm.gate import ReadingTask, VoteContext, independent_groups
 from assets.llm.structured_output import ask_structured
@@ -144,7 +144,8 @@ async def read_queries_again(user: AuditedUser) -> list[QueryReading]:
     sources: dict[int, list[AuditedSession]] = {}
     for item in drawn:
         sources.setdefault(item.period, []).append(item)
-    groups = independent_groups(list(sources.values()), size=queries_per_call(user.recipe))
+    size = queries_per_call(user.recipe)
+    groups = independent_groups(list(sources.values()), size=size, of_one=QUERIES_OF_ONE_PERIOD)
     vote = VoteContext(QUERY_DRAFT, 0, 0, user.judge(0))
     tasks = [[ReadingTask(item.item_id, item.session.query, user.schema.choices, vote) for item in group] for group in groups]
     read = await gather_all(*(user.read_queries(group) for group in tasks))

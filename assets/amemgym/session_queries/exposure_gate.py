@@ -21,6 +21,8 @@ from assets.records.base import Text
 from prompts.catalogue import load_prompt
 
 Choices = dict[str, list[str]]  # by variable
+# A judge says of each query what it tells of any variable, and nothing is to be shared out: two exclude next to nothing.
+QUERIES_OF_ONE_PERIOD = 2  # in a call
 
 
 class QueryReply(BaseModel):
@@ -64,8 +66,12 @@ def exposure_gate(user: UserContext, draft: QueryDraft, redraft: Redraft) -> Gat
 
 
 def queries_per_call(recipe: AMemGymRecipe) -> int:
-    """How many queries share a call. Without probes a judge is asked for a query's own variables, and so for one query."""
-    return recipe.gates.texts_per_call if recipe.gates.unexposed else 1
+    """How many queries share a call: twice as many as of other texts, for they are short.
+
+    Without probes a judge is asked for a query's own variables, and so for one query.
+    """
+    size = recipe.gates.texts_per_call
+    return 2 * size if recipe.gates.unexposed and size > 1 else 1
 
 
 async def read_exposure(user: UserContext, tasks: Sequence[ReadingTask[Choices]]) -> list[dict[str, str]]:

@@ -26,7 +26,13 @@ from assets.amemgym.session_queries.drafts import (
     initial_queries,
     states_beside,
 )
-from assets.amemgym.session_queries.exposure_gate import Redraft, exposure_gate, queries_per_call, read_exposure
+from assets.amemgym.session_queries.exposure_gate import (
+    QUERIES_OF_ONE_PERIOD,
+    Redraft,
+    exposure_gate,
+    queries_per_call,
+    read_exposure,
+)
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
 from assets.amemgym.text_checks import blocking_faults
@@ -71,7 +77,8 @@ async def write_sessions(
         [(exposure_gate(user, draft, _redraft(user, period)), attempt) for draft, attempt in zip(*own, strict=True)]
         for period, *own in zip(trajectory.periods, drafted, attempts, strict=True)
     ]
-    await pass_gates(gated, partial(read_exposure, user), size=queries_per_call(recipe), recipe=recipe)
+    size = queries_per_call(recipe)
+    await pass_gates(gated, partial(read_exposure, user), size=size, of_one=QUERIES_OF_ONE_PERIOD, recipe=recipe)
     return SessionSet(
         user_id=profile.user_id,
         periods=tuple(

@@ -5,12 +5,13 @@ They see what their prompt shows and nothing of the state.
 
 import hashlib
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from pipelines.embedded.amemgym.phrases import split_event
 from pipelines.embedded.bank import Topic, load_bank
-from pipelines.embedded.reader import evidence, find_topic, log_share, read_value
+from pipelines.embedded.reader import evidence, find_topic, log_share, read_value, word_set
 from pipelines.embedded.task import PromptTask
 
 NONE_FITS = 0
@@ -30,6 +31,14 @@ EXCLUSIVE = (
     {"comfort_with_technology": "avoids_screens", "tool_used_for_daily_planning": "phone_calendar"},
     {"comfort_with_technology": "avoids_screens", "last_activity_before_bed": "scrolling_the_phone"},
 )
+BY_THE_SEA = {
+    "usual_birdwatching_spot": "coastal_shore",
+    "usual_swimming_place": "ocean_beach",
+    "fishing_water_type": "sea_pier",
+}
+FAR_FROM_THE_SEA = "the sea is hours from home"
+LIVES_IN = re.compile(r"^Lives in: .*\b(?P<state>[A-Z]{2})\b, USA$", re.MULTILINE)
+INLAND = word_set("AR AZ CO IA ID IL IN KS KY MI MN MO MT ND NE NM NV OH OK SD TN UT VT WI WV WY")
 SLIP_RATE = 0.03  # of ratings are one off, so that two annotators of a dry run do not agree on everything
 
 
@@ -71,19 +80,32 @@ def _events(text: str) -> list[str]:
 
 
 def check_schema(task: PromptTask) -> dict[str, Any]:
-    """The pairs of states that this model knows to exclude each other. It knows of nothing that a profile denies for good."""
+    """The pairs of states that this model knows to exclude each other, and the sea where a profile is far from it.
+
+    It denies nothing for which it would have no choice to put in its place.
+    """
     choices: dict[str, list[str]] = task.data("state_schema")
     held = [pair for pair in EXCLUSIVE if all(value in choices.get(name, ()) for name, value in pair.items())]
-    return {"denied": [], "exclusive": held}
+    home = LIVES_IN.search(task.text("user_profile"))
+    far = [
+        (name, value)
+        for name, value in (BY_THE_SEA.items() if home and home["state"] in INLAND else ())
+        if value in choices.get(name, ()) and not set(load_bank().values[name]) <= set(choices[name])
+    ]
+    return {"denied": [{"state": {name: value}, "because": FAR_FROM_THE_SEA} for name, value in far], "exclusive": held}
 
 
 def check_answers(task: PromptTask) -> dict[str, int]:
     """Of each case the number of the situation that its answer was written for, 0 where none stands out and 0 is allowed."""
     cases: dict[str, dict[str, Any]] = task.data("cases")
     return {
-        number: _situation(case["answer"], case["situations"], zero=ZERO_ALLOWED in task.system)
+        number: _situation(case["answer"], _by_variable(case), zero=ZERO_ALLOWED in task.system)
         for number, case in cases.items()
     }
+
+
+def _by_variable(case: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    return {number: dict(zip(case["variables"], row, strict=True)) for number, row in case["situations"].items()}
 
 
 def _situation(answer: str, situations: Mapping[str, Mapping[str, str]], *, zero: bool) -> int:

@@ -95,11 +95,12 @@ def _initial_value(name: str, values: list[str], rng: SeededRandom) -> str:
 def update(task: PromptTask) -> dict[str, Any]:
     """Change about as many variables as asked, those that changed least before the others."""
     rng = task.rng("update")
-    choices: dict[str, list[str]] = task.data("state_schema")
-    visited: list[dict[str, str]] = task.data("prior_updates")
+    state: dict[str, dict[str, Any]] = task.data("state")
+    choices: dict[str, list[str]] = {name: own["may_become"] for name, own in state.items() if "may_become" in own}
     names = _choose_changes(task, choices, rng)
-    new = {name: _next_value(name, choices[name], task, visited=visited) for name in names}
-    new = _without_exclusive(new, choices, task, rng=task.rng("exclusive"), state=task.data("current_state"))
+    new = {name: _next_value(name, state[name], task) for name in names}
+    now = {name: str(own["now"]) for name, own in state.items()}
+    new = _without_exclusive(new, choices, task, rng=task.rng("exclusive"), state=now)
     return {"period_summary": summary(names, rng=rng), "updated": new}
 
 
@@ -107,7 +108,7 @@ def _choose_changes(task: PromptTask, choices: Mapping[str, list[str]], rng: See
     wanted = task.number(r"about (\d+) variables change", default=4)
     if not task.objection and wanted > 3:
         wanted += rng.choice((-1, 0, 0, 0, 0, 1))
-    counts: dict[str, int] = task.data("update_counts")
+    counts = _change_counts(task)
     drafts = [_rank_variables(task, choices, rng)]
     if "questions" in task.blocks:
         drafts.extend(rng.shuffled(drafts[0]) for _ in range(NUM_DRAFTS))
@@ -119,9 +120,13 @@ def _choose_changes(task: PromptTask, choices: Mapping[str, list[str]], rng: See
     return min(selections, key=lambda names: _question_count_error(task, names))
 
 
+def _change_counts(task: PromptTask) -> dict[str, int]:
+    return {name: int(own.get("changes", 0)) for name, own in task.data("state").items()}
+
+
 def _rank_variables(task: PromptTask, choices: Mapping[str, list[str]], rng: SeededRandom) -> list[str]:
     """Variables that may change: as many as are due to change for the first time, then those that changed least."""
-    counts: dict[str, int] = task.data("update_counts")
+    counts = _change_counts(task)
     ranked = sorted(rng.shuffled(list(choices)), key=lambda name: counts.get(name, 0))
     if "due" not in task.blocks:
         return ranked
@@ -162,15 +167,15 @@ def share_topic(name: str, other: str) -> bool:
     return any(topic in topics.get(other, ()) for topic in topics.get(name, ()))
 
 
-def _next_value(name: str, values: list[str], task: PromptTask, *, visited: list[dict[str, str]]) -> str:
+def _next_value(name: str, entry: Mapping[str, Any], task: PromptTask) -> str:
     """A value that the variable has not had; on a scale the nearest. The prompt lists values that it never had first."""
-    current: dict[str, str] = task.data("current_state")
-    earlier = [updates[name] for updates in visited if name in updates]
+    current, values = str(entry["now"]), entry["may_become"]
+    earlier = [*entry.get("had", ()), current] if "changes" in entry else []
     fresh = [value for value in values if value not in earlier] or values
     fresh = fresh[:1] if earlier else fresh
     scale = list(load_bank().values.get(name, ())) if name in SCALE_CONCEPTS else []
-    if current.get(name) in scale and all(value in scale for value in fresh):
-        return min(fresh, key=lambda value: abs(scale.index(value) - scale.index(current[name])))
+    if current in scale and all(value in scale for value in fresh):
+        return min(fresh, key=lambda value: abs(scale.index(value) - scale.index(current)))
     return task.rng("step", name).choice(fresh)
 
 

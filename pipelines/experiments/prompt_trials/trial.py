@@ -16,7 +16,7 @@ from pipelines.home import Home
 from pipelines.resources.storage.io_manager import open_asset_values
 from pipelines.resources.storage.open_stores import snapshot_files
 from pipelines.resources.storage.snapshots import ParquetSnapshots
-from prompts.catalogue import override_prompt
+from prompts.catalogue import override_prompts
 from prompts.template import Prompt, Role
 
 Inputs = Sequence[ItemRecord]
@@ -120,7 +120,7 @@ async def run_trial(
         except ItemFailed as failed:
             return failed
 
-    with override_prompt(side.prompt):
+    with override_prompts([side.prompt] if side.prompt else []):
         results = await asyncio.gather(*map(make, users))
     failures = [result for result in results if isinstance(result, ItemFailed)]
     records = [record for result in results for record in getattr(result, "gate_records", ())]

@@ -17,9 +17,9 @@ from tests.support.scripted_model import Script, ScriptedModel
 EXPOSURE, CHECK, CHOOSE = "session_queries/check_exposure", "answers/check", "answers/choose"
 
 
-def recipe(**audit: Any) -> AMemGymRecipe:
+def recipe(*, seed: int = 42, **audit: Any) -> AMemGymRecipe:
     gates = {"votes": 1, "votes_needed": 1, "unexposed": False, "texts_per_call": 1}
-    return scenario.recipe(gates=gates, audit=audit, min_variants_per_question=4)
+    return scenario.recipe(gates=gates, audit=audit, min_variants_per_question=4, seed=seed)
 
 
 @cache

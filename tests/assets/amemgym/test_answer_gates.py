@@ -6,7 +6,7 @@ from assets.llm.ports import ModelRequest
 from assets.records.base import ItemFailed
 from tests.assets.amemgym.answer_sets import CHECK, CHOOSE, DRAFT, REFINE, of_first, written
 from tests.support import scenario
-from tests.support.honest_replies import case_of, coded, decoded, honest, material
+from tests.support.honest_replies import case_of, coded, decoded, honest, material, situations_of
 from tests.support.scenario import DIET, GOAL
 
 
@@ -25,7 +25,7 @@ def test_an_answer_that_is_taken_for_another_is_refined_with_the_reading() -> No
 
 
 def taken_for(state: dict[str, str], request: ModelRequest) -> object:
-    return {"1": next(int(number) for number, one in case_of(request)["situations"].items() if one == state)}
+    return {"1": next(int(number) for number, one in situations_of(case_of(request)).items() if one == state)}
 
 
 def unsure(request: ModelRequest) -> object:

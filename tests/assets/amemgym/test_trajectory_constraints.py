@@ -15,7 +15,7 @@ from assets.llm.ports import ModelRequest
 from assets.recipe.policies import GatePolicy
 from tests.assets.amemgym.evolved_states import FIRST, INITIAL, SECOND, STORY, THIRD, UPDATE, evolved, moved
 from tests.support import scenario
-from tests.support.honest_replies import material, update
+from tests.support.honest_replies import material, may_become, update
 from tests.support.scenario import DIET, EVENINGS, GOAL
 from tests.support.scripted_model import Reply
 from tests.support.small import excluding, schema_of, small_recipe
@@ -24,7 +24,7 @@ from tests.support.small import excluding, schema_of, small_recipe
 def test_a_variable_that_has_changed_often_enough_is_no_longer_offered() -> None:
     recipe = scenario.recipe(max_changes_per_state=1)
     _, model = evolved({INITIAL: [FIRST], UPDATE: STORY}, recipe=recipe)
-    assert list(material(model.asked(UPDATE)[1], "state_schema")) == [EVENINGS]
+    assert list(may_become(model.asked(UPDATE)[1])) == [EVENINGS]
 
 
 def test_changes_that_would_starve_later_periods_are_sent_back() -> None:
@@ -51,7 +51,7 @@ def test_a_value_left_in_the_last_two_periods_is_held_back_and_one_never_had_sta
     replies: list[Reply] = [moved(a="y"), moved(b="y"), moved(a="z"), moved(b="z"), moved(a="x")]
     recipe = small_recipe(num_periods=5, max_changes_per_state=5)
     _, model = evolved({UPDATE: replies}, recipe=recipe, schema=schema)
-    offered = [material(request, "state_schema") for request in model.asked(UPDATE)]
+    offered = [may_become(request) for request in model.asked(UPDATE)]
     assert [one["a"] for one in offered] == [["y", "z"], ["z"], ["z"], ["x"], ["x"]]
     assert [one["b"] for one in offered] == [["y", "z"], ["y", "z"], ["z"], ["z"], ["x"]]
 
@@ -62,7 +62,7 @@ def test_with_two_values_the_way_back_stays_open() -> None:
         recipe=small_recipe(num_periods=2),
         schema=schema_of({"a": ["x", "y"], "b": ["x", "y"]}),
     )
-    assert material(model.asked(UPDATE)[1], "state_schema")["a"] == ["x"]
+    assert may_become(model.asked(UPDATE)[1])["a"] == ["x"]
 
 
 def test_variables_that_have_never_changed_are_named_when_time_runs_short() -> None:
@@ -112,7 +112,7 @@ def test_without_a_wanted_share_questions_are_not_shown() -> None:
 
 def erratic(request: ModelRequest, rng: random.Random) -> object:
     """Changes any number of any variables; told what is possible, it obeys to the letter and no further."""
-    offered, objection = material(request, "state_schema"), request.messages[-1].content
+    offered, objection = may_become(request), request.messages[-1].content
     names = list(offered)
     bounds = re.search(r"at least (\d+) and at most (\d+) change", objection)
     instance = re.search(r"for instance, change (\[.*?\]) instead", objection)

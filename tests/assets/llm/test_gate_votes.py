@@ -148,7 +148,7 @@ def test_texts_that_share_a_call_are_judged_each_by_its_own_target() -> None:
 def test_calibrated_votes_end_with_the_first_that_refuses() -> None:
     bench = Bench([WRONG, RIGHT])
     attempt = through(bench, policy=GatePolicy(policy="calibrated"))
-    assert [(vote.refinement, vote.accepted) for vote in attempt.records] == [(0, False), *[(1, True)] * 3]
+    assert [(vote.refinement, vote.accepted) for vote in attempt.records] == [(0, False), *[(1, True)] * 2]
 
 
 def test_all_gates_of_an_item_share_its_rewritings() -> None:

@@ -39,12 +39,20 @@ def test_a_number_of_variables_to_probe_means_all_of_them_since_all_are_probed()
 
 def test_calibrated_votes_are_the_fewest_that_keep_an_items_false_accepts_below_the_limit() -> None:
     policy = GatePolicy(policy="calibrated")
-    assert [policy.votes_for("exposure", first=first) for first in (True, False)] == [(2, 2), (3, 3)]
-    assert [policy.votes_for("recovery", first=first) for first in (True, False)] == [(1, 1), (2, 2)]
+    assert [policy.votes_for("exposure", text=text)[0] for text in range(policy.texts)] == [2, 2, 2, 3, 3, 3, 3, 3]
+    assert [policy.votes_for("recovery", text=text)[0] for text in range(policy.texts)] == [1, 1, 1, 2, 2, 2, 2, 2]
+    assert {policy.votes_for("exposure", text=text)[0] - policy.votes_for("exposure", text=text)[1] for text in (0, 7)} == {0}
     alone = GatePolicy(policy="calibrated", reverse=False)
-    assert alone.votes_for("recovery", first=True) == (2, 2)
+    assert alone.votes_for("recovery") == (2, 2)
     better = GatePolicy.model_validate({"policy": "calibrated", "judge_error": {"exposure": 0.004}})
-    assert better.votes_for("exposure", first=True) == (1, 1)
+    assert better.votes_for("exposure") == (1, 1)
+
+
+def test_one_vote_less_on_any_text_would_break_a_calibrated_policys_limit() -> None:
+    policy = GatePolicy(policy="calibrated")
+    votes = [policy.votes_for("exposure", text=text)[0] for text in range(policy.texts)]
+    wrong = [sum(0.05 ** (count - (place == fewer)) for place, count in enumerate(votes)) for fewer in range(len(votes))]
+    assert min(wrong) > policy.max_false_accept >= sum(0.05**count for count in votes)
 
 
 @given(st.floats(0.001, 0.3), st.floats(0.001, 0.2), st.integers(0, 5), st.integers(0, 3))
@@ -55,8 +63,8 @@ def test_a_calibrated_policy_keeps_its_limit_over_all_texts(
     fields = {"max_false_accept": limit, "judge_error": errors, "max_refinements": refinements, "max_redrafts": redrafts}
     policy = GatePolicy.model_validate({"policy": "calibrated", **fields})
     for gates in (("exposure",), ("recovery", "choice")):
-        assert policy.false_accept(dict.fromkeys(gates, error)) <= limit
-    assert policy.votes_for("exposure", first=False)[0] <= MOST_VOTES
+        assert policy.false_accept(dict.fromkeys(gates, error)) <= limit + 1e-9
+    assert policy.votes_for("exposure", text=policy.texts - 1)[0] <= MOST_VOTES
 
 
 def test_false_accepts_add_up_over_all_texts_of_an_item() -> None:

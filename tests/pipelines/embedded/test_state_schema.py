@@ -102,3 +102,21 @@ def test_unifying_gives_exactly_the_number_of_choices_asked() -> None:
     unified = ask("state_schema/unify", {**values, "conflicts": conflicts, "denied": {}, "num_choices_per_state": 3})
     assert set(home[1:3]) < set(unified["home_type"]) < set(home)
     assert unified["hat"] == ["a", "b", "c"]
+
+
+def test_the_sea_is_denied_to_people_far_from_it_and_another_choice_takes_its_place() -> None:
+    water = list(load_bank().values["usual_swimming_place"])
+    drafted = [value for value in water if value != "slow_river"]
+
+    def denied(choices: list[str], *, profile: str = PROFILE) -> Any:
+        values = {"user_profile": profile, "state_schema": {"usual_swimming_place": choices}}
+        return ask("state_schema/check", values)["denied"]
+
+    ((one,), others) = denied(drafted), [denied(drafted, profile=PROFILE.replace("Dayton, OH", "Salem, OR")), denied(water)]
+    assert one["state"] == {"usual_swimming_place": "ocean_beach"}
+    assert others == [[], []]
+    conflicts = {"usual_swimming_place": [{"question": "?", "info_choices": drafted}]}
+    values = {"user_profile": PROFILE, "start_date": "2020-10-01", "num_total_months": 30, "language": "English"}
+    refused = {"usual_swimming_place": {"ocean_beach": one["because"]}}
+    unified = ask("state_schema/unify", {**values, "conflicts": conflicts, "denied": refused, "num_choices_per_state": 3})
+    assert set(unified["usual_swimming_place"]) == set(water) - {"ocean_beach"}

@@ -81,9 +81,9 @@ def test_an_objection_with_a_proposal_is_followed() -> None:
 
 
 def test_a_value_never_had_is_taken_before_an_earlier_one() -> None:
-    earlier = {"home_type": STATE["home_type"]}
-    offered = {"home_type": ["house_with_large_yard", "small_apartment"]}
-    reply = update(state_schema=offered, prior_updates=[earlier], num_changes=1)
+    earlier = [{"home_type": "small_apartment"}, {"home_type": STATE["home_type"]}]
+    offered, counts = {"home_type": ["house_with_large_yard", "small_apartment"]}, {**dict.fromkeys(SCHEMA, 0), "home_type": 2}
+    reply = update(state_schema=offered, prior_updates=earlier, update_counts=counts, num_changes=1)
     assert reply["updated"] == {"home_type": "house_with_large_yard"}
 
 
