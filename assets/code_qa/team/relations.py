@@ -6,6 +6,7 @@ from assets.memory_items.facts import Status
 from assets.memory_items.world.relations import Relation
 
 OUTCOME = "outcome"  # the relation whose values are executed, never invented
+# Numbers begin after the years of notes and deadlines, so that no date reads like one of them.
 # Each noun phrase ends in {x}: nested ones then read from left to right.
 RELATIONS: tuple[Relation, ...] = (
     Relation(
@@ -29,7 +30,7 @@ RELATIONS: tuple[Relation, ...] = (
         "number",
         "{subject} hands over at most {value} records at once",
         "the greatest batch in records of {x}",
-        between=(1030, 9870),
+        between=(2110, 9870),
     ),
     Relation("fallback", "service", "service", "{subject} falls back on {value}", "the fallback service of {x}"),
     Relation(
@@ -61,7 +62,7 @@ RELATIONS: tuple[Relation, ...] = (
         "number",
         "input for `{subject}` may have at most {value} characters",
         "the greatest length in characters of input for {x}",
-        between=(1030, 9870),
+        between=(2110, 9870),
     ),
     Relation(
         "wrapper", "function", "wrapper", "our wrapper around `{subject}` is `{value}`", "the name of our wrapper around {x}"
@@ -102,7 +103,7 @@ RELATIONS: tuple[Relation, ...] = (
         "number",
         "{subject} takes at most {value} tickets in a year",
         "the yearly ticket quota of {x}",
-        between=(1030, 9870),
+        between=(2110, 9870),
     ),
 )
 NOTE_KINDS = ("review note", "ticket", "chat thread", "commit message", "meeting note", "hand-over mail")

@@ -111,3 +111,8 @@ def test_literals_are_compared_whatever_their_spaces() -> None:
 
 def test_every_phrase_ends_with_what_it_is_about() -> None:
     assert [relation.name for relation in RELATIONS if not relation.phrase.endswith("{x}")] == []
+
+
+def test_no_number_of_a_decision_reads_like_a_year_in_a_note() -> None:
+    last = max(relation.between[1] for relation in RELATIONS if relation.value == "date")
+    assert all(relation.between[0] > last + 1 for relation in RELATIONS if relation.value == "number")
