@@ -1,53 +1,95 @@
-"""`python -m pipelines.docs_site.idea`: the picture of the idea, a life line with a question whose right answer changes.
+"""`python -m pipelines.docs_site.idea RELEASE`: the picture of the idea, a life line with a question.
 
-The user is the first of the variant `demo`, as the embedded model tells him.
+RELEASE is a folder of `demo` as the embedded model makes it. The life is that of the first user with a question whose right
+answer changes twice, each time because one variable does.
 """
 
+import argparse
+import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
+from assets.amemgym.records.episode import Episode, EpisodeQuestion
+from dataset_card.card.statements import data_json_path
+from dataset_card.reference.data_json import read_data_json
+
 PICTURE = Path(__file__).parents[1] / "guide" / "pictures" / "idea.svg"
-QUESTION = "What would make my camping trips better over the coming years?"
-ALT = "One user's life in three moments: what he says, the state it shows, and the answer that is right then."
+ALT = "One user's life in three moments: what they say, the state it shows, and the answer that is right then."
+MOST_SAID, MOST_ANSWERED = 88, 58
+SHOWN = 3
 
 
 @dataclass(frozen=True)
 class Moment:
-    """What the user says in a session, the state that it shows, and the answer that is right from then on."""
+    """What the user says in a session, the state that it shows, and the answer that is right from then on.
+
+    `changed` is the place of the new value in `state`; None at the start.
+    """
 
     date: str
     says: str
-    state: tuple[str, str]
-    changed: int
+    state: tuple[str, ...]
+    changed: int | None
     answer: str
 
 
-MOMENTS = (
-    Moment(
-        "September 2020",
-        "Cold creeps in from below as I sway, so I've hung a quilt underneath.",
-        ("tree hammock", "gas burner"),
-        -1,
-        "Lie diagonally in the sling so your spine is flat ...",
-    ),
-    Moment(
-        "January 2021",
-        "I bought a secondhand nylon dome with poles, pegs and a rain cover.",
-        ("ground tent", "gas burner"),
-        0,
-        "Hammer the pegs at a slant away from the nylon ...",
-    ),
-    Moment(
-        "April 2021",
-        "I left every pan at home and lived happily on wraps, nuts and crackers.",
-        ("ground tent", "no-cook meals"),
-        1,
-        "Settle on a few outdoor meals that you truly like ...",
-    ),
-)
+@dataclass(frozen=True)
+class Story:
+    """A question, and the moments from which on its right answer is another."""
+
+    question: str
+    moments: Sequence[Moment]
+
+
+def story_of(episodes: Sequence[Episode]) -> Story:
+    """The first story of three moments. Raises ValueError where no user has one."""
+    for episode in episodes:
+        for question in episode.questions:
+            moments = _moments(episode, question)
+            if len(moments) >= SHOWN and all(moment.says for moment in moments[:SHOWN]):
+                return Story(question.query, moments[:SHOWN])
+    raise ValueError("No question of these users has a right answer that changes twice, by one variable each time.")
+
+
+def _moments(episode: Episode, question: EpisodeQuestion) -> list[Moment]:
+    """The start and each change; none from a period on in which two of the question's variables change."""
+    answers = {choice.choice_id: choice.answer for choice in question.answer_choices}
+    names, found = question.required_info, list[Moment]()
+    for number, golden in enumerate(question.golden):
+        new = {update.variable for update in episode.periods[number].updates} & set(names)
+        if len(new) > 1:
+            break
+        if number and (not new or golden == question.golden[number - 1]):
+            continue
+        told = new or set(names)
+        session = next((one for one in episode.periods[number].sessions if told & set(one.exposed_states)), None)
+        state = episode.periods[number].state
+        found.append(
+            Moment(
+                date=f"{session.session_time:%B %Y}" if session else "",
+                says=_statement(session.query) if session else "",
+                state=tuple(state[name].replace("_", " ") for name in names),
+                changed=names.index(next(iter(new))) if new else None,
+                answer=textwrap.shorten(answers[golden], MOST_ANSWERED, placeholder=" ..."),
+            )
+        )
+    return found
+
+
+def _statement(query: str) -> str:
+    """The first sentence of a message that asks nothing, and the next ones as far as there is room."""
+    said = ""
+    for sentence in re.split(r"(?<=[.?]) ", query):
+        if sentence.endswith("?"):
+            continue
+        if said and len(said) + len(sentence) >= MOST_SAID:
+            break
+        said = f"{said} {sentence}".strip()
+    return textwrap.shorten(said, MOST_SAID, placeholder=" ...")
+
 
 WIDTH, HEIGHT, COLUMN, MARGIN = 860, 422, 270, 25
 WRAP = 31
@@ -64,9 +106,10 @@ text { font: 14px system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: #1f
 """
 
 
-def picture() -> str:
-    """The picture as SVG, readable on light and on dark pages."""
-    parts = "\n".join([*_life_line(), *_question(), *(part for number in range(3) for part in _moment(number))])
+def picture(story: Story) -> str:
+    """The story as SVG, readable on light and on dark pages."""
+    moments = (part for number, moment in enumerate(story.moments) for part in _moment(moment, number))
+    parts = "\n".join([*_life_line(), *_question(story.question), *moments])
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" role="img" '
         f'aria-label="{ALT}">\n<style>{STYLE}</style>\n{parts}\n</svg>\n'
@@ -80,15 +123,15 @@ def _life_line() -> Iterator[str]:
     yield _text(MARGIN, 24, "What the user says, months apart", kind="faint")
 
 
-def _question() -> Iterator[str]:
+def _question(question: str) -> Iterator[str]:
     yield _text(MARGIN, 252, "Asked after every one of these moments", kind="faint")
     yield _box(MARGIN, 262, WIDTH - 2 * MARGIN, 40, kind="asked")
-    yield _text(WIDTH / 2, 287, QUESTION, kind="head", middle=True)
+    yield _text(WIDTH / 2, 287, question, kind="head", middle=True)
     yield _text(MARGIN, 332, "The right answer among those offered", kind="faint")
 
 
-def _moment(number: int) -> Iterator[str]:
-    moment, left = MOMENTS[number], MARGIN + number * COLUMN
+def _moment(moment: Moment, number: int) -> Iterator[str]:
+    left = MARGIN + number * COLUMN
     centre = left + COLUMN / 2
     yield _box(left + 4, 34, COLUMN - 8, 74)
     yield from _lines(centre, 58, f"“{moment.says}”")
@@ -116,5 +159,12 @@ def _text(left: float, base: float, words: str, *, kind: str = "", middle: bool 
     return f'<text{named} x="{left}" y="{base}"{anchor}>{escape(words)}</text>'
 
 
+def episodes_of(release: Path) -> list[Episode]:
+    """The users of a release of `demo`."""
+    return read_data_json(release / data_json_path("demo"))
+
+
 if __name__ == "__main__":
-    PICTURE.write_text(picture(), encoding="utf-8")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("release", type=Path)
+    PICTURE.write_text(picture(story_of(episodes_of(parser.parse_args().release))), encoding="utf-8")

@@ -12,14 +12,15 @@ from pipelines.cli.main import COMMANDS
 from pipelines.docs_site import idea
 from pipelines.docs_site.__main__ import CONFIGURATION, ROOT, dead_links, lay_out, sources, without_links_to_code
 from pipelines.docs_site.reference import assets_page, commands_page, recipe_page, records_page, table
+from tests.support import scenario
 
 DECISIONS = ROOT / "pipelines" / "guide" / "decisions"
 HERE = ROOT / "pipelines" / "guide" / "check.md"
 
 
-def test_the_picture_of_the_idea_is_what_its_script_draws() -> None:
-    assert idea.PICTURE.read_text(encoding="utf-8") == idea.picture()
-    assert idea.picture().count(idea.QUESTION) == 1
+def test_the_picture_of_the_idea_needs_a_right_answer_that_changes_twice() -> None:
+    with pytest.raises(ValueError, match="right answer that changes twice"):
+        idea.story_of([scenario.episode()])
 
 
 def test_every_page_is_in_the_navigation_and_decisions_are_in_their_list(tmp_path: Path) -> None:
