@@ -152,6 +152,19 @@ def test_a_memory_that_fails_costs_its_task_which_counts_as_wrong(tmp_path: Path
     assert finished.results.metrics["unscored"].value == 1
 
 
+def test_a_memory_that_passes_over_documents_is_told_so(tmp_path: Path) -> None:
+    source = tmp_path / "talk.py"
+    source.write_text(
+        "class Talk:\n    def __init__(self, tools): self.kept = []\n"
+        "    def write(self, events): self.kept += [e.text for e in events if e.kind == 'user']\n"
+        "    def recall(self, query, *, tokens): return self.kept\n"
+    )
+    told = "Talk gave back nothing for any of 1 questions."
+    assert told in run_report(evaluated(tmp_path, f"{source}:Talk"))
+    assert "gave back nothing" not in run_report(evaluated(tmp_path, "full-history"))
+    assert "gave back nothing" not in run_report(evaluated(tmp_path, "none"))
+
+
 @pytest.mark.parametrize(
     ("options", "whole", "words"),
     [

@@ -48,6 +48,18 @@ def plumbing_note(manifest: RunManifest) -> str:
     )
 
 
+def nothing_recalled(run: FinishedRun) -> str:
+    """The warning that a memory gave nothing back for any question; "" where it did, and for `none`, which never does."""
+    asked = [row for row in run.answers if row.kind == "question" and row.tries]
+    spec = run.manifest.memory
+    if not asked or spec.whole or spec.name == "none" or any(row.memories for row in asked):
+        return ""
+    return (
+        f"{spec.name} gave back nothing for any of {len(asked):,} questions. It may pass over the kind of event that is "
+        "written here: user, assistant or document."
+    )
+
+
 def beside_the_paper(manifest: RunManifest) -> str:
     """Whether a score may stand beside the paper's Tables 2 and 6, as a sentence that says why not; "" for documents."""
     if manifest.mode == "documents":

@@ -14,6 +14,7 @@ from pipelines.evaluation.report.formatting import (
     interval_note,
     metric_label,
     mode_label,
+    nothing_recalled,
     plumbing_note,
     run_labels,
     settings_line,
@@ -116,7 +117,7 @@ def run_report(run: FinishedRun) -> str:
         f"# {manifest.memory.name} on {manifest.dataset}",
         f"Run `{manifest.run_id}`, {mode_label(manifest)}; {len(manifest.users)} {manifest.noun}s; {settings}; answered by "
         f"{manifest.models['assistant']}{simulated}.",
-        *filter(None, [plumbing_note(manifest), beside_the_paper(manifest), results.no_memory_score]),
+        *filter(None, [nothing_recalled(run), plumbing_note(manifest), beside_the_paper(manifest), results.no_memory_score]),
         *_errors(run),
         interval_note(results.users, manifest.noun),
         *_section("Scores", _estimates(results.metrics, FRONT, users=results.users)),

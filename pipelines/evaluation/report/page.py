@@ -23,6 +23,7 @@ from pipelines.evaluation.report.formatting import (
     beside_the_paper,
     interval_note,
     mode_label,
+    nothing_recalled,
     plumbing_note,
     settings_line,
 )
@@ -146,7 +147,7 @@ def plain(record: Record) -> Any:
 
 def _notes(run: FinishedRun) -> list[str]:
     """Sentences that stand above all scores."""
-    notes = [plumbing_note(run.manifest), beside_the_paper(run.manifest), run.results.no_memory_score]
+    notes = [nothing_recalled(run), plumbing_note(run.manifest), beside_the_paper(run.manifest), run.results.no_memory_score]
     errors = [f"Not evaluated to the end: {error.sentence}" for error in run.results.errors]
     return [*filter(None, notes), *errors, interval_note(run.results.users, run.manifest.noun)]
 
