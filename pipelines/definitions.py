@@ -18,6 +18,7 @@ from pipelines.resources.dagster_resources import configured_resources
 from pipelines.resources.storage.io_manager import open_asset_values
 from validation.amemgym.personas import pool_is_unchanged
 from validation.checks import benchmark_checks
+from validation.code_qa.sources import packages_are_unchanged
 from validation.deep_research.worlds import documents_are_unchanged
 from validation.report.asset import report_asset
 
@@ -46,6 +47,7 @@ defs = dg.Definitions(
         *(check for entry in BENCHMARKS for check in release_checks(entry.benchmark)),
         pool_is_unchanged,
         documents_are_unchanged,
+        packages_are_unchanged,
         answers_scored,
     ],
     jobs=list(JOBS),

@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import dagster as dg
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assets.code_qa.packages.reading import file_digest
+from assets.code_qa.packages.reading import file_digest, with_content
 from assets.code_qa.recipe import CodeQaRecipe
 from assets.code_qa.records.behaviours import Behaviour, CallResult, CodeBehaviours
 from assets.code_qa.records.sources import CodeFile, CodePackage, CodeSources, CodeSymbol, PackageSpec
@@ -15,6 +16,7 @@ from tests.bench.code_behaviours import main
 from validation.code_qa import behaviours as behaviour_rules
 from validation.code_qa import sources as source_rules
 from validation.code_qa.reexecution import ToldCall, false_calls
+from validation.code_qa.sources import packages_are_unchanged
 from validation.rules import apply_rules
 
 TEXT = "def f(x, y=1):\n    if x < 0:\n        raise ValueError(x)\n    return [x + y, 'a']\n"
@@ -139,3 +141,15 @@ def test_a_release_is_executed_again_from_its_own_files(tmp_path: Path, capsys: 
     assert "t: m.f(1, y=2) is told to come to [4, 'a'], and returns [3, 'a']" in capsys.readouterr().out
     with pytest.raises(SystemExit, match="has no table files"):
         main(tmp_path / "nowhere")
+
+
+def test_a_package_that_is_no_longer_what_the_recipe_pins_is_told() -> None:
+    spec = with_content(PackageSpec(name="humanfriendly", version="10.0"))
+    for pinned, passed, told in (
+        (spec, True, "1 packages are as the recipe says."),
+        (spec.model_copy(update={"content": "0" * 64}), False, "The files of humanfriendly have changed"),
+        (spec.model_copy(update={"version": "9.9"}), False, "The recipe pins humanfriendly 9.9, and 10.0 is installed"),
+    ):
+        result = packages_are_unchanged(CodeQaRecipe(variant="own", packages=(pinned,)))
+        assert isinstance(result, dg.AssetCheckResult)
+        assert (result.passed, told in str(result.description)) == (passed, True)

@@ -49,7 +49,8 @@ CODE_QA_VALIDATION = Validation(
             ),
         ),
         description="How good the finished set is, as a record and a page: facts found in their notes, ablation over all "
-        "questions, lengths by what a memory receives, how alike support and filler are, rules, and what was replaced.",
+        "questions, lengths by what a memory receives, how alike support and filler are, rules, and what was "
+        "replaced. A release needs it to pass.",
         sources=(report_builder,),
     ),
 )

@@ -2,9 +2,14 @@
 
 from collections.abc import Iterator
 
+import dagster as dg
+
 from assets.code_qa.packages.licenses import is_permissive
+from assets.code_qa.packages.reading import read_package
+from assets.code_qa.pipeline import CODE_QA
 from assets.code_qa.recipe import CodeQaRecipe
 from assets.code_qa.records.sources import CodeSources
+from assets.recipe.loading import RecipeError
 from assets.records.base import duplicates
 from validation.code_qa.reexecution import digest_of
 from validation.rules import Rule, expect
@@ -54,3 +59,19 @@ RULES = (
     Rule("files_are_whole", "Every file is what its digest is of.", files_are_whole),
     Rule("symbols_stand_in_files", "Every symbol stands in its file.", symbols_stand_in_files),
 )
+
+
+@dg.asset_check(
+    asset=CODE_QA.key("recipe"),
+    name="packages_are_unchanged",
+    blocking=True,
+    partitions_def=CODE_QA.partitions.by_variant,
+    description="Every package has the version, the license and the files that the recipe was resolved with.",
+)
+def packages_are_unchanged(code_recipe: CodeQaRecipe) -> dg.AssetCheckResult:
+    """Read the packages again; the first that is another is told."""
+    try:
+        files = {spec.name: len(read_package(spec).files) for spec in code_recipe.packages}
+    except RecipeError as error:
+        return dg.AssetCheckResult(passed=False, description=str(error))
+    return dg.AssetCheckResult(passed=True, description=f"{len(files)} packages are as the recipe says.", metadata=dict(files))

@@ -19,12 +19,15 @@ GRAPH = defs.resolve_asset_graph()
 
 def test_groups_sort_in_the_order_in_which_data_passes_them() -> None:
     order = {str(spec.group_name): max(map(_depth, _keys(str(spec.group_name)))) for spec in SPECS.values()}
-    own = {name for name in order if name.startswith("dr_")}
-    for names in (own, set(order) - own):
+    prefixed = {entry.benchmark.prefix: set[str]() for entry in BENCHMARKS}
+    for name in order:
+        prefixed[max(filter(name.startswith, prefixed), key=len)].add(name)
+    for names in prefixed.values():
         depths = [order[name] for name in sorted(names)]
         assert depths == sorted(depths)
-    assert own == {"dr_1_worlds", "dr_2_questions", "dr_3_items", "dr_4_release"}
-    assert set(order) - own == {group(name) for name in get_args(GroupName)}
+    assert prefixed["dr_"] == {"dr_1_worlds", "dr_2_questions", "dr_3_items", "dr_4_release"}
+    assert prefixed["code_"] == {"code_1_code", "code_2_questions", "code_3_items", "code_4_release"}
+    assert prefixed[""] == {group(name) for name in get_args(GroupName)}
 
 
 def _keys(name: str) -> list[dg.AssetKey]:
