@@ -62,14 +62,14 @@ def server(lab: Lab, hub: FakeHub, tmp_path_factory: pytest.TempPathFactory) -> 
             yield running
 
 
-@pytest.fixture(scope="session")
-def user(server: UiServer, shots: Path) -> Generator[Visit]:
-    """Whoever sits before the UI, for all tests."""
-    with chromium() as browser, visit(browser, server.url, shots=shots) as here:
+@pytest.fixture(scope="module")
+def user(server: UiServer, browser: Browser, shots: Path) -> Generator[Visit]:
+    """Whoever sits before the UI, for one file of tests."""
+    with visit(browser, server.url, shots=shots) as here:
         yield here
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def demo(user: Visit) -> str:
     """How the run ended that was started by hand: the demo with two users."""
     page = user.open(JOB)
