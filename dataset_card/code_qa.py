@@ -17,7 +17,7 @@ CODE_METRICS: dict[str, str] = {
 
 
 class CodeQaExtras(MemoryItemsExtras):
-    """The card of code questions."""
+    """The card of code questions, which credits the authors of the packages."""
 
     about: ClassVar[str] = (
         "Questions about a code base for testing memory (MEMGYM-CODEQA). The packages are real and pinned; what calls return "

@@ -11,7 +11,7 @@ from dataset_card.release.content import ReleaseFormat
 
 
 class DeepResearchExtras(MemoryItemsExtras):
-    """The card of deep research."""
+    """The card of deep research, which credits whoever real documents are from."""
 
     about: ClassVar[str] = (
         "Research questions for testing memory (MEMGYM-DR). An answer takes a chain of facts; each stands in a document that "

@@ -76,7 +76,7 @@ class Benchmark:
 
     @cached_property
     def partitions(self) -> "Partitions":
-        """The benchmark's partitions in Dagster."""
+        """The benchmark's partitions in Dagster: its variants and their work units."""
         # Dagster takes most of a second to import, which somebody who reads or evaluates releases does not need.
         from assets.recipe.partitions import Partitions, partitions_of
 

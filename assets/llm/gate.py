@@ -145,7 +145,7 @@ async def decide(texts: Sequence[Gated[S]], read: Reader[S], *, recipe: Recipe) 
 
 @dataclass
 class _Ballot(Generic[S]):
-    """The votes on one text."""
+    """The votes on one text so far, and how many more it takes to decide it."""
 
     gate: Gate[S]
     attempt: GateAttempt

@@ -47,7 +47,7 @@ class TaskTurns(TaskRecord):
 
 
 class TaskLengths(TaskRecord):
-    """The task at each length."""
+    """The task's documents by turn, with filler, at each length of the recipe."""
 
     lengths: tuple[SizedItem, ...] = Field(description="the documents by turn, with filler, at each length")
 
@@ -84,5 +84,5 @@ class MemoryTask(TaskRecord):
         return ()
 
     def certified_lengths(self) -> Iterator[tuple[SizedItem, Certificate]]:
-        """Each length with its certificate."""
+        """Each length with the certificate of its final bytes."""
         return zip(self.lengths, self.certificates, strict=True)

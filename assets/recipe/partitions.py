@@ -36,12 +36,12 @@ class Partitions:
 
     @cached_property
     def by_variant(self) -> dg.StaticPartitionsDefinition:
-        """One partition a variant."""
+        """One partition for each variant, under its name."""
         return dg.StaticPartitionsDefinition(list(self.units))
 
     @cached_property
     def by_unit(self) -> dg.StaticPartitionsDefinition:
-        """One partition a work unit."""
+        """One partition for each work unit of each variant."""
         return dg.StaticPartitionsDefinition([key for keys in self.units.values() for key in keys])
 
     @property

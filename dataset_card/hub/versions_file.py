@@ -72,7 +72,7 @@ def read_versions(content: str | bytes | None, *, source: str) -> Versions:
 
 
 def versions_bytes(versions: Versions) -> bytes:
-    """The file's content."""
+    """The list as the repository's file holds it."""
     return LISTED.dump_json(versions, indent=2, exclude_defaults=True) + b"\n"
 
 

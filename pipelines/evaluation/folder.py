@@ -27,7 +27,7 @@ MANIFEST, RESULTS, LATENCY, REPORT, PAGE = "manifest.json", "results.json", "lat
 
 
 def runs_folder(home: Home) -> Path:
-    """The folder of all runs."""
+    """The folder of all runs, each in a folder named after its id."""
     return home.root / "runs"
 
 
@@ -46,7 +46,7 @@ class RunFolder:
 
     @property
     def made_at(self) -> datetime:
-        """When the results were written."""
+        """When the results were written, in UTC; a run that is shown again says so."""
         return datetime.fromtimestamp((self.path / RESULTS).stat().st_mtime, UTC)
 
     def keep_trace(self, item_id: str, text: str) -> None:

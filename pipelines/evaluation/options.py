@@ -69,7 +69,7 @@ class EvaluationOptions:
         return [name for name, given in chosen.items() if given]
 
     def models(self, roles: Sequence[str], *, embedded: str | None) -> dict[str, str]:
-        """The model of each role."""
+        """The model of each of these roles: its own flag's, else `--model`, else the embedded one, or the paper's."""
         chosen = {
             "assistant": self.model,
             "memory": self.memory_model or self.model,

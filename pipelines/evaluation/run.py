@@ -90,7 +90,7 @@ class BenchmarkTasks(Protocol):
 
     @property
     def items(self) -> Sequence[str]:
-        """The ids of all items."""
+        """The ids of all items, in the order of the data."""
         ...
 
     def first(self, users: int | None) -> Self:
@@ -105,7 +105,7 @@ class BenchmarkTasks(Protocol):
         ...
 
     def sizes(self, manifest: RunManifest) -> Iterable[ItemSize]:
-        """The size of each item."""
+        """What each item takes, from which the forecast counts calls and tokens."""
         ...
 
     async def evaluate(self, run: "Run", item_id: str, rows: ItemRows) -> None:

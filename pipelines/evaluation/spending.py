@@ -67,7 +67,7 @@ class UsageCounter:
 
     @property
     def usage(self) -> Usage:
-        """All purposes together."""
+        """What the calls of all purposes used together."""
         return sum(self.by_purpose.values(), Usage())
 
     def stored(self, *, lost_writes: int = 0) -> StepUsage:

@@ -8,7 +8,7 @@ FIRST_YEAR, DOCUMENT_YEARS = 2031, 6  # in which documents are dated
 
 
 def random_date(rng: SeededRandom, *, first_year: int = FIRST_YEAR, years: int = DOCUMENT_YEARS) -> date:
-    """A day in these years."""
+    """A day in so many years of 365 days, from the first day of `first_year` on."""
     return date(first_year, 1, 1) + timedelta(days=rng.integer_below(365 * years))
 
 

@@ -26,7 +26,7 @@ FEWEST_TOKENS, MOST_TOKENS = 120, 500  # of a document's text without its statem
 
 
 class Telling(BaseModel):
-    """A document's template."""
+    """A document with places for names and values, which the writer phrased."""
 
     title: str
     text: str

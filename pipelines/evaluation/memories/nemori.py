@@ -16,14 +16,14 @@ RELATED = 10  # known facts from which an episode is predicted
 
 
 class BoundaryReply(BaseModel):
-    """Whether a new episode begins."""
+    """Whether a new episode begins with the last message, and how sure that is."""
 
     boundary: bool
     confidence: float = Field(ge=0, le=1)
 
 
 class EpisodeReply(BaseModel):
-    """An episode as a story."""
+    """An episode, retold as a story with a title."""
 
     title: Text
     story: Text

@@ -20,7 +20,7 @@ from pipelines.evaluation.hosting import MemoryFailed
 
 
 class RecallReply(BaseModel):
-    """What a service gives back."""
+    """What a service gives back for a query, the best first."""
 
     texts: list[str]
 

@@ -12,7 +12,7 @@ from assets.reporting.user_share import UserShare
 
 
 class LeakCounter:
-    """Counts queries user by user."""
+    """Counts the queries that tell more or less than they are labelled with, user by user."""
 
     def __init__(self) -> None:
         self._drafts, self._accepted, self._untold = UserShare(), UserShare(), UserShare()
