@@ -64,10 +64,14 @@ def rows(
         out.parent.mkdir(parents=True, exist_ok=True)
         write_table(out, found, kind=RewardRow)
     labelled = sum(row.kept is not None for row in found)
+    measured = floors(found, seed=seed)
     table = Table("split", "baseline", "rows", "items", "area under the curve", title="The floor for a model of memory quality")
-    for floor in floors(found, seed=seed):
+    for floor in measured:
         table.add_row(floor.split, floor.baseline, str(floor.rows), str(floor.items), shown(floor.area))
-    Console().print(table)
+    if measured:
+        Console().print(table)
+    else:
+        print_plain(Console(stderr=True), "There are too few labels or memories to measure what trivial baselines reach.")
     print_plain(Console(stderr=True), f"{len(found):,} rows, {labelled:,} of them with a label, are in {out}.")
 
 

@@ -4,68 +4,31 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import dagster as dg
 
 from assets.engine.benchmark import Benchmark
 from assets.engine.ports import RunContext
 from assets.memory_items.ablation import FACT_IN_DOCUMENT, was_right
-from assets.memory_items.documents import TOKENIZER, ItemDocument, SizedItem
+from assets.memory_items.documents import TOKENIZER
+from assets.memory_items.recipe import DocumentTaskRecipe
 from assets.memory_items.report import ConditionLine, LengthLine, MemoryItemsReport
 from assets.memory_items.tasks import MemoryTask
+from assets.recipe.loading import expect_recipe
 from assets.recipe.recipe import Recipe
-from assets.records.base import Failure, GateRecord, ItemRecord
+from assets.records.base import Failure, GateRecord
 from assets.records.estimate import Estimate, shown
 from assets.reporting.asset_description import Row, markdown_table
 from assets.reporting.gate_summary import votes_of
 from assets.reporting.user_share import UserShare
-from validation.benchmark import CheckOutcome
+from validation.benchmark import CheckOutcome, ReportCheck, ReportSpec
 from validation.memory_items.telling_apart import TellingApart
 from validation.report import page
 from validation.report.builder import MinimalReportBuilder, SharedLines
 from validation.rules import RecordsByStage
 
 ONE_LEFT_OUT = "without one hop"
-
-
-class MeasuredRecipe(Protocol):
-    """What the report reads of a recipe beside what every recipe has."""
-
-    @property
-    def length_tolerance(self) -> float: ...
-
-    @property
-    def max_auroc(self) -> float: ...
-
-
-class Features(Protocol):
-    """What one benchmark's finished record has to say for the report."""
-
-    def lengths(self, item: Any) -> Sequence[SizedItem]: ...
-
-    def documents(self, item: Any) -> Iterable[ItemDocument]: ...
-
-    def answer_kinds(self, item: Any) -> Iterable[str]: ...
-
-    def hops(self, item: Any) -> Iterable[int]: ...
-
-
-class TaskFeatures:
-    """What the report reads of a task over documents."""
-
-    def lengths(self, item: MemoryTask) -> Sequence[SizedItem]:
-        return item.lengths
-
-    def documents(self, item: MemoryTask) -> Iterable[ItemDocument]:
-        """Those of the longest length, and what is shown with the question."""
-        return (*item.lengths[-1].documents, *item.shown_with_question)
-
-    def answer_kinds(self, item: MemoryTask) -> Iterable[str]:
-        return (item.answer.kind,)
-
-    def hops(self, item: MemoryTask) -> Iterable[int]:
-        return (len(item.hops),)
 
 
 class ConditionCounter:
@@ -111,11 +74,9 @@ def share_over_items(counts: Sequence[tuple[int, int]]) -> Estimate:
 class MemoryItemsReportBuilder(MinimalReportBuilder):
     """Measures ablation, lengths and how alike support and filler are, beside what every report has."""
 
-    def __init__(
-        self, recipe: Recipe, measured: MeasuredRecipe, features: Features, *, items: int, benchmark: Benchmark
-    ) -> None:
+    def __init__(self, recipe: Recipe, *, items: int, benchmark: Benchmark) -> None:
         super().__init__(recipe, items=items, benchmark=benchmark)
-        self._measured, self._features, self._final = measured, features, benchmark.final.name
+        self._measured, self._final = expect_recipe(recipe, DocumentTaskRecipe), benchmark.final.name
         self._conditions, self._apart = ConditionCounter(), TellingApart()
         self._sizes: defaultdict[int, list[tuple[int, int, int]]] = defaultdict(list)
         self._answers, self._hops, self._licenses = Counter[str](), Counter[str](), Counter[str]()
@@ -126,16 +87,17 @@ class MemoryItemsReportBuilder(MinimalReportBuilder):
             for item_id, record in rows.items():
                 self._conditions.add(item_id, votes_of(record))
         for item in records[self._final].values():
-            self._measure(item)
+            if isinstance(item, MemoryTask):
+                self._measure(item)
 
-    def _measure(self, item: ItemRecord) -> None:
-        lengths = self._features.lengths(item)
-        self._answers.update(self._features.answer_kinds(item))
-        self._hops.update(map(str, self._features.hops(item)))
-        for sized in lengths:
+    def _measure(self, task: MemoryTask) -> None:
+        self._answers[task.answer.kind] += 1
+        self._hops[str(len(task.hops))] += 1
+        for sized in task.lengths:
             self._sizes[sized.target_tokens].append((sized.tokens, len(sized.turns), sum(1 for _ in sized.documents)))
-        self._apart.add(item.item_id, lengths[0].documents)
-        self._licenses.update(one.license or "invented" for one in self._features.documents(item))
+        self._apart.add(task.item_id, task.lengths[0].documents)
+        shown_or_written = (*task.lengths[-1].documents, *task.shown_with_question)
+        self._licenses.update(one.license or "invented" for one in shown_or_written)
 
     async def report(self, shared: SharedLines, *, run_context: RunContext, problems: list[str]) -> MemoryItemsReport:
         self._add_failures(shared.failures)
@@ -206,3 +168,22 @@ def limits_outcome(report: MemoryItemsReport) -> CheckOutcome:
     measured = shown(report.auroc) if report.auroc else "not measured, for there are too few tasks"
     sentence = f"A bag of words tells support from filler with an area of {measured}."
     return CheckOutcome(not report.exceeded_limits, " ".join(report.exceeded_limits) or sentence)
+
+
+def document_report(measured: str) -> ReportSpec:
+    """The report of a benchmark whose items are tasks over documents; `measured` begins the list of what it holds."""
+    return ReportSpec(
+        builder=MemoryItemsReportBuilder,
+        render=render_page,
+        metadata=report_metadata,
+        checks=(
+            ReportCheck(
+                "limits_hold",
+                "Lengths are met, and a bag of words cannot tell support from filler better than the recipe allows.",
+                limits_outcome,
+            ),
+        ),
+        description=f"How good the finished set is, as a record and a page: {measured}, lengths by what a memory receives, "
+        "how alike support and filler are, rules, and what was replaced. A release needs it to pass.",
+        sources=(MemoryItemsReportBuilder.add,),
+    )
