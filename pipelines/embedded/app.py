@@ -182,7 +182,7 @@ def answer(task: PromptTask) -> str:
     Raises ValueError, KeyError, TypeError or AttributeError when the messages lack the data that belongs to the prompt.
     """
     reply = WRITERS.get(task.name, chat.reply)(task)
-    return reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
+    return reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False, separators=(",", ":"))
 
 
 def _check_key(request: Request, api_key: str | None) -> None:

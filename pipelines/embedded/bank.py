@@ -11,7 +11,8 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 FOLDER = Path(__file__).parent / "bank"
-CODE_VERSION = "3"  # raise it when the program answers the same request in other words
+PLAUSIBILITY = Path(__file__).parent / "amemgym" / "plausibility.yaml"  # what excludes what; part of the model's identity
+CODE_VERSION = "4"  # raise it when the program answers the same request in other words
 MODEL_FAMILY = "amemgym-embedded"
 CONCEPTS = {
     "monthly_spare_money": ("almost_nothing_to_spare", "a_modest_amount", "a_comfortable_amount"),
@@ -23,6 +24,33 @@ CONCEPTS = {
     "work_pattern": ("fixed_daytime_hours", "rotating_shifts", "self_set_hours"),
     "comfort_with_technology": ("avoids_screens", "manages_with_help", "at_ease_with_apps"),
 }
+# Questions on any topic, by its title. They go with every period of a life, whatever has happened by then.
+QUESTION_FRAMES = (
+    "What should I do differently when it comes to {title}?",
+    "What would make the biggest difference for me with {title}?",
+    "Which next step would you suggest to me for {title}?",
+    "What would a good plan for {title} look like in my situation?",
+    "Where should I put my effort first when it comes to {title}?",
+    "What is the most sensible way to go about {title} in my position?",
+    "How should I go about {title} over the coming weeks?",
+    "How should I go about {title} over the next few months?",
+    "When it comes to {title}, what should I keep and what should I change?",
+    "What do people in my situation tend to get wrong about {title}?",
+    "What kind of approach to {title} would suit me best?",
+    "Looking at my life as it is, what would you advise on {title}?",
+    "What advice on {title} would fit my life as it is now?",
+    "Could you help me make a realistic plan for {title}?",
+    "How do I make the most of {title}?",
+    "What small change would help me most with {title}?",
+    "What one thing about {title} should I work on this month?",
+    "What is most worth my attention in {title} right now?",
+    "What should my priorities be for {title} at the moment?",
+    "Given how I live, how would you arrange {title} for me?",
+    "What would you have me try next with {title}?",
+    "How can I make {title} fit better into my life?",
+    "What habit should I build next around {title}?",
+    "What would be a good goal for me in {title} this season?",
+)
 SnakeName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
 Phrase = Annotated[str, StringConstraints(pattern=r"^[ -!#-:<-~]+$")]  # printable ASCII without quotation marks or semicolons
 
@@ -107,7 +135,7 @@ class Topic(_BankModel):
 
     @model_validator(mode="after")
     def check_questions(self) -> Self:
-        for phrases, least, most in ((self.questions, 8, 18), (self.requests, 6, 12)):
+        for phrases, least, most in ((self.questions, 8, 18), (self.requests, 5, 10)):
             for phrase in phrases:
                 _check_length(phrase, least, most)
                 if not phrase.endswith("?"):
@@ -130,6 +158,14 @@ class Topic(_BankModel):
             raise ValueError(f"Topic {self.topic!r} has phrases twice: {repeated}.")
         return self
 
+    @property
+    def phrasings(self) -> tuple[str, ...]:
+        """All questions on the topic: its own, and the frames with its title."""
+        return (*self.questions, *map(self.framed, QUESTION_FRAMES))
+
+    def framed(self, frame: str) -> str:
+        return frame.format(title=self.title)
+
     def variable(self, name: str) -> Variable | None:
         return next((variable for variable in self.variables if variable.name == name), None)
 
@@ -146,6 +182,11 @@ class Bank:
         """The topics that have a variable, by its name; more than one for a concept."""
         names = dict.fromkeys(variable.name for topic in self.topics for variable in topic.variables)
         return {name: tuple(topic for topic in self.topics if topic.variable(name)) for name in names}
+
+    @cached_property
+    def topic_of_question(self) -> dict[str, Topic]:
+        """The topic of every question, by the question's text."""
+        return {question: topic for topic in self.topics for question in topic.phrasings}
 
     @cached_property
     def values(self) -> dict[str, tuple[str, ...]]:
@@ -174,7 +215,8 @@ def parse_topic(text: str) -> Topic:
 def load_bank() -> Bank:
     """All topics in order of their names."""
     files = {path.stem: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.yaml"))}
-    content = "\x1f".join([CODE_VERSION, *(re.sub(r"\s+$", "", text) for text in files.values())])
+    texts = (*files.values(), PLAUSIBILITY.read_text(encoding="utf-8"))
+    content = "\x1f".join([CODE_VERSION, *(re.sub(r"\s+$", "", text) for text in texts)])
     return Bank(tuple(map(parse_topic, files.values())), hashlib.sha256(content.encode()).hexdigest())
 
 

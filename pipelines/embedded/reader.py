@@ -148,11 +148,13 @@ def _read_value(text: str, name: str, values: tuple[str, ...]) -> str | None:
 
 def find_topic(text: str) -> Topic | None:
     """The topic that a message asks about: by its question word for word, else by the rare words of its subject."""
-    topics = load_bank().topics
-    exact = next((topic for topic in topics if any(question in text for question in topic.questions)), None)
-    scores = {topic.topic: _topic_score(stems(text), topic) for topic in topics}
-    best = max(topics, key=lambda topic: scores[topic.topic])
-    return exact or (best if scores[best.topic] else None)
+    bank = load_bank()
+    asked = next((topic for question, topic in bank.topic_of_question.items() if question in text), None)
+    if asked is not None:
+        return asked
+    scores = {topic.topic: _topic_score(stems(text), topic) for topic in bank.topics}
+    best = max(bank.topics, key=lambda topic: scores[topic.topic])
+    return best if scores[best.topic] else None
 
 
 def _topic_score(words: frozenset[str], topic: Topic) -> float:

@@ -7,6 +7,7 @@ from assets.engine.seeded_random import SeededRandom
 from pipelines.embedded.amemgym.phrases import TargetValue, as_words, closing_sentences, find_variable, is_blind_spot
 from pipelines.embedded.bank import Topic, load_bank
 from pipelines.embedded.task import PromptTask
+from validation.amemgym.shortcut_programs import likeness, words
 
 UNCLEAR_DRAFT_RATE = 0.08  # a third of them can be identified all the same, by their other variables
 UNCLEAR_REFINEMENT_RATE = 0.15
@@ -26,20 +27,49 @@ class AnswerRequest:
     closings: Iterator[str]
 
 
-def draft(task: PromptTask) -> dict[str, str]:
+def draft(task: PromptTask) -> Mapping[str, str]:
     """One answer per variant; variants that share a value get different advice for it, as far as there is."""
     info: dict[str, list[str]] = task.data("required_info")
-    variants: dict[str, dict[str, str]] = task.data("variants")
+    rows: dict[str, list[str]] = task.data("variants")
+    variants = {key: dict(zip(info, row, strict=True)) for key, row in rows.items()}
     request = _answer_request(task.text("question"), list(info), rng=task.rng("answers"))
     answers: dict[str, str] = {}
+    unclear: dict[str, str | None] = {}
     for index, (key, assignment) in enumerate(variants.items()):
         repetitions = _count_repetitions(assignment, list(variants.values())[:index])
-        unclear = _choose_unclear(request, assignment, rate=UNCLEAR_DRAFT_RATE)
-        answer = _answer(request, assignment, repetitions=repetitions, unclear=unclear)
+        unclear[key] = _choose_unclear(request, assignment, rate=UNCLEAR_DRAFT_RATE)
+        answer = _answer(request, assignment, repetitions=repetitions, unclear=unclear[key])
         if answer in answers.values():
             answer = _answer(request, assignment, repetitions=repetitions, unclear=None)
         answers[key] = answer
+    return _even_out(answers, variants, unclear, request)
+
+
+def _even_out(
+    answers: Mapping[str, str], variants: Mapping[str, Assignment], unclear: Mapping[str, str | None], request: AnswerRequest
+) -> Mapping[str, str]:
+    """The answers in such words that chance says which of them is least like the others.
+
+    Else it is the one whose values no other variant shares, and such a variant holds longer than most.
+    """
+    odd = request.rng.choice(list(answers))
+    for _ in range(MAX_REWRITES * len(answers)):
+        alike = _likeness(answers)
+        least = min(alike, key=alike.__getitem__)
+        if least == odd:
+            break
+        for key, sign in ((least, 1), (odd, -1)):
+            repetitions = {name: request.rng.integer_below(3) for name in variants[key]}
+            answer = _answer(request, variants[key], repetitions=repetitions, unclear=unclear[key])
+            redrafted = {**answers, key: answer}
+            if answer not in answers.values() and sign * _likeness(redrafted)[key] > sign * alike[key]:
+                answers = redrafted
     return answers
+
+
+def _likeness(answers: Mapping[str, str]) -> dict[str, float]:
+    """How much each answer is like the others in its words, by the measure of the report."""
+    return dict(zip(answers, likeness([words(text) for text in answers.values()]), strict=True))
 
 
 def refine(task: PromptTask) -> dict[str, str]:
@@ -67,9 +97,8 @@ def _answer_request(question: str, names: Sequence[str], *, rng: SeededRandom) -
 def _topic_of_question(question: str, names: Sequence[str]) -> Topic | None:
     """The topic whose question this is, else the one that has most of the variables."""
     bank = load_bank()
-    exact = next((topic for topic in bank.topics if question in topic.questions), None)
     having = [topic for name in names for topic in bank.topics_with.get(name, ())]
-    return exact or max(having, key=having.count, default=None)
+    return bank.topic_of_question.get(question) or max(having, key=having.count, default=None)
 
 
 def _count_repetitions(assignment: Assignment, earlier: Sequence[Assignment]) -> dict[str, int]:

@@ -12,7 +12,7 @@ from pipelines.embedded.bank import Topic, load_bank
 from pipelines.embedded.reader import read_value
 from pipelines.embedded.task import PromptTask
 
-SHARED_EVENT_RATE = 0.55  # how often two changes of the same topic come from one event
+SHARED_EVENT_RATE = 0.1  # how often two changes of the same topic come from one event
 MAX_STATES_PER_EVENT = 3
 MAX_TELLINGS = 60  # other words that are tried for one event
 
@@ -41,12 +41,17 @@ def elaborate(task: PromptTask) -> dict[str, Any]:
     return {"events": rng.shuffled(events)}
 
 
+def all_choices(change: Mapping[str, Any]) -> tuple[str, ...]:
+    """The choices of a changed variable, which the prompt gives as its old value, its new one, and those that are neither."""
+    return tuple(sorted([str(change["old"]), str(change["new"]), *change.get("nor", ())]))
+
+
 def refine(task: PromptTask) -> dict[str, str]:
     """The event in other words, which convey the new values and nothing of what else a reader took from it."""
     changes: dict[str, dict[str, Any]] = task.data("state_changes")
     bank, old, rng = load_bank().values, task.text("event"), task.rng("refine")
     others = {name: bank[name] for name in (*task.data("unchanged_states"), *task.data("reading")) if name in bank}
-    targets = [TargetValue(name, str(change["new"]), tuple(change["choices"])) for name, change in changes.items()]
+    targets = [TargetValue(name, str(change["new"]), all_choices(change)) for name, change in changes.items()]
     tellings = [rng.shuffled(_tellings(one, old=old)) for one in targets]
     # Two tellings of one value outweigh what either says by the way.
     twofold = itertools.permutations(tellings[0], 2) if len(tellings) == 1 else ()
@@ -111,5 +116,5 @@ def _fragment(topic: Topic | None, name: str, request: EventRequest) -> str:
     value = str(request.changes[name]["new"])
     if variable is None or value not in variable.choices:
         return f"Went through something that left {as_words(name)} at {as_words(value)}"
-    target = TargetValue(name, value, tuple(request.changes[name]["choices"]))
+    target = TargetValue(name, value, all_choices(request.changes[name]))
     return choose_phrase(variable.choices[value].events, target, others=request.unchanged, rng=request.rng)

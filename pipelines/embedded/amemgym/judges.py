@@ -5,13 +5,13 @@ They see what their prompt shows and nothing of the state.
 
 import hashlib
 import math
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from pipelines.embedded.amemgym.phrases import split_event
+from pipelines.embedded.amemgym.plausibility import exclusive_pairs, parse_profile, unfit_values
 from pipelines.embedded.bank import Topic, load_bank
-from pipelines.embedded.reader import evidence, find_topic, log_share, read_value, word_set
+from pipelines.embedded.reader import evidence, find_topic, log_share, read_value
 from pipelines.embedded.task import PromptTask
 
 NONE_FITS = 0
@@ -20,25 +20,6 @@ EVERY_VARIABLE = "Name every variable; where"  # instructions with these words a
 MIN_SITUATION_LEAD = 3.0  # log likelihood ratio between the best and the next situation
 MIN_LOG_SHARE = math.log(0.5)  # of every value: an answer that speaks of none has the share of a guess
 ONCE_ONLY = "the same has happened before"
-EXCLUSIVE = (
-    {"home_type": "small_apartment", "usual_birdwatching_spot": "own_garden_feeder"},
-    {"home_type": "small_apartment", "home_office_location": "converted_garage"},
-    {"home_type": "small_apartment", "grocery_storage_space": "large_chest_freezer"},
-    {"available_cooking_equipment": "microwave_and_kettle", "home_bread_baking_appliance": "full_size_oven"},
-    {"available_cooking_equipment": "stovetop_without_oven", "home_bread_baking_appliance": "full_size_oven"},
-    {"weeknight_cooking_equipment": "slow_cooker_only", "home_bread_baking_appliance": "full_size_oven"},
-    {"weeknight_cooking_equipment": "full_size_oven", "available_cooking_equipment": "stovetop_without_oven"},
-    {"comfort_with_technology": "avoids_screens", "tool_used_for_daily_planning": "phone_calendar"},
-    {"comfort_with_technology": "avoids_screens", "last_activity_before_bed": "scrolling_the_phone"},
-)
-BY_THE_SEA = {
-    "usual_birdwatching_spot": "coastal_shore",
-    "usual_swimming_place": "ocean_beach",
-    "fishing_water_type": "sea_pier",
-}
-FAR_FROM_THE_SEA = "the sea is hours from home"
-LIVES_IN = re.compile(r"^Lives in: .*\b(?P<state>[A-Z]{2})\b, USA$", re.MULTILINE)
-INLAND = word_set("AR AZ CO IA ID IL IN KS KY MI MN MO MT ND NE NM NV OH OK SD TN UT VT WI WV WY")
 SLIP_RATE = 0.03  # of ratings are one off, so that two annotators of a dry run do not agree on everything
 
 
@@ -58,13 +39,15 @@ def _settled(text: str, choices: Mapping[str, list[str]], *, every: bool) -> dic
 
 
 def check_story(task: PromptTask) -> dict[str, Any]:
-    """What each judged text settles; what it contradicts is an earlier text that has the same event."""
-    choices: dict[str, list[str]] = task.data("state_choices")
+    """The numbers of what each judged text settles; what it contradicts is an earlier text that has the same event."""
+    numbered: dict[str, list[str]] = task.data("state_choices")
+    choices = {name: [one.partition(" ")[2] for one in own] for name, own in numbered.items()}
+    numbers = {(name, one.partition(" ")[2]): int(one.partition(" ")[0]) for name, own in numbered.items() for one in own}
     texts: dict[str, str] = task.data("texts")
     judged: list[int] = task.data("judged")
-    readings = [{"id": number, "tells": _settled(texts[str(number)], choices, every=False)} for number in judged]
-    repeated = [number for number in judged if _happened_before(number, texts)]
-    return {"readings": readings, "contradictions": [{"id": number, "because": ONCE_ONLY} for number in repeated]}
+    settled = {number: _settled(texts[str(number)], choices, every=False) for number in judged}
+    readings = {str(number): [numbers[pair] for pair in told.items()] for number, told in settled.items()}
+    return {"readings": readings, "contradictions": {str(one): ONCE_ONLY for one in judged if _happened_before(one, texts)}}
 
 
 def _happened_before(number: int, texts: Mapping[str, str]) -> bool:
@@ -80,19 +63,18 @@ def _events(text: str) -> list[str]:
 
 
 def check_schema(task: PromptTask) -> dict[str, Any]:
-    """The pairs of states that this model knows to exclude each other, and the sea where a profile is far from it.
+    """The pairs of states that exclude each other, and the choices that do not fit the person.
 
     It denies nothing for which it would have no choice to put in its place.
     """
     choices: dict[str, list[str]] = task.data("state_schema")
-    held = [pair for pair in EXCLUSIVE if all(value in choices.get(name, ()) for name, value in pair.items())]
-    home = LIVES_IN.search(task.text("user_profile"))
-    far = [
-        (name, value)
-        for name, value in (BY_THE_SEA.items() if home and home["state"] in INLAND else ())
-        if value in choices.get(name, ()) and not set(load_bank().values[name]) <= set(choices[name])
-    ]
-    return {"denied": [{"state": {name: value}, "because": FAR_FROM_THE_SEA} for name, value in far], "exclusive": held}
+    denied: list[dict[str, Any]] = []
+    for name, unfit in unfit_values(load_bank().values, parse_profile(task.text("user_profile"))).items():
+        own = choices.get(name, [])
+        room = len(set(load_bank().values[name]) - {*own, *unfit})
+        found = [value for value in own if value in unfit][:room]
+        denied += [{"state": {name: value}, "because": unfit[value]} for value in found]
+    return {"denied": denied, "exclusive": exclusive_pairs(choices)}
 
 
 def check_answers(task: PromptTask) -> dict[str, int]:

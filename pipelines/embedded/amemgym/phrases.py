@@ -12,19 +12,9 @@ from pipelines.embedded.reader import read_value, word_set
 BLIND_SPOT_RATE = 0.0005  # share of items whose text stays unclear whatever is tried
 # How events are joined in a list, and the same joint in the first person.
 EVENT_JOINTS = {"; around the same time, ": ". Around the same time I ", "; a little later, ": ". A little later I "}
-OPENERS = (
-    "I could use some advice on {title}.",
-    "I have a question about {title}.",
-    "I've been thinking about {title}.",
-    "Here is where things stand with {title}.",
-)
-REQUEST_AFTER = ("So, {}", "With that in mind, {}", "Given that, {}", "Now I wonder: {}", "My question: {}")
-REQUEST_ABOUT = ("About {title}: {request}", "A question about {title}: {request}", "On the subject of {title}: {request}")
-EVENT_FIRST = (
-    *("{event}",) * 3,
-    *("Recently {event}", "A little while ago {event}", "Not long ago {event}", "Some news from me: {event}"),
-)
-EVENT_LAST = ("I ask because {event}", "Some background: {event}", "I'm asking because {event}")
+# How a message may begin that tells of an event.
+EVENT_OPENINGS = (*("{event}",) * 9, "Recently {event}", "A little while ago {event}", "Not long ago {event}")
+REQUEST_FIRST_RATE = 0.2  # of messages begin with what they ask
 # Closing sentences of answers, by the kind of topic. They suit any situation and say nothing about anybody's.
 ACTIVE_TOPICS = word_set(
     """birdwatching camping cycling fishing recreational_team_sport running strength_training swimming weekend_hiking
@@ -138,34 +128,11 @@ def split_event(event: str) -> list[str]:
     return re.split("|".join(map(re.escape, EVENT_JOINTS)), event)
 
 
-def name_subject(request: str, *, title: str, rng: SeededRandom) -> str:
-    """The request with its subject named, for one that could be about anything."""
-    return rng.choice(REQUEST_ABOUT).format(title=title, request=lower_first(request))
-
-
-def join_event_and_request(event: str, request: str, *, rng: SeededRandom) -> str:
-    """One message of what happened and the request, in a random order and wording."""
-    shape = rng.integer_below(10)
-    if shape < 5:
-        return f"{rng.choice(EVENT_FIRST).format(event=event)} {request}"
-    if shape < 8:
-        return f"{event} {_request_after(request, rng)}"
-    return f"{request} {rng.choice(EVENT_LAST).format(event=event)}"
-
-
-def join_cues_and_request(cues: Sequence[str], request: str, *, rng: SeededRandom) -> str:
-    """One message of how things are and the request, in a random order and wording."""
-    circumstances = " ".join(cues)
-    shape = rng.integer_below(10)
-    if shape < 5:
-        return f"{circumstances} {request}"
-    if shape < 8:
-        return f"{circumstances} {_request_after(request, rng)}"
-    return f"{request} {circumstances}"
-
-
-def _request_after(request: str, rng: SeededRandom) -> str:
-    return request if ":" in request else rng.choice(REQUEST_AFTER).format(lower_first(request))
+def compose_message(event: str, circumstances: Sequence[str], request: str, *, rng: SeededRandom) -> str:
+    """One message of what happened ("" for nothing), how things are, and what is asked: sentences that need no joints."""
+    happened = [rng.choice(EVENT_OPENINGS).format(event=event)] if event else []
+    told = [*happened, *circumstances]
+    return " ".join([request, *told] if rng.bernoulli(REQUEST_FIRST_RATE) else [*told, request])
 
 
 def closing_sentences(topic: Topic | None, *, rng: SeededRandom) -> list[str]:

@@ -6,16 +6,18 @@ from functools import cache
 from typing import Any
 
 from assets.engine.seeded_random import SeededRandom
-from pipelines.embedded.bank import Topic, Variable, load_bank
+from pipelines.embedded.amemgym.plausibility import ProfileFields, fitting_values, parse_profile, unfit_values
+from pipelines.embedded.bank import QUESTION_FRAMES, Topic, Variable, load_bank
 from pipelines.embedded.reader import word_set
 from pipelines.embedded.task import PromptTask
 
 MAX_QUESTIONS_PER_CONCEPT = 2  # while there are other topics
-# Each group asks about one thing in several words: the kitchen, nights in a tent. Two of a group could contradict each
-# other, and no text could tell the one without the other.
+# Each group asks about one thing in several words: the kitchen, nights in a tent, animals eaten or not. Two of a group could
+# contradict each other, and no text could tell the one without the other.
 OVERLAPPING_TOPICS = (
     frozenset({"bread_baking", "healthy_eating", "weeknight_cooking"}),
     frozenset({"camping", "weekend_trips"}),
+    frozenset({"fishing", "weeknight_cooking"}),
 )
 # Topics that presuppose a dog, a team, a business; only a profile that speaks of them brings them in.
 PRESUPPOSING_TOPICS = frozenset({"dog_care", "team_leadership", "side_business", "mentoring_others", "home_office_setup"})
@@ -26,16 +28,17 @@ EVERYDAY_TOPICS = word_set(
     stress_relief time_management weekend_trips weeknight_cooking"""
 )
 EVERYDAY_SHARE = 0.35
-NOT_EMPLOYED = re.compile(r"retired|unemployed|not in (the )?workforce|student|homemaker|no occupation|never worked")
-PROFILE_FIELD = re.compile(r"^(?P<label>[A-Z][a-z ]+): (?P<value>.*)$", re.MULTILINE)
+FRAMED_SHARE = 0.8  # of the questions are one of the frames with the topic in it
 
 
 def draft(task: PromptTask) -> dict[str, Any]:
     """As many questions as asked: distinct topics first, then other phrasings of the same."""
     count = task.number(r"exactly (\d+) different questions", default=10)
     rng = task.rng("questions")
-    topics = spread_concepts(ranked_topics(task.text("user_profile"), count=count, rng=rng), count=count)
+    person = parse_profile(task.text("user_profile"))
+    topics = spread_concepts(ranked_topics(person, count=count, rng=rng), count=count)
     writer = QuestionWriter(
+        person,
         topics,
         num_states=task.number(r"exactly (\d+) pieces", default=2),
         num_choices=task.number(r"exactly (\d+) values", default=3),
@@ -52,22 +55,32 @@ def draft(task: PromptTask) -> dict[str, Any]:
 class QuestionWriter:
     """Writes questions one by one; `questions` are those so far. The sizes are those that the instructions ask for."""
 
+    person: ProfileFields
     topics: list[Topic]
     num_states: int
     num_choices: int
     rng: SeededRandom
     questions: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    frames: list[str] = field(default_factory=list[str])
 
     def add(self, topic: Topic, *, pass_number: int) -> None:
         """Ask about a topic; each further pass takes another phrasing and begins with another variable."""
-        phrasings = list(topic.questions)
-        if pass_number == 0:
-            phrasings = SeededRandom(topic.topic, self.rng.integer_below(2**32)).shuffled(phrasings)
-        used = {question["question"] for question in self.questions}
-        text = next((phrasing for phrasing in phrasings if phrasing not in used), None)
+        text = self._phrase(topic)
         if text is not None:
             info = [self._info(variable) for variable in self._variables(topic, pass_number)]
             self.questions.append({"question": text, "required_info": _distinguish_names(info)})
+
+    def _phrase(self, topic: Topic) -> str | None:
+        """A question that was not asked before, framed as none was lately, so that no two sound alike."""
+        used = {question["question"] for question in self.questions}
+        if self.rng.bernoulli(FRAMED_SHARE):
+            self.frames = self.frames or self.rng.shuffled(QUESTION_FRAMES)
+            framed = topic.framed(self.frames.pop())
+            if framed not in used:
+                return framed
+        left = [phrasing for phrasing in topic.phrasings if phrasing not in used]
+        own = [phrasing for phrasing in left if phrasing in topic.questions]
+        return self.rng.choice(own or left) if left else None
 
     def _variables(self, topic: Topic, pass_number: int) -> list[Variable]:
         own = [v for v in topic.variables if len(v.choices) >= self.num_choices]
@@ -82,7 +95,11 @@ class QuestionWriter:
         return chosen or list(topic.variables)[: self.num_states]
 
     def _info(self, variable: Variable) -> dict[str, Any]:
-        sampled = set(self.rng.sample(list(variable.choices), self.num_choices))
+        unfit = unfit_values({variable.name: tuple(variable.choices)}, self.person).get(variable.name, {})
+        told = fitting_values(self.person).get(variable.name)
+        # Values that do not fit come last: the sizes asked for may leave no other.
+        ranked = sorted(self.rng.shuffled(list(variable.choices)), key=lambda value: (value != told, value in unfit))
+        sampled = set(ranked[: self.num_choices])
         return {
             "info_type": self.rng.choice(variable.asked_as),
             "info_choices": [value for value in variable.choices if value in sampled],
@@ -115,37 +132,8 @@ def spread_concepts(topics: list[Topic], *, count: int) -> list[Topic]:
     return [*first, *later]
 
 
-@dataclass(frozen=True)
-class ProfileFields:
-    """The fields of a formatted profile that decide what somebody asks about."""
-
-    age: int
-    occupation: str
-    interests: str
-    about: str
-
-    @property
-    def employed(self) -> bool:
-        """Whether the profile names paid work."""
-        return bool(self.occupation) and not NOT_EMPLOYED.search(self.occupation)
-
-
-def parse_profile(profile: str) -> ProfileFields:
-    """Read `label: value` lines; a profile in another form is read as one text."""
-    fields = {match["label"].lower(): match["value"] for match in PROFILE_FIELD.finditer(profile)}
-    age = re.search(r"\d+", fields.get("age", ""))
-    interests = "\n".join(fields.get(label, "") for label in ("hobbies and interests", "skills and expertise"))
-    return ProfileFields(
-        age=int(age[0]) if age else 40,
-        occupation=fields.get("occupation", "").lower(),
-        interests=interests.lower(),
-        about=fields.get("about", profile).lower(),
-    )
-
-
-def ranked_topics(profile: str, *, count: int, rng: SeededRandom) -> list[Topic]:
+def ranked_topics(person: ProfileFields, *, count: int, rng: SeededRandom) -> list[Topic]:
     """Topics for a person, best first: what they care about, mixed with everyday life; all that suit, when few do."""
-    person = parse_profile(profile)
     suitable = [topic for topic in rng.shuffled(load_bank().topics) if suits(topic, person)]
     affinities = {topic.topic: affinity(topic, person) for topic in suitable}
     liked = sorted((t for t in suitable if affinities[t.topic] > 0), key=lambda t: -affinities[t.topic])

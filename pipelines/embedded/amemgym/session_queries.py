@@ -1,45 +1,51 @@
 """Writes the replies to `session_queries/*`: first utterances that convey state values by circumstances."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.text import is_distinctive, spells
-from pipelines.embedded.amemgym.events import topics_of
+from pipelines.embedded.amemgym.events import all_choices, topics_of
 from pipelines.embedded.amemgym.phrases import (
-    OPENERS,
     TargetValue,
     as_words,
     choose_phrase,
+    compose_message,
     find_variable,
     first_person,
     is_blind_spot,
-    join_cues_and_request,
-    join_event_and_request,
-    name_subject,
     split_event,
 )
 from pipelines.embedded.bank import Topic, Variable, load_bank
-from pipelines.embedded.reader import read_value, stems
+from pipelines.embedded.reader import read_value
 from pipelines.embedded.task import PromptTask
 
-PAIR_RATE, TRIPLE_RATE = 0.75, 0.25
+PAIR_RATE, TRIPLE_RATE = 0.1, 0.05
+EVENT_TOLD_RATE = 0.5  # of the queries on a change tell what happened; the others, how things are since
 UNCLEAR_DRAFT_RATE, UNCLEAR_REFINEMENT_RATE = 0.06, 0.15
-MAX_REWRITES = 4  # a refined text is read again before it is sent
+MAX_REWRITES = 8  # a refined text is read again before it is sent
 DEFAULT_REQUEST = "What would you suggest I do next?"
-MAX_WORDS_TO_NAME_SUBJECT, MAX_WORDS_TO_JOIN = 32, 28  # longer messages name no subject, or get no joints between sentences
-SUBJECT_NAMED_RATE = 0.8  # where the sentences do not say what they are about
 
 
 @dataclass(frozen=True)
 class SessionQueryRequest:
-    """What all queries of one call share. `others`: further variables with their choices, on which queries keep silent."""
+    """What all queries of one call share. `others`: further variables with their choices, on which queries keep silent.
+    `month`: the first one of the period, counted from any year. `asked`: the requests that the reply makes so far.
+    """
 
     profile: str
     schema: Mapping[str, Sequence[str]]
     rng: SeededRandom
     others: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    month: int = 0
+    asked: list[str] = field(default_factory=list[str])
+
+    @property
+    def topics(self) -> list[Topic]:
+        """The topics that the person asks about, as far as all these variables show."""
+        return topics_of([*self.schema, *self.others])
 
     def says_too_much(self, text: str, exposed: Iterable[str]) -> bool:
         """Whether the text conveys or spells a value of a variable that is not to be exposed."""
@@ -50,16 +56,6 @@ class SessionQueryRequest:
         )
 
 
-@dataclass(frozen=True)
-class QueryParts:
-    """The sentences of one query; `event` is what happened, in the first person, or ""."""
-
-    topic: Topic | None
-    request: str
-    cues: tuple[str, ...] = ()
-    event: str = ""
-
-
 def initial(task: PromptTask) -> dict[str, Any]:
     """Queries that expose every variable of the state once."""
     state, schema = _values_and_choices(task, "initial_state")
@@ -67,15 +63,23 @@ def initial(task: PromptTask) -> dict[str, Any]:
     shared = SessionQueryRequest(task.text("user_profile"), {**schema, **_bank_choices(others)}, task.rng("queries"))
     groups = [list(state)] if "a single message" in task.request else group_variables(list(state), shared)
     drafts = [{name: state[name] for name in group} for group in groups]
-    return {"queries": [{"exposed_states": exposed, "query": _write_from_cues(exposed, shared)} for exposed in drafts]}
+    return {"queries": [{"exposed_states": exposed, "query": _write(exposed, shared)} for exposed in drafts]}
 
 
 def update(task: PromptTask) -> dict[str, Any]:
     """One query per group of changes: what happened, in the first person, and a request."""
     others = _bank_choices(task.data("other_states"))
-    shared = SessionQueryRequest(task.text("user_profile"), task.data("state_schema"), task.rng("queries"), others)
+    first_day = date.fromisoformat(task.data("period")["from"])
+    month = 12 * first_day.year + first_day.month
     groups: list[dict[str, Any]] = task.data("context")
-    return {"queries": [_write_from_event(group, shared) for group in groups]}
+    schema = {name: all_choices(change) for group in groups for name, change in group["state_transition"].items()}
+    shared = SessionQueryRequest(task.text("user_profile"), schema, task.rng("queries"), others, month)
+    changes = [{name: str(change["new"]) for name, change in group["state_transition"].items()} for group in groups]
+    return {
+        "queries": [
+            _write(exposed, shared, background=str(group["background"])) for exposed, group in zip(changes, groups, strict=True)
+        ]
+    }
 
 
 def refine(task: PromptTask) -> dict[str, str]:
@@ -85,13 +89,15 @@ def refine(task: PromptTask) -> dict[str, str]:
     leaked: dict[str, str] = task.data("leaked") if "leaked" in task.blocks else {}
     others = _bank_choices(task.data("other_states")) if "other_states" in task.blocks else {}
     shared = SessionQueryRequest("", {**choices, **_bank_choices(leaked)}, task.rng("refine"), others)
-    subject = choose_subject(list(exposed), topics_of(list(exposed)), profile="")
+    subject = choose_subject(list(exposed), shared.topics, profile="")
     topic, request = find_request(text, subject, list(exposed))
     unclear = _choose_unclear(exposed, request, rate=UNCLEAR_REFINEMENT_RATE, rng=shared.rng)
     query = text
-    for _ in range(MAX_REWRITES):
+    for attempt in range(MAX_REWRITES):
+        if attempt and topic and not unclear:
+            request = shared.rng.choice(topic.requests)
         cues = [_cue(name, exposed, topic, shared, unclear=unclear, avoid=text) for name in exposed]
-        query = compose_query(QueryParts(topic, request, tuple(cues)), rng=shared.rng)
+        query = compose_message("", cues, request, rng=shared.rng)
         if _exposes_exactly(exposed, query, shared) and not shared.says_too_much(query, exposed):
             break
     return {"query": query}
@@ -117,7 +123,7 @@ def _bank_choices(names: Iterable[str]) -> dict[str, Sequence[str]]:
 
 def group_variables(names: Sequence[str], shared: SessionQueryRequest) -> list[list[str]]:
     """Variables by the topic that their query is about, in ones and twos, now and then in threes."""
-    topics = topics_of(list(shared.schema))
+    topics = shared.topics
     parts: dict[str, list[str]] = {topic.topic: [n for n in names if _is_specific(n, topic)] for topic in topics}
     for name in names:
         general = [topic for topic in topics if topic.variable(name) and not _is_specific(name, topic)]
@@ -143,37 +149,18 @@ def _split(part: list[str], rng: SeededRandom) -> list[list[str]]:
     return [part[start : start + size] for start in range(0, len(part), size)]
 
 
-def _write_from_cues(exposed: Mapping[str, str], shared: SessionQueryRequest) -> str:
-    parts, unclear = _begin_query(exposed, shared)
-    return _finish_with_cues(parts, exposed, shared, unclear=unclear)
-
-
-def _write_from_event(group: Mapping[str, Any], shared: SessionQueryRequest) -> str:
-    exposed = {name: str(change["new"]) for name, change in group["state_transition"].items()}
-    background = str(group["background"])
-    parts, unclear = _begin_query(exposed, shared)
-    if unclear or not _is_bank_event(background):
-        return _finish_with_cues(parts, exposed, shared, unclear=unclear)
-    event = first_person(background)
-    if shared.says_too_much(event, exposed):
-        return _finish_with_cues(parts, exposed, shared, unclear=unclear)
-    missed = [name for name, value in exposed.items() if not _target(name, value, shared.schema).is_conveyed_by(event)]
-    cues = [_cue(name, exposed, parts.topic, shared) for name in missed]
-    return compose_query(replace(parts, cues=tuple(cues), event=event), rng=shared.rng)
-
-
-def _begin_query(exposed: Mapping[str, str], shared: SessionQueryRequest) -> tuple[QueryParts, str | None]:
-    """The subject and request of a new query, and the variable that its draft fails to settle, if any."""
-    topic = choose_subject(list(exposed), topics_of(list(shared.schema)), profile=shared.profile)
-    request = choose_request(topic, exposed, profile=shared.profile)
-    return QueryParts(topic, request), _choose_unclear(exposed, request, rate=UNCLEAR_DRAFT_RATE, rng=shared.rng)
-
-
-def _finish_with_cues(
-    parts: QueryParts, exposed: Mapping[str, str], shared: SessionQueryRequest, *, unclear: str | None
-) -> str:
-    cues = [_cue(name, exposed, parts.topic, shared, unclear=unclear) for name in exposed]
-    return compose_query(replace(parts, cues=tuple(cues)), rng=shared.rng)
+def _write(exposed: Mapping[str, str], shared: SessionQueryRequest, *, background: str = "") -> str:
+    """A query that tells what happened, or how things are by now, and asks for help on a topic of the person."""
+    topic = choose_subject(list(exposed), shared.topics, profile=shared.profile)
+    request = choose_request(topic, exposed, shared)
+    shared.asked.append(request)
+    unclear = _choose_unclear(exposed, request, rate=UNCLEAR_DRAFT_RATE, rng=shared.rng)
+    event = first_person(background) if _is_bank_event(background) else ""
+    if unclear or shared.says_too_much(event, exposed) or not shared.rng.bernoulli(EVENT_TOLD_RATE):
+        event = ""
+    untold = [name for name, value in exposed.items() if not _target(name, value, shared.schema).is_conveyed_by(event)]
+    cues = [_cue(name, exposed, topic, shared, unclear=unclear) for name in untold]
+    return compose_message(event, cues, request, rng=shared.rng)
 
 
 def _is_bank_event(background: str) -> bool:
@@ -229,11 +216,17 @@ def choose_subject(names: Sequence[str], topics: Sequence[Topic], *, profile: st
     return SeededRandom("subject", profile, *sorted(names)).choice(best)[1] if best else None
 
 
-def choose_request(topic: Topic | None, exposed: Mapping[str, str], *, profile: str) -> str:
-    """The request that goes with these values; another attempt at the same query makes the same."""
+def choose_request(topic: Topic | None, exposed: Mapping[str, str], shared: SessionQueryRequest) -> str:
+    """The request that goes with these values, whatever the attempt; another one where this reply has made it already.
+
+    A value that comes back in a later period meets another request, so that two sessions do not open alike.
+    """
     if topic is None:
         return DEFAULT_REQUEST
-    return SeededRandom("request", profile, *sorted(exposed.items())).choice(topic.requests)
+    order = SeededRandom("request", shared.profile, *sorted(exposed.items())).shuffled(topic.requests)
+    turn = shared.month % len(order)
+    order = [*order[turn:], *order[:turn]]
+    return next((request for request in order if request not in shared.asked), order[0])
 
 
 def find_request(text: str, subject: Topic | None, names: Sequence[str]) -> tuple[Topic | None, str]:
@@ -245,28 +238,3 @@ def find_request(text: str, subject: Topic | None, names: Sequence[str]) -> tupl
     sentences = [sentence.strip() for sentence in text.replace("?", "?\n").replace(". ", ".\n").splitlines()]
     questions = [sentence for sentence in sentences if sentence.endswith("?")]
     return subject, questions[-1] if questions else DEFAULT_REQUEST
-
-
-def compose_query(parts: QueryParts, *, rng: SeededRandom) -> str:
-    sentences = [*([parts.event] if parts.event else []), *parts.cues]
-    request = parts.request
-    if parts.topic and not _is_subject_evident(parts, parts.topic) and rng.bernoulli(SUBJECT_NAMED_RATE):
-        has_room = _count_words(*sentences, request, parts.topic.title) < MAX_WORDS_TO_NAME_SUBJECT
-        if has_room and not parts.event and rng.bernoulli(0.5):
-            return " ".join([rng.choice(OPENERS).format(title=parts.topic.title), *sentences, request])
-        request = name_subject(request, title=parts.topic.title, rng=rng) if has_room else request
-    if _count_words(*sentences, request) > MAX_WORDS_TO_JOIN:
-        return " ".join([*sentences, request])
-    if parts.event:
-        return join_event_and_request(" ".join(sentences), request, rng=rng)
-    return join_cues_and_request(sentences, request, rng=rng)
-
-
-def _count_words(*sentences: str) -> int:
-    return sum(len(sentence.split()) for sentence in sentences)
-
-
-def _is_subject_evident(parts: QueryParts, topic: Topic) -> bool:
-    """Whether the sentences themselves say what they are about."""
-    subject = stems(f"{topic.title} {' '.join(topic.fits.hobbies)}")
-    return bool(subject & stems(" ".join((parts.request, parts.event, *parts.cues))))

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pipelines.embedded.amemgym.plausibility import parse_profile, unfit_values
 from pipelines.embedded.bank import load_bank
 from pipelines.embedded.reader import WORD, stems
 from pipelines.embedded.task import PromptTask
@@ -50,8 +51,8 @@ def canonical_name(info: DraftedInfoType) -> str:
 def _bank_name(info: DraftedInfoType) -> str | None:
     bank = load_bank()
     values = frozenset(info.values)
-    topics = [topic for topic in bank.topics if info.question in topic.questions]
-    names = [v.name for topic in topics for v in topic.variables if values <= frozenset(v.choices)]
+    topic = bank.topic_of_question.get(info.question)
+    names = [v.name for v in topic.variables if values <= frozenset(v.choices)] if topic else []
     return names[0] if names else bank.resolve_name(info.key, values)
 
 
@@ -77,13 +78,19 @@ def unify(task: PromptTask) -> dict[str, list[str]]:
     count = task.number(r"exactly (\d+) choices", default=3)
     conflicts: dict[str, list[dict[str, Any]]] = task.data("conflicts")
     denied: dict[str, dict[str, str]] = task.data("denied") if "denied" in task.blocks else {}
-    return {name: _unified(name, items, count, denied=denied.get(name, {})) for name, items in conflicts.items()}
+    unfit = unfit_values(load_bank().values, parse_profile(task.text("user_profile")))
+    return {
+        name: _unified(name, items, count, denied=denied.get(name, {}), unfit=unfit.get(name, {}))
+        for name, items in conflicts.items()
+    }
 
 
-def _unified(name: str, items: list[dict[str, Any]], count: int, *, denied: Collection[str]) -> list[str]:
+def _unified(
+    name: str, items: list[dict[str, Any]], count: int, *, denied: Collection[str], unfit: Collection[str]
+) -> list[str]:
     drafted = Counter(choice for item in items for choice in item["info_choices"])
     bank_name = load_bank().resolve_name(name, frozenset(drafted))
     order = list(load_bank().values[bank_name]) if bank_name else list(drafted)
     fit = [value for value in order if value not in denied]
-    chosen = sorted(fit, key=lambda value: (-drafted[value], order.index(value)))[:count]
+    chosen = sorted(fit, key=lambda value: (value in unfit, -drafted[value], order.index(value)))[:count]
     return [value for value in order if value in chosen]

@@ -1,18 +1,24 @@
 """Writes the replies to `state_trajectory/*`: where the person stands at first, and what changes in a period."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
 from typing import Any
 
 from assets.engine.seeded_random import SeededRandom
+from pipelines.embedded.amemgym.plausibility import fitting_values, parse_profile, unfit_values
 from pipelines.embedded.bank import load_bank
 from pipelines.embedded.reader import read_value
 from pipelines.embedded.task import PromptTask
 
-SCALE_CONCEPTS = frozenset({"monthly_spare_money", "daily_free_time"})  # concepts whose values form a scale
+SCALE_CONCEPTS = frozenset(
+    {"monthly_spare_money", "daily_free_time", "comfort_with_technology"}
+)  # concepts whose values form a scale
 MIDDLE_START_RATE = 0.3
-MAX_TRIES = 20  # values that are tried where two exclude each other
+MAX_TRIES = 50  # first states that are tried until none of their values exclude each other
 NUM_DRAFTS = 20  # further selections of variables to compare, where the number of changed answers matters
+SCARCE_ROOM = 1.3  # times the changes of all periods: with less, exclusive values would leave the last periods nothing
 COMPANION_RATE = 0.25  # how often a change brings another one of the same part of life with it
 LIFE_AREAS = {
     "monthly_spare_money": "money",
@@ -59,75 +65,156 @@ SUMMARIES = (
 
 
 def initial(task: PromptTask) -> dict[str, str]:
-    """One value per variable; on a scale the middle one somewhat more often."""
+    """One value per variable, such as the profile tells or allows; on a scale the middle one somewhat more often."""
     rng = task.rng("initial")
     schema: dict[str, list[str]] = task.data("state_schema")
-    state = {name: _initial_value(name, values, rng) for name, values in schema.items()}
-    return _without_exclusive(state, schema, task, rng=rng)
-
-
-def _without_exclusive(
-    new: dict[str, str],
-    choices: Mapping[str, list[str]],
-    task: PromptTask,
-    *,
-    rng: SeededRandom,
-    state: Mapping[str, str] | None = None,
-) -> dict[str, str]:
-    """The new values with others in place of those that would exclude a value of the `state`, or each other."""
-    pairs: list[dict[str, str]] = task.data("exclusive") if "exclusive" in task.blocks else []
-    before, chosen = dict(state or {}), dict(new)
+    person, pairs = parse_profile(task.text("user_profile")), _exclusive(task)
+    fitting, unfit = fitting_values(person), unfit_values(schema, person)
+    state: dict[str, str] = {}
     for _ in range(MAX_TRIES):
-        pair = next((one for one in pairs if one.items() <= {**before, **chosen}.items()), None)
-        if pair is None:
+        state = {}
+        for name in rng.shuffled(list(schema)):
+            free = [value for value in schema[name] if not holds_exclusive({**state, name: value}, pairs)] or schema[name]
+            allowed = [value for value in free if value not in unfit.get(name, {})] or free
+            told = fitting.get(name, "")
+            state[name] = told if told in allowed else _initial_value(name, schema[name], allowed, rng)
+        if not holds_exclusive(state, pairs):
             break
-        name = rng.choice([name for name in pair if name in chosen])
-        left = [value for value in choices[name] if value not in (chosen[name], before.get(name))]
-        chosen[name] = rng.choice(left or choices[name])
-    return chosen
+    return {name: state[name] for name in schema}
 
 
-def _initial_value(name: str, values: list[str], rng: SeededRandom) -> str:
+def _exclusive(task: PromptTask) -> list[dict[str, str]]:
+    """The pairs of values that the prompt lists as exclusive."""
+    table: dict[str, dict[str, dict[str, list[str]]]] = task.data("exclusive") if "exclusive" in task.blocks else {}
+    return [
+        {name: value, other: paired}
+        for name, values in table.items()
+        for value, others in values.items()
+        for other, choices in others.items()
+        for paired in choices
+    ]
+
+
+def holds_exclusive(state: Mapping[str, str], pairs: Iterable[Mapping[str, str]]) -> bool:
+    """Whether the state, which may lack variables, holds both values of a pair."""
+    return any(pair.items() <= state.items() for pair in pairs)
+
+
+def _initial_value(name: str, values: Sequence[str], allowed: Sequence[str], rng: SeededRandom) -> str:
     middle = values[len(values) // 2]
-    return middle if name in SCALE_CONCEPTS and rng.bernoulli(MIDDLE_START_RATE) else rng.choice(values)
+    is_middle = name in SCALE_CONCEPTS and middle in allowed and rng.bernoulli(MIDDLE_START_RATE)
+    return middle if is_middle else rng.choice(allowed)
 
 
 def update(task: PromptTask) -> dict[str, Any]:
-    """Change about as many variables as asked, those that changed least before the others."""
+    """Change about as many variables as asked, those that changed least before the others, to values that can be."""
     rng = task.rng("update")
-    state: dict[str, dict[str, Any]] = task.data("state")
-    choices: dict[str, list[str]] = {name: own["may_become"] for name, own in state.items() if "may_become" in own}
-    names = _choose_changes(task, choices, rng)
-    new = {name: _next_value(name, state[name], task) for name in names}
-    now = {name: str(own["now"]) for name, own in state.items()}
-    new = _without_exclusive(new, choices, task, rng=task.rng("exclusive"), state=now)
-    return {"period_summary": summary(names, rng=rng), "updated": new}
+    moves = _possible_moves(task)
+    due = frozenset[str](task.data("due")["of"] if "due" in task.blocks else ())
+    new = _settle(_choose_changes(task, moves, rng), moves, due=due)
+    return {"period_summary": summary(list(new), rng=rng), "updated": new}
 
 
-def _choose_changes(task: PromptTask, choices: Mapping[str, list[str]], rng: SeededRandom) -> list[str]:
+@dataclass(frozen=True)
+class PossibleMoves:
+    """The state, what each variable may become (the likeliest value first), and the values that exclude each other."""
+
+    now: Mapping[str, str]
+    choices: Mapping[str, Sequence[str]]
+    pairs: Sequence[Mapping[str, str]]
+
+    def blockers(self, name: str, value: str) -> list[str]:
+        """The variables whose present values exclude this one."""
+        held = [pair for pair in self.pairs if pair.get(name) == value and pair.items() <= {**self.now, name: value}.items()]
+        return list(dict.fromkeys(other for pair in held for other in pair if other != name))
+
+    def is_free(self, name: str) -> bool:
+        """Whether the variable may change with all others as they are."""
+        return any(not self.blockers(name, value) for value in self.choices[name])
+
+    def settle(self, names: Sequence[str]) -> dict[str, str] | None:
+        """The likeliest new values of these variables that can be true together."""
+        drafts = (dict(zip(names, values, strict=True)) for values in product(*(self.choices[name] for name in names)))
+        return next((new for new in drafts if not holds_exclusive({**self.now, **new}, self.pairs)), None)
+
+
+def _possible_moves(task: PromptTask) -> PossibleMoves:
+    state = _known_of_variables(task)
+    offered: dict[str, list[str]] = {name: own["may_become"] for name, own in state.items() if own["may_become"]}
+    unfit = unfit_values(offered, parse_profile(task.text("user_profile")))
+    choices: dict[str, list[str]] = {}
+    for name, values in offered.items():
+        left = [value for value in values if value not in unfit.get(name, {})]
+        while left:
+            choices.setdefault(name, []).append(_next_value(name, {**state[name], "may_become": left}, task))
+            left = [value for value in left if value not in choices[name]]
+    return PossibleMoves({name: str(own["now"]) for name, own in state.items()}, choices, _exclusive(task))
+
+
+def _settle(names: Sequence[str], moves: PossibleMoves, *, due: frozenset[str]) -> dict[str, str]:
+    """New values for the names; what blocks one changes too, in place of the last, and another one in place of a stuck one.
+
+    Names that are due to change are kept before any other.
+    """
+    drafts = [list(names)]
+    for name in (name for name in names if not moves.is_free(name)):
+        for blockers in (moves.blockers(name, value) for value in moves.choices[name]):
+            if set(blockers) <= set(moves.choices):
+                drafts.append(list(dict.fromkeys([name, *blockers, *names]))[: len(names)])
+    drafts.extend(list(kept) for count in range(len(names) - 1, 0, -1) for kept in combinations(names, count))
+    drafts.sort(key=lambda draft: -len(due.intersection(names, draft)))
+    new = next(filter(None, map(moves.settle, drafts)), dict[str, str]())
+    for name in moves.choices:
+        wider = moves.settle([*new, name]) if len(new) < len(names) and name not in new else None
+        new = wider or new
+    return new
+
+
+def _choose_changes(task: PromptTask, moves: PossibleMoves, rng: SeededRandom) -> list[str]:
     wanted = task.number(r"about (\d+) variables change", default=4)
     if not task.objection and wanted > 3:
-        wanted += rng.choice((-1, 0, 0, 0, 0, 1))
+        wanted += rng.choice((-1, -1, 0) if _room_is_scarce(task, wanted) else (-1, 0, 0, 0, 0, 1))
     counts = _change_counts(task)
-    drafts = [_rank_variables(task, choices, rng)]
+    drafts = [_rank_variables(task, moves, rng)]
     if "questions" in task.blocks:
         drafts.extend(rng.shuffled(drafts[0]) for _ in range(NUM_DRAFTS))
     # After an objection: what it proposes, else the least changed variables, because they leave most room for later.
     if task.objection:
-        proposal = task.objection.partition("for instance")[2]
-        return [name for name in re.findall(r"'([^']+)'", proposal) if name in choices] or drafts[0][:wanted]
+        proposed: list[str] = re.findall(r"'([^']+)'", task.objection.partition("for instance")[2])
+        possible = [*(name for name in proposed if name in moves.choices), *(one for one in drafts[0] if one not in proposed)]
+        return possible[: len(proposed) or wanted]
     selections = [_with_companions(draft, counts, wanted=wanted, rng=rng) for draft in drafts]
     return min(selections, key=lambda names: _question_count_error(task, names))
 
 
+def _known_of_variables(task: PromptTask) -> dict[str, dict[str, Any]]:
+    """By variable what the prompt's table says of it, by column; columns that say nothing may be missing."""
+    table: dict[str, Any] = task.data("state")
+    return {name: dict(zip(table["columns"], row, strict=False)) for name, row in table["variables"].items()}
+
+
+def _room_is_scarce(task: PromptTask, wanted: int) -> bool:
+    """Whether so many changes in each period would use up nearly all that the variables may make."""
+    room = len(_known_of_variables(task)) * task.number(r"After (\d+) changes", default=3)
+    return room < SCARCE_ROOM * wanted * int(task.data("period").get("steps", 1))
+
+
 def _change_counts(task: PromptTask) -> dict[str, int]:
-    return {name: int(own.get("changes", 0)) for name, own in task.data("state").items()}
+    return {name: int(own.get("changes", 0)) for name, own in _known_of_variables(task).items()}
 
 
-def _rank_variables(task: PromptTask, choices: Mapping[str, list[str]], rng: SeededRandom) -> list[str]:
+def _rank_variables(task: PromptTask, moves: PossibleMoves, rng: SeededRandom) -> list[str]:
     """Variables that may change: as many as are due to change for the first time, then those that changed least."""
     counts = _change_counts(task)
-    ranked = sorted(rng.shuffled(list(choices)), key=lambda name: counts.get(name, 0))
+    stuck = [name for name in moves.choices if not counts.get(name) and not moves.is_free(name)]
+    unlocking = {other for name in stuck for value in moves.choices[name] for other in moves.blockers(name, value)}
+
+    def rank(name: str) -> tuple[bool, bool, int, bool]:
+        # What others may block later moves while it can, and what keeps another from ever moving moves before it is late.
+        is_bound = any(name in pair for pair in moves.pairs)
+        return not moves.is_free(name), name not in unlocking, counts.get(name, 0), not is_bound
+
+    ranked = sorted(rng.shuffled(list(moves.choices)), key=rank)
     if "due" not in task.blocks:
         return ranked
     due: dict[str, Any] = task.data("due")

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from tests.pipelines.embedded.embedded_requests import SCHEMA, ask, initial_queries
+from validation.amemgym.shortcut_programs import likeness, words
 
 QUESTION = "How can I get more out of growing vegetables at home?"
 VARIANTS = [
@@ -13,9 +14,9 @@ VARIANTS = [
 ]
 
 
-def answers(seed: int) -> dict[str, str]:
+def answers(seed: int, variants_of_state: Sequence[Mapping[str, str]] = VARIANTS) -> dict[str, str]:
     info = {name: SCHEMA[name] for name in VARIANTS[0]}
-    variants = {f"variant_{index + 1}": variant for index, variant in enumerate(VARIANTS)}
+    variants = {f"variant_{index + 1}": variant for index, variant in enumerate(variants_of_state)}
     values = {"question": QUESTION, "required_info": info, "variants": variants, "language": "English"}
     return ask("answers/draft", values, seed=seed)
 
@@ -34,6 +35,18 @@ def test_answers_differ_and_most_are_recovered_but_not_all() -> None:
         tried += len(drafted)
         right += sum(recovered(text) == index + 1 for index, text in enumerate(drafted))
     assert 0.85 < right / tried < 0.99
+
+
+def test_a_variant_that_shares_no_value_does_not_show_in_rare_words() -> None:
+    troubles, homes = SCHEMA["vegetable_growing_trouble"], SCHEMA["home_type"]
+    pairs = [(0, 0), (0, 1), (1, 0), (1, 1), (2, 2)]
+    variants = [{"vegetable_growing_trouble": troubles[trouble], "home_type": homes[home]} for trouble, home in pairs]
+    rarest = 0
+    for seed in range(60):
+        texts = list(answers(seed, variants).values())
+        shared = likeness([words(text) for text in texts])
+        rarest += shared.index(min(shared)) == len(pairs) - 1
+    assert rarest < 60 / 2
 
 
 def test_answers_have_two_or_three_sentences_of_similar_length() -> None:

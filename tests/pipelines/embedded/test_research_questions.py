@@ -1,5 +1,6 @@
 """Questions of deep research, as the embedded model words them: read from left to right, and understood as they were meant."""
 
+import re
 from itertools import product
 
 import pytest
@@ -7,10 +8,19 @@ import pytest
 from assets.deep_research.world.relations import RELATIONS
 from assets.memory_items.world.relations import Relation
 from pipelines.embedded.deep_research.sentences import QUESTION_FRAMES, WHO_FRAMES
+from pipelines.embedded.deep_research.telling import clauses
 from pipelines.embedded.memory_items.reading import Step, read_steps
 
 PAIRS = [(first, second) for first, second in product(RELATIONS, RELATIONS) if first.value == second.subject]
 STEPS = [Step(relation.name, relation.phrase) for relation in RELATIONS]
+
+
+def test_no_name_has_an_article_in_any_wording_and_every_option_has_the_right_one() -> None:
+    for relation in RELATIONS:
+        for clause in clauses(relation.name, relation.meaning):
+            assert not re.search(r"\b(?:an?|the) \{subject\}|\bthe \{value\}", clause)
+            if "a {value}" in clause:
+                assert not [option for option in relation.options if option[0] in "aeiou"]
 
 
 def test_every_phrase_ends_with_what_it_is_about() -> None:

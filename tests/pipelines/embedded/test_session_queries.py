@@ -8,6 +8,8 @@ from pipelines.embedded.bank import load_bank
 from pipelines.embedded.reader import read_value
 from tests.pipelines.embedded.embedded_requests import COMMON, SCHEMA, STATE, ask, events, initial_queries, readings
 
+PERIOD = {"from": "2020-10-01", "to": "2021-01-01"}
+
 
 def judge(query: str, names: Sequence[str]) -> Any:
     options = {name: list(reversed(SCHEMA[name])) for name in names}
@@ -29,17 +31,32 @@ def test_a_part_of_the_state_is_revealed_by_a_single_query() -> None:
     assert [query["exposed_states"] for query in initial_queries(part)] == [part]
 
 
-def test_an_update_query_puts_the_event_into_the_first_person() -> None:
+def test_an_update_query_puts_the_event_into_the_first_person_or_tells_how_things_are_since() -> None:
     event = events(["usual_running_surface"])[0]["event"]
     change = {"usual_running_surface": {"old": "stadium_track", "new": "paved_streets"}}
     context = [{"background": event, "state_transition": change}]
-    values = {**COMMON, "state_schema": SCHEMA, "other_states": {}, "period": {"from": "a", "to": "b"}, "context": context}
+    values = {**COMMON, "state_schema": SCHEMA, "other_states": {}, "period": PERIOD, "context": context}
     queries = [ask("session_queries/update", values, seed=seed)["queries"][0] for seed in range(20)]
-    assert sum(event[1:] in query for query in queries) >= 15
+    assert 5 <= sum(event[1:] in query for query in queries) <= 15
+    assert {judge(query, list(change)).get("usual_running_surface") for query in queries} <= {"paved_streets", None}
     assert all(f"I {event[0].lower()}" in query for query in queries if event[1:] in query)
     foreign = [{"background": "Her brother gave her a pair of shoes.", "state_transition": change}]
     query = ask("session_queries/update", {**values, "context": foreign})["queries"][0]
     assert "brother" not in query
+
+
+def test_a_value_that_comes_back_in_a_later_period_meets_another_request() -> None:
+    change = {"usual_running_surface": {"old": "stadium_track", "new": "paved_streets"}}
+    values = {
+        **COMMON,
+        "state_schema": SCHEMA,
+        "other_states": {},
+        "context": [{"background": "x", "state_transition": change}],
+    }
+    periods = [PERIOD, {"from": "2021-01-01", "to": "2021-04-01"}, {"from": "2021-04-01", "to": "2021-07-01"}]
+    queries = [ask("session_queries/update", {**values, "period": period})["queries"][0] for period in periods]
+    topic = load_bank().topics_with["usual_running_surface"][0]
+    assert len({request for request in topic.requests if any(request[1:] in query for query in queries)}) == len(periods)
 
 
 def test_queries_read_like_one_message() -> None:
@@ -101,7 +118,7 @@ def test_a_variable_that_the_bank_does_not_know_is_served_all_the_same() -> None
     queries = ask("session_queries/initial", values)["queries"]
     assert sorted(name for query in queries for name in query["exposed_states"]) == sorted(schema)
     info = {"question": "Which hat?", "required_info": schema, "language": "English"}
-    variants = {"variant_1": {"evenings": "choir singing"}, "variant_2": {"evenings": "chess club"}}
+    variants = {"variant_1": state, "variant_2": {**state, "evenings": "chess club"}}
     assert len(set(ask("answers/draft", {**info, "variants": variants}).values())) == 2
 
 

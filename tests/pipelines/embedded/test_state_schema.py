@@ -53,13 +53,13 @@ def test_questions_come_in_the_numbers_asked(questions: int, states: int, choice
 def test_questions_suit_the_person() -> None:
     bank = load_bank()
     asked = {question["question"] for question in draft_questions()}
-    topics = {topic.topic for topic in bank.topics if asked & set(topic.questions)}
+    topics = {topic.topic for topic in bank.topics if asked & set(topic.phrasings)}
     assert {"vegetable_garden", "running", "photography"} <= topics
     assert len(topics) == 10
     retired = PROFILE.replace("office manager", "retired").replace("Age: 41", "Age: 77")
     for seed in range(5):
         asked = {question["question"] for question in draft_questions(profile=retired, seed=seed)}
-        assert not [topic.topic for topic in bank.topics if asked & set(topic.questions) and topic.fits.employed]
+        assert not [topic.topic for topic in bank.topics if asked & set(topic.phrasings) and topic.fits.employed]
 
 
 def refined(questions: list[dict[str, Any]], *, objection: str = "") -> dict[str, list[str]]:

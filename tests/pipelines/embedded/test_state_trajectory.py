@@ -52,6 +52,32 @@ def test_a_summary_names_neither_variables_nor_values() -> None:
     assert not [word for word in words if word in reply["period_summary"] or word.replace("_", " ") in reply["period_summary"]]
 
 
+def test_what_is_due_to_change_changes_though_another_change_is_blocked() -> None:
+    # Money cannot move unless stress does, which would take the place of a variable that is due.
+    states = {
+        "place_where_savings_are_kept": "everyday_checking_account",
+        "monthly_spare_money": "almost_nothing_to_spare",
+        "comfort_with_technology": "at_ease_with_apps",
+        "everyday_stress_main_source": "money_worries",
+    }
+    offered = {
+        "place_where_savings_are_kept": ["cash_at_home"],
+        "monthly_spare_money": ["a_comfortable_amount"],
+        "comfort_with_technology": ["manages_with_help"],
+        "everyday_stress_main_source": ["endless_clutter"],
+    }
+    due = ["place_where_savings_are_kept", "comfort_with_technology"]
+    reply = update(
+        state_schema=offered,
+        current_state=states,
+        update_counts={name: int(name not in due) for name in states},
+        exclusive=[{"monthly_spare_money": "a_comfortable_amount", "everyday_stress_main_source": "money_worries"}],
+        due={"of": due, "at_least": 2},
+        objection=f"At least 2 must change now; for instance, change {[*due, 'monthly_spare_money']} instead.",
+    )
+    assert set(due) <= reply["updated"].keys()
+
+
 def test_an_objection_to_an_update_leads_to_the_least_changed_variables() -> None:
     counts = {**dict.fromkeys(SCHEMA, 2), "home_type": 0, "physical_condition": 1}
     reply = update(update_counts=counts, num_changes=2, objection="3 variables change; let at least 2 and at most 2 change.")

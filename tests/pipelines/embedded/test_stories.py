@@ -1,5 +1,6 @@
 """The embedded model reads stories and schemas, and tells events and summaries anew."""
 
+import itertools
 from typing import Any
 
 import pytest
@@ -17,23 +18,27 @@ TROUBLE = {
 
 def read(*texts: str, judged: list[int]) -> Any:
     shown = {str(number): text for number, text in enumerate(texts, start=1)}
-    values = {"user_profile": PROFILE, "state_choices": SCHEMA, "texts": shown, "judged": judged}
-    return ask("state_trajectory/check", values)
+    numbers = itertools.count(1)
+    choices = {name: [f"{next(numbers)} {choice}" for choice in own] for name, own in SCHEMA.items()}
+    reply = ask("state_trajectory/check", {"user_profile": PROFILE, "state_choices": choices, "texts": shown, "judged": judged})
+    told = {int(one.split()[0]): (name, one.split()[1]) for name, own in choices.items() for one in own}
+    readings = {text: dict(told[one] for one in own) for text, own in reply["readings"].items()}
+    return {**reply, "readings": readings}
 
 
 def test_a_story_is_read_text_by_text() -> None:
     (event,) = events(["usual_running_surface"])
     reply = read("Nothing much happened.", event["event"], judged=[1, 2])
     assert reply == {
-        "readings": [{"id": 1, "tells": {}}, {"id": 2, "tells": {"usual_running_surface": "paved_streets"}}],
-        "contradictions": [],
+        "readings": {"1": {}, "2": {"usual_running_surface": "paved_streets"}},
+        "contradictions": {},
     }
 
 
 def test_an_event_that_has_happened_before_contradicts_the_story() -> None:
     (event,) = events(["usual_running_surface"])
     reply = read(event["event"], event["event"], judged=[1, 2])
-    assert [one["id"] for one in reply["contradictions"]] == [2]
+    assert list(reply["contradictions"]) == ["2"]
 
 
 @pytest.mark.parametrize("seed", range(5))
