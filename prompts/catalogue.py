@@ -3,6 +3,7 @@
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
@@ -35,7 +36,9 @@ def load_prompt(name: str) -> Prompt:
 def load_shipped_prompt(name: str) -> Prompt:
     """The template as it is shipped, whatever stands in its place here. Raises PromptError for an unknown name."""
     if name not in prompt_names():
-        raise PromptError(f"There is no prompt {name!r}; there are {', '.join(prompt_names())}.")
+        near = get_close_matches(name, prompt_names())
+        known = [*near, *(other for other in prompt_names() if other not in near)]
+        raise PromptError(f"There is no prompt {name!r}; there are {', '.join(known)}.")
     return parse_prompt(name, prompt_path(name).read_text(encoding="utf-8"))
 
 

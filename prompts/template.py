@@ -9,6 +9,7 @@ filter only, which puts it between tags that the text itself cannot close.
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -90,19 +91,59 @@ def _with_rows(case: Mapping[str, Any]) -> dict[str, Any]:
     return {"variables": variables, **case, "situations": rows}
 
 
+def in_rows(states: Mapping[str, Mapping[str, str]], variables: Mapping[str, object]) -> dict[str, list[str]]:
+    """Each state's values alone, in the order of the variables."""
+    return {key: [state[name] for name in variables] for key, state in states.items()}
+
+
+STATE_COLUMNS = ("now", "may_become", "changes", "had")
+
+
 def with_past(
     counts: Mapping[str, int],
     current: Mapping[str, str],
     updates: Sequence[Mapping[str, str]],
     offered: Mapping[str, Sequence[str]],
-) -> dict[str, dict[str, object]]:
-    """All that is known of each variable in one entry: its value, changes so far, earlier values, values that it may take."""
-    block: dict[str, dict[str, object]] = {}
+) -> dict[str, object]:
+    """A table with all that is known of each variable; its last columns are left out where they say nothing."""
+    rows: dict[str, list[object]] = {}
     for name, count in counts.items():
         had = [update[name] for update in updates if name in update][:-1]
-        past = {"changes": count, **({"had": had} if had else {})} if count else {}
-        block[name] = {"now": current[name], **past, **({"may_become": offered[name]} if name in offered else {})}
-    return block
+        past: list[object] = [count, had] if had else [count] if count else []
+        rows[name] = [current[name], offered.get(name, []), *past]
+    return {"columns": STATE_COLUMNS, "variables": rows}
+
+
+def with_nor(changes: Mapping[str, Mapping[str, Any]], choices: Mapping[str, Sequence[str]]) -> dict[str, dict[str, Any]]:
+    """Each change's old and new value beside the choices that are neither, where there are any."""
+    rests = {name: [one for one in choices[name] if one not in (own["old"], own["new"])] for name, own in changes.items()}
+    return {
+        name: {"old": own["old"], "new": own["new"], **({"nor": rests[name]} if rests[name] else {})}
+        for name, own in changes.items()
+    }
+
+
+def own_with_nor(changes: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The same for changes that have all choices of their variable."""
+    return with_nor(changes, {name: own["choices"] for name, own in changes.items()})
+
+
+def groups_with_nor(groups: Sequence[Mapping[str, Any]], choices: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
+    """The same for groups of changes."""
+    return [{**group, "state_transition": with_nor(group["state_transition"], choices)} for group in groups]
+
+
+def by_value(pairs: Sequence[Mapping[str, str]]) -> dict[str, dict[str, dict[str, list[str]]]]:
+    """Pairs of values, each as variable to value: by variable and value what it is paired with, in as few words as can be.
+
+    A pair stands once, under the one of its values that is in more of the pairs.
+    """
+    counts = Counter(item for pair in pairs for item in pair.items())
+    table: dict[str, dict[str, dict[str, list[str]]]] = {}
+    for pair in pairs:
+        (name, value), (other, paired) = sorted(pair.items(), key=lambda item: -counts[item])
+        table.setdefault(name, {}).setdefault(value, {}).setdefault(other, []).append(paired)
+    return table
 
 
 def _environment() -> jinja2.Environment:
@@ -110,6 +151,7 @@ def _environment() -> jinja2.Environment:
     filters: dict[str, Any] = environment.filters
     # Templates use these names; to rename a filter would change their fingerprints.
     filters |= {"fenced": enclose_in_tags, "among": with_alternatives, "with_rows": with_rows, "with_past": with_past}
+    filters |= {"in_rows": in_rows, "by_value": by_value, "own_with_nor": own_with_nor, "groups_with_nor": groups_with_nor}
     return environment
 
 

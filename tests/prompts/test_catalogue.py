@@ -26,15 +26,20 @@ SHARED = {
 # What a prompt may show in a shape of its own, value by value.
 SHAPED = (
     *("initial_state", "exposed_states", "current_state", "state_schema", "state_choices"),
-    *("update_counts", "prior_updates", "cases"),
+    *("update_counts", "prior_updates", "cases", "required_info", "variants", "exclusive", "state_changes", "context"),
 )
+
+
+CHANGE = {"old": "one", "new": "two"}
 
 
 def shaped(variable: str, name: str) -> object:
     if variable in ("state_schema", "state_choices"):
         return {name: ["one", "two"]}
     own: dict[str, object] = {"update_counts": {name: 1}, "prior_updates": [{name: "one"}]}
-    own["cases"] = {"1": {"situations": {"1": {name: "one"}}}}
+    own |= {"cases": {"1": {"situations": {"1": {name: "one"}}}}, "variants": {"variant_1": {name: "one"}}}
+    own |= {"exclusive": [{name: "one", "another": "two"}], "state_changes": {name: {**CHANGE, "choices": ["one", "two"]}}}
+    own["context"] = [{"background": "What happened.", "state_transition": {name: CHANGE}}]
     return own.get(variable, {name: "one"})
 
 

@@ -61,7 +61,7 @@ def test_the_situations_of_a_case_are_rows_below_their_variables() -> None:
     assert shown == f'<cases>\n{{"1":{{{rows}}}}}\n</cases>'
 
 
-def test_a_variable_has_its_value_past_and_prospects_in_one_entry() -> None:
+def test_a_variable_has_its_value_past_and_prospects_in_one_row() -> None:
     prompt = parse_prompt(
         "t/t",
         template(variables="[counts, now, updates, offered]", user="{{ counts | with_past(now, updates, offered) }}"),
@@ -70,9 +70,12 @@ def test_a_variable_has_its_value_past_and_prospects_in_one_entry() -> None:
     updates = [{"diet": "any"}, {"pet": "cat", "diet": "vegan"}]
     offered = {"diet": ["fish"], "home": ["house"]}
     shown = prompt.render(counts={"diet": 2, "home": 0, "pet": 1}, now=now, updates=updates, offered=offered)
-    diet = {"now": "vegan", "changes": 2, "had": ["any"], "may_become": ["fish"]}
-    entries = {"diet": diet, "home": {"now": "flat", "may_become": ["house"]}, "pet": {"now": "cat", "changes": 1}}
-    assert shown.messages[1].content == str(entries)
+    rows: dict[str, list[object]] = {
+        "diet": ["vegan", ["fish"], 2, ["any"]],
+        "home": ["flat", ["house"]],
+        "pet": ["cat", [], 1],
+    }
+    assert shown.messages[1].content == str({"columns": ("now", "may_become", "changes", "had"), "variables": rows})
 
 
 @pytest.mark.parametrize(
