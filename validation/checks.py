@@ -11,6 +11,7 @@ from assets.engine.provenance import Provenance
 from assets.engine.stage import Stage
 from assets.engine.stage_asset import explain_disk_errors
 from assets.records.base import ItemRecord
+from assets.records.estimate import counted
 from assets.reporting.asset_description import Row, markdown_table
 from validation.benchmark import Validation
 from validation.finished_items import ITEMS_AT_ONCE, records_of
@@ -83,9 +84,9 @@ def check_result(outcome: RuleOutcome, *, asset: str, noun: str) -> dg.AssetChec
 def outcome_description(outcome: RuleOutcome, *, noun: str) -> str:
     """The outcome in a sentence, with the first violation."""
     if not outcome.violations:
-        return f"Holds for all {outcome.items} {noun}s."
+        return f"Holds for all {counted(outcome.items, noun)}."
     first = outcome.violations[0]
     return (
-        f"{outcome.rule.truth} Not so for {outcome.broken} of {outcome.items} {noun}s; "
+        f"{outcome.rule.truth} Not so for {outcome.broken} of {counted(outcome.items, noun)}; "
         f"the first is {first.item_id}: {first.message}"
     )

@@ -9,7 +9,7 @@ from assets.amemgym.personas.stage import PERSONAS
 from assets.amemgym.questions import QUESTIONS
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.report import QualityReport
-from assets.amemgym.records.rows import KEYS, TABLES, UNREAD, WORDS
+from assets.amemgym.records.rows import KEYS, TABLES, TITLES, UNREAD, WORDS
 from assets.amemgym.session_queries.stage import SESSION_QUERIES
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
@@ -43,6 +43,7 @@ AMEMGYM = Benchmark(
             scored=name not in ("gate_records", "failures"),
             # An option more makes another task of a question, although no row that was there changed.
             group=("user_id", "question_id") if name == "answer_choices" else (),
+            title=TITLES.get(name, ""),
         )
         for name, row in TABLES.items()
     },

@@ -17,7 +17,7 @@ from pydantic import (
 
 from assets.recipe.policies import AuditPolicy, DiversityPolicy, ShortcutPolicy
 from assets.recipe.public_names import file_name
-from assets.recipe.recipe import Recipe, in_order
+from assets.recipe.recipe import MOST_ITEMS, Recipe, in_order
 from assets.records.base import Name, Record, unit
 
 MAX_STATES_PER_QUERY = 3  # what the prompt allows
@@ -108,7 +108,7 @@ class AMemGymRecipe(Recipe):
         default={},
         description="how often one user's stage is asked anew: {USER ID: {STAGE: TIMES}}; the user `all` is everyone",
     )
-    num_users: int = Field(default=20, ge=1, description="users in the variant", json_schema_extra=unit("users"))
+    num_users: int = Field(default=20, ge=1, le=MOST_ITEMS, description="users in the variant", json_schema_extra=unit("users"))
     exclude_ids: tuple[str, ...] = Field(default=(), description="persona uuids never to sample")
     users_per_shard: int | None = Field(
         default=None, ge=1, description="size of the work units that the variant is split into", json_schema_extra=unit("users")

@@ -14,7 +14,7 @@ from assets.amemgym.records.state import StateTrajectory
 # From light to dark in blue, caption apart in grey too; a variable's first value is the lightest.
 SHADES = ("#dbe7f3", "#9cc3e4", "#f2c879", "#5b93c7", "#d98c3f", "#2f6ba5", "#a85f1d", "#123f6b")
 DARK_FROM = 5
-NAME_WIDTH, WIDTH, ROW_HEIGHT, HEAD_HEIGHT = 190, 900, 20, 34
+NAME_WIDTH, WIDTH, ROW_HEIGHT, HEAD_HEIGHT = 230, 900, 20, 34
 LETTER_WIDTH = 6.2
 MAX_ROWS = 30
 

@@ -3,7 +3,8 @@
 import difflib
 import json
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar, cast, get_args
@@ -17,6 +18,24 @@ from assets.records.base import duplicates
 
 RECIPES = Path(os.environ.get("AMEMGYM_RECIPES") or Path(__file__).parents[2] / "pipelines" / "recipes")
 MOST_ALIASES = 100
+# What a value has to be, by how the type of pydantic's error begins.
+KINDS = {
+    "greater_than_equal": "{ge} or more",
+    "greater_than": "more than {gt}",
+    "less_than_equal": "{le} or less",
+    "less_than": "less than {lt}",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "date": "a date such as 2020-10-01",
+    "string_type": "a text",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a group of fields",
+    "model_type": "a group of fields",
+    "literal_error": "{expected}",
+}
+OCTAL = re.compile(r"[-+]?0[0-7_]+")
 R = TypeVar("R", bound=Recipe)
 
 
@@ -40,7 +59,7 @@ class Unit:
 
 
 class StrictLoader(yaml.SafeLoader):
-    """YAML without what says something else than it seems to: a key that stands there twice, aliases by the hundred, 1:30."""
+    """YAML without what says something else than it seems to: a key that is there twice, aliases by the hundred, 1:30, 010."""
 
     aliases = 0
 
@@ -62,6 +81,8 @@ class StrictLoader(yaml.SafeLoader):
             self._refuse(
                 f"{node.value} would be read as a number to the base of 60; write it in quotes, or as a plain number", node
             )
+        if OCTAL.fullmatch(node.value):
+            self._refuse(f"{node.value} would be read as a number to the base of 8; write it without the 0 before it", node)
         is_int = node.tag.endswith("int")
         return self.construct_yaml_int(node) if is_int else self.construct_yaml_float(node)
 
@@ -78,12 +99,20 @@ def variants() -> tuple[str, ...]:
     return tuple(sorted((path.stem for path in RECIPES.glob("*.yaml")), key=lambda name: (name != "demo", name)))
 
 
+def nearest_first(wrong: str, names: Iterable[str]) -> str:
+    """What there is in place of a wrong name, with commas between: first what is spelled like it, then the others in order."""
+    known = list(names)
+    near = difflib.get_close_matches(wrong, known)
+    return ", ".join([*near, *(name for name in known if name not in near)]) or "none"
+
+
 def check_variant(variant: str) -> None:
     """Raise RecipeError if no recipe file has this name."""
     if variant not in variants():
         near = difflib.get_close_matches(variant, variants(), n=1)
         meant = f" Did you mean {near[0]!r}?" if near else ""
-        raise RecipeError(f"There is no recipe {variant!r} in {RECIPES}; there are {', '.join(variants()) or 'none'}.{meant}")
+        known = nearest_first(variant, variants())
+        raise RecipeError(f"There is no recipe {variant!r} in {RECIPES}; there are {known}.{meant}")
 
 
 def load_recipe(variant: str, overrides: Mapping[str, object] | None = None) -> Recipe:
@@ -121,7 +150,7 @@ def build_recipe(fields: Mapping[str, object]) -> Recipe:
     if recipe_type is None:
         raise RecipeError(
             f"Recipe {fields.get('variant')!r}: there is no benchmark {fields['benchmark']!r}; "
-            f"there are {', '.join(sorted(RECIPE_TYPES))}."
+            f"there are {nearest_first(str(fields['benchmark']), sorted(RECIPE_TYPES))}."
         )
     if wrong := _truth_values(fields, recipe_type):
         sentences = (f"{where} is {str(value).lower()}, which is no number." for where, value in wrong)
@@ -217,5 +246,7 @@ def _sentences(error: ValidationError, recipe_type: type[Recipe]) -> list[str]:
         elif problem["type"] == "value_error":
             found.append(problem["msg"].removeprefix("Value error, "))
         else:
-            found.append(f"{where} is {problem['input']!r}: {problem['msg'].lower()}.")
+            kind = next((words for begin, words in KINDS.items() if problem["type"].startswith(begin)), None)
+            expected = f", and has to be {kind.format_map(problem.get('ctx', {}))}" if kind else f": {problem['msg'].lower()}"
+            found.append(f"{where} is {problem['input']!r}{expected}.")
     return found

@@ -19,7 +19,7 @@ LOG = logging.getLogger(__name__)
 MODEL_POOL = "model"
 # As Dagster tags a run of one partition.
 PARTITION_TAG = "dagster/partition"
-# Of every asset: the benchmark whose partitions it has.
+# Of every asset: the benchmark whose partitions it has; "all" of the one that has those of every benchmark.
 BENCHMARK_TAG = "benchmark"
 
 

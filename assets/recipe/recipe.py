@@ -15,6 +15,7 @@ from assets.records.base import Name, Record, unit
 ONLY_HOW_CALLS_ARE_MADE = {"budget": True, "models": {role: {"transport"} for role in ROLES}}
 
 EVERYONE = "all"
+MOST_ITEMS = 10_000_000  # in a variant
 S = TypeVar("S", bound=str)
 
 
@@ -64,9 +65,13 @@ class Recipe(Record):
     benchmark: Name = Field(description="the benchmark that the variant is of")
     language: Language = Field(default="en", description="language of the generated text")
     num_reserve: int = Field(
-        default=10, ge=0, description="stand-ins for users who cannot be finished", json_schema_extra=unit("personas")
+        default=10,
+        ge=0,
+        le=MOST_ITEMS,
+        description="stand-ins for users who cannot be finished",
+        json_schema_extra=unit("personas"),
     )
-    seed: int = Field(default=42, ge=0, description="decides every draw, and is sent to the models")
+    seed: int = Field(default=42, ge=0, lt=2**63, description="decides every draw, and is sent to the models")
     sample: int = Field(default=0, ge=0, description="raise it to ask everything anew")
     again: Again = Field(
         default={},

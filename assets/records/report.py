@@ -98,6 +98,11 @@ class BenchmarkReport(Protocol):
         """A sentence for each measurement beyond its limit; each blocks a release."""
         ...
 
+    @property
+    def unread(self) -> str:
+        """A sentence where no judge read the labels, which the verdict then says nothing of; else empty."""
+        ...
+
     def sha256(self) -> str: ...
 
 
@@ -121,3 +126,7 @@ class MinimalReport(Record):
     @property
     def exceeded_limits(self) -> tuple[str, ...]:
         return ()
+
+    @property
+    def unread(self) -> str:
+        return ""

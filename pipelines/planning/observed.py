@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.recipe.model_policy import Models
+from assets.records.estimate import counted
 from pipelines.planning.defaults import Defaults, load_defaults
 from pipelines.planning.forecast import NO_MARGIN, Basis
 from pipelines.planning.prompt_calls import ALWAYS_CALLED, PromptUsage, RecipeSize, UserUsage, fingerprints
@@ -107,13 +108,13 @@ async def basis_for(recipe: AMemGymRecipe, ledger: Ledger | None) -> Basis:
         runs = max(same or alike, key=lambda each: len(each.users))
         return _of_runs(runs, defaults, seconds=seconds, same_models=bool(same))
     name, measured = defaults.nearest(size)
-    source = f"the shipped defaults, measured on {measured.users} users of {name} with the embedded model"
+    source = f"the shipped defaults, measured on {counted(measured.users, 'user')} of {name} with the embedded model"
     return Basis(source, [defaults.user(size)], measured.tried, defaults.margin, defaults.call_time, seconds)
 
 
 def _of_runs(runs: ObservedRuns, defaults: Defaults, *, seconds: dict[str, float], same_models: bool) -> Basis:
     count = len(runs.users)
-    source = f"{count} users of earlier runs with the same prompts and counts"
+    source = f"{counted(count, 'user')} of earlier runs with the same prompts and counts"
     if not same_models:
         source += f", but by {' and '.join(dict.fromkeys(runs.models))}"
     trusted = same_models and count >= FEW_USERS

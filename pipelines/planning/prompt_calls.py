@@ -5,10 +5,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from assets.amemgym.recipe import MAX_STATES_PER_QUERY, AMemGymRecipe
+from assets.amemgym.session_queries.exposure_gate import queries_per_call
 from assets.recipe.policies import AuditPolicy, GatePolicy
 from assets.recipe.recipe import Recipe
 from assets.records.base import Record
 from prompts.catalogue import load_prompt
+
+REWRITTEN_QUERIES = 0.1  # of all: 6.2 of a base user's 60, as in defaults.yaml
 
 
 class RecipeSize(Record):
@@ -85,8 +88,9 @@ def _per_session(size: RecipeSize) -> float:
 
 
 def _per_session_vote(size: RecipeSize) -> float:
-    shared = 2 * size.gates.texts_per_call if size.gates.unexposed and size.gates.texts_per_call > 1 else 1
-    return _votes(size, "exposure") * max(1.0, _per_session(size) / shared)
+    """Votes on all queries, which share calls, and on those that are written anew, which come too late to share many."""
+    shared = max(1.0, _per_session(size) / queries_per_call(size.gates))
+    return _votes(size, "exposure") * (shared + REWRITTEN_QUERIES * _per_session(size))
 
 
 def _per_schema_vote(size: RecipeSize) -> float:

@@ -68,7 +68,11 @@ def clean_set_recipe() -> AMemGymRecipe:
 
 @cache
 def clean_set() -> CleanSet:
-    recipe = clean_set_recipe()
+    return set_by_embedded_model(clean_set_recipe())
+
+
+def set_by_embedded_model(recipe: AMemGymRecipe) -> CleanSet:
+    """All stages of a recipe of one unit, with what the embedded model writes and judges."""
     (unit,) = units(recipe)
     with TemporaryDirectory() as folder:
         shop = RunContext(model=EmbeddedModel(), snapshots=ParquetSnapshots(Path(folder)), record_cache=DictRecordCache())

@@ -154,7 +154,7 @@ def test_a_shortcut_beyond_its_limit_heads_the_page_and_shows_its_worst_items() 
 
 def test_a_set_without_users_has_a_page_too() -> None:
     empty = report_of(scenario.recipe())
-    assert "Only 0 of 1 users are finished." in render_page(empty)
+    assert "Only 0 users of 1 are finished." in render_page(empty)
 
 
 def test_the_page_replaces_the_one_before_in_one_move(tmp_path: Path) -> None:

@@ -16,15 +16,18 @@ from assets.engine.stage_asset import disk_error_message, made_from_one_recipe
 from assets.llm.ports import BudgetReached
 from assets.records.report import BenchmarkReport, RuleLine
 from assets.reporting.definition_metadata import OWNERS, definition
+from assets.reporting.materialization import page_link, with_details
 from validation.benchmark import Validation
 from validation.expectations.project import DATA_DOCS, SuiteError, project_folder
 from validation.expectations.validate import ExpectationRun
 from validation.finished_items import FinishedItems, ReportedItems
 from validation.report.builder import SharedLines
-from validation.report.page import problems, write_page
+from validation.report.page import problems, write_report_page
 from validation.rules import Rule, RuleRun
 
 RULE_EXAMPLES = 5
+# Of a report's figures, what is looked at first, and plotted.
+APART = ("users", "ceiling", "rules_broken", "shortcuts_beyond_limit", "shortcut_baselines", "gates", "auroc", "ablation")
 
 
 def report_asset(validation: Validation) -> dg.AssetsDefinition:
@@ -45,7 +48,7 @@ def report_asset(validation: Validation) -> dg.AssetsDefinition:
         kinds={"python", "html"},
         tags=spec.tags,
         description=spec.description,
-        metadata=definition(benchmark.report, *spec.sources, ExpectationRun.add, write_page),
+        metadata=definition(None, *spec.sources, ExpectationRun.add, write_report_page),
     )
     async def quality_report(
         context: dg.AssetExecutionContext, **values: Mapping[str, Provenance]
@@ -67,21 +70,21 @@ def report_asset(validation: Validation) -> dg.AssetsDefinition:
                 for sentence in left_out:
                     context.log.warning(sentence)
                 steps.begin("writing the page")
-                page = write_page(spec.render(report), context.resources.reports / f"{recipe.variant}.html")
+                page = write_report_page(report, spec.render, context.resources.reports / f"{recipe.variant}.html")
             except SuiteError as error:
                 raise dg.Failure(description=str(error), allow_retries=False) from error
             except OSError as error:
                 raise dg.Failure(description=disk_error_message(error), allow_retries=False) from error
         blocking = problems(report)
+        files = {"page_on_disk": str(page), **({"data_docs": str(project / DATA_DOCS)} if benchmark.tables else {})}
         return dg.MaterializeResult(
             value=ReportValue(provenance=provenance.model_copy(update={"recipe": recipe}), report=report),
             data_version=dg.DataVersion(report.sha256()[:16]),
             metadata={
-                "page": dg.PathMetadataValue(str(page)),
-                **({"data_docs": dg.PathMetadataValue(str(project / DATA_DOCS))} if benchmark.tables else {}),
+                "page": page_link("reports", page.name),
                 "release": "blocked" if blocking else "may be made",
                 **({"problems": dg.MetadataValue.md("\n".join(f"- {one}" for one in blocking))} if blocking else {}),
-                **spec.metadata(report),
+                **with_details({**spec.metadata(report), **files}, apart=APART),
             },
         )
 

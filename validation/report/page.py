@@ -2,15 +2,19 @@
 
 import re
 import secrets
+from collections.abc import Callable
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 
-from assets.records.estimate import Estimate, percent, percents, rough_told
+from assets.engine.last_made import LastMade
+from assets.records.estimate import Estimate, counted, percent, percents, rough_told
 from assets.records.report import BenchmarkReport
+from assets.reporting.page_style import page_style, scale, short_id
 
 FOLDER = Path(__file__).parent
 CONTENTS = "<!-- contents -->"
@@ -26,8 +30,9 @@ def render_page(report: BenchmarkReport, *, template: str, folder: Path = FOLDER
     """The page by a template of `folder`, which may extend `page.html.j2`. Texts of personas and models are escaped."""
     page = _environment(folder).get_template(template)
     rough = rough_told(report.finished, report.noun)
-    told = page.render(report=report, problems=problems(report), rough=rough, **values)
-    contents = " ".join(f'<a href="#{name}">{words}</a>' for name, words in HEADING.findall(told))
+    style = page_style(FOLDER / "page.css")
+    told = page.render(report=report, problems=problems(report), rough=rough, style=style, scale=scale, **values)
+    contents = " ".join(f'<a href="#{name}">{words.partition(":")[0]}</a>' for name, words in HEADING.findall(told))
     return told.replace(CONTENTS, contents, 1)
 
 
@@ -43,18 +48,28 @@ def write_page(page: str, path: Path) -> Path:
     return path
 
 
+def write_report_page(report: BenchmarkReport, render: Callable[[Any], str], path: Path) -> Path:
+    """Write the report's page, unless it is there as the very same report came to it before. Raises OSError from the disk."""
+    last = LastMade(path.with_name(f".{path.name}.made"), report.sha256())
+    if not path.is_file() or last.find() != sha256(path.read_bytes()).hexdigest():
+        write_page(render(report), path)
+        last.note(sha256(path.read_bytes()).hexdigest())
+    return path
+
+
 def problems(report: BenchmarkReport) -> list[str]:
     """What blocks a release of this set, a sentence each; none when it may be released."""
     sentences: list[str] = []
     if report.finished != report.wanted:
-        sentences.append(f"Only {report.finished} of {report.wanted} {report.noun}s are finished.")
+        verb = "is" if report.finished == 1 else "are"
+        sentences.append(f"Only {counted(report.finished, report.noun)} of {report.wanted} {verb} finished.")
     sentences += [
         f"The rule {line.stage}.{line.rule} is broken {line.violations} times: {line.truth}"
         for line in report.rules
         if line.blocking and line.violations
     ]
     sentences += [
-        f"In {line.unexpected} rows of the table {line.table} it does not hold that {line.column or 'it'} {line.promise}."
+        f"{counted(line.unexpected, 'row')} of the table {line.table} broke a rule: {line.column or 'it'} {line.promise}."
         for line in report.columns
         if not line.ok
     ]
@@ -77,6 +92,6 @@ def _environment(folder: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters: dict[str, Any] = {"percent": percent, "percents": percents_of_report}
+    filters: dict[str, Any] = {"percent": percent, "percents": percents_of_report, "short_id": short_id}
     environment.filters.update(filters)
     return environment

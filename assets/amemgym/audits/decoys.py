@@ -76,7 +76,7 @@ async def judge_decoys(user: AuditedUser) -> list[Decoy]:
     queries = [[(probe, [_exposure(user, probe)]) for probe in item] for item in query_items(user)]
     answers = [[(one.probe, _answer_gates(user, one)) for one in item] for item in answer_items(user)]
     calls = [
-        _judge(user, queries, size=queries_per_call(user.recipe)),
+        _judge(user, queries, size=queries_per_call(user.recipe.gates)),
         _judge(user, answers, size=user.recipe.gates.texts_per_call),
     ]
     if user.recipe.gates.consistency:
@@ -315,7 +315,7 @@ def _items(
     """So many wrong items as the recipe says, with texts of each kind about as many, and half as many right ones.
 
     Kinds take turns in an order of their own for each user, so that few per user are all kinds over the users; periods and
-    questions take turns, too, so that an item's texts fit into one call.
+    questions take turns, too, and right ones are of others where there are any, so that all texts fit into one call.
     """
     rows = zip_longest(*(rng.shuffled(kind) for kind in rng.shuffled(list(wrong))))
     mixed = [probe for row in rows for probe in row if probe is not None]
@@ -327,4 +327,6 @@ def _items(
     texts, count = user.recipe.gates.texts, user.recipe.audit.decoys
     endless = itertools.cycle(spread)
     items = [[next(endless) for _ in range(texts)] for _ in range(count if spread else 0)]
-    return [*items, *([probe] for probe in rng.sample(right, -(-count // 2)))]
+    taken, wanted = {source(probe) for item in items for probe in item}, -(-count // 2)
+    apart = [probe for probe in right if source(probe) not in taken]
+    return [*items, *([probe] for probe in rng.sample(apart if len(apart) >= wanted else right, wanted))]

@@ -24,7 +24,7 @@ async def judge_queries(user: AuditedUser) -> tuple[GateRecord, ...]:
         draft = QueryDraft(item.item_id, item.session.query, item.session.exposed_states, {})
         gated = exposure_gate(user.context, draft, never_written), GateAttempt(item.item_id, item.session.query)
         sources.setdefault(item.period, []).append(gated)
-    groups = independent_groups(list(sources.values()), size=queries_per_call(user.recipe), of_one=QUERIES_OF_ONE_PERIOD)
+    groups = independent_groups(list(sources.values()), size=queries_per_call(user.recipe.gates), of_one=QUERIES_OF_ONE_PERIOD)
     return await _votes(groups, user.read_queries, recipe=user.recipe)
 
 

@@ -144,7 +144,7 @@ async def read_queries_again(user: AuditedUser) -> list[QueryReading]:
     sources: dict[int, list[AuditedSession]] = {}
     for item in drawn:
         sources.setdefault(item.period, []).append(item)
-    size = queries_per_call(user.recipe)
+    size = queries_per_call(user.recipe.gates)
     groups = independent_groups(list(sources.values()), size=size, of_one=QUERIES_OF_ONE_PERIOD)
     vote = VoteContext(QUERY_DRAFT, 0, 0, user.judge(0))
     tasks = [[ReadingTask(item.item_id, item.session.query, user.schema.choices, vote) for item in group] for group in groups]

@@ -81,7 +81,8 @@ def _select(rows: pa.RecordBatchReader) -> pa.Table:
         sandbox.unregister("incoming")
         sandbox.execute("SET enable_external_access = false")
         sandbox.execute("SET lock_configuration = true")
-        found = sandbox.execute(f"SELECT DISTINCT uuid::VARCHAR AS uuid FROM ({query}\n)").fetchall()
+        selection = query.rstrip().removesuffix(";")
+        found = sandbox.execute(f"SELECT DISTINCT uuid::VARCHAR AS uuid FROM ({selection}\n)").fetchall()
     return pa.table({"uuid": pa.array([row[0] for row in found], pa.string())})
 
 

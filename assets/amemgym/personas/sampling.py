@@ -7,7 +7,8 @@ one, and excluded personas leave the order of the others as it was.
 import glob
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
@@ -82,7 +83,8 @@ def sample_personas(
         wanted = iter(range(count) if positions is None else positions)
         while portion := list(islice(wanted, PERSONAS_AT_ONCE)):
             uuids = _uuids(connection, portion)
-            rows = _fetch(connection, list(uuids.values()), wide=files[0].suffix == ".parquet")
+            with _pool_errors(files):
+                rows = _fetch(connection, list(uuids.values()), wide=files[0].suffix == ".parquet")
             yield from (_persona(rows[uuids[position]]) for position in portion)
 
 
@@ -98,7 +100,8 @@ def pool_counts(files: Sequence[Path], columns: Sequence[str]) -> dict[str, list
     with duckdb.connect(config={"memory_limit": MEMORY, "autoinstall_known_extensions": "false"}) as connection:
         _open_pool(connection, files)
         for column in columns:
-            counts = connection.execute(f"SELECT {quoted(column)}, count(*) FROM pool GROUP BY ALL").fetchall()
+            with _pool_errors(files):
+                counts = connection.execute(f"SELECT {quoted(column)}, count(*) FROM pool GROUP BY ALL").fetchall()
             by_column[column] = sorted(((value or "", count) for value, count in counts), key=str)
     return by_column
 
@@ -111,7 +114,7 @@ def _open_pool(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> 
     reader, extra = ("read_parquet", ", file_row_number = true") if parquet else ("read_ndjson", "")
     listed = ", ".join(_literal(path) for path in parquet or lines)
     source = f"{reader}([{listed}], union_by_name = true, filename = true{extra}"
-    try:
+    with _pool_errors(files):
         columns = {row[0]: row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {source})").fetchall()}
         missing = [name for name in PERSONA_COLUMNS if name not in columns]
         if missing:
@@ -124,6 +127,13 @@ def _open_pool(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> 
         connection.execute("SET allowed_paths = $files", {"files": parquet or lines})
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
+
+
+@contextmanager
+def _pool_errors(files: Sequence[Path]) -> Generator[None]:
+    """What DuckDB says of a pool as RecipeError; damage inside a file shows when its rows are read."""
+    try:
+        yield
     except duckdb.Error as error:
         reason = " ".join(str(error).split())[:200]
         raise RecipeError(f"The persona pool {files[0].name} cannot be read ({reason}). {REMEDY}") from error

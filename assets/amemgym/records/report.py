@@ -297,6 +297,15 @@ class QualityReport(Record):
         )
 
     @property
+    def unread(self) -> str:
+        if self.gates or self.recovery:
+            return ""
+        return (
+            "No judge read the labels for this report, so whether queries and answers mean what these say is not known: "
+            "amemgym quality with --gates and --audit asks."
+        )
+
+    @property
     def noun(self) -> str:
         return "user"
 

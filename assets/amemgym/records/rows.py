@@ -137,6 +137,8 @@ KEYS: dict[str, tuple[str, ...]] = {
     "gate_records": ("user_id", "number"),
     "failures": ("user_id",),
 }
+# What a reader knows a row by.
+TITLES = {"users": "name", "questions": "query"}
 # Columns of free text.
 WORDS: dict[str, frozenset[str]] = {
     "users": frozenset({"name", "hobbies_and_interests", "skills_and_expertise", "complementary_info", "formatted_str"}),

@@ -5,7 +5,6 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.session_queries.drafts import QueryDraft, UserContext
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.gate import Gate, ReadingTask
@@ -17,12 +16,15 @@ from assets.llm.structured_output import (
     object_of,
     object_of_enums,
 )
+from assets.recipe.policies import GatePolicy
 from assets.records.base import Text
 from prompts.catalogue import load_prompt
 
 Choices = dict[str, list[str]]  # by variable
-# A judge says of each query what it tells of any variable, and nothing is to be shared out: two exclude next to nothing.
-QUERIES_OF_ONE_PERIOD = 2  # in a call
+# A judge says of each query what it tells of any variable, is not told of which period it is, and has nothing to share out:
+# a few of one period exclude next to nothing.
+QUERIES_OF_ONE_PERIOD = 4  # in a call
+QUERIES_FOR_A_TEXT = 3  # so short are they, beside answers and their situations
 
 
 class QueryReply(BaseModel):
@@ -65,13 +67,12 @@ def exposure_gate(user: UserContext, draft: QueryDraft, redraft: Redraft) -> Gat
     return Gate("exposure", draft.exposed, asked, refine, lambda number: redraft(draft, number))
 
 
-def queries_per_call(recipe: AMemGymRecipe) -> int:
-    """How many queries share a call: twice as many as of other texts, for they are short.
+def queries_per_call(gates: GatePolicy) -> int:
+    """How many queries share a call.
 
     Without probes a judge is asked for a query's own variables, and so for one query.
     """
-    size = recipe.gates.texts_per_call
-    return 2 * size if recipe.gates.unexposed and size > 1 else 1
+    return QUERIES_FOR_A_TEXT * gates.texts_per_call if gates.unexposed and gates.texts_per_call > 1 else 1
 
 
 async def read_exposure(user: UserContext, tasks: Sequence[ReadingTask[Choices]]) -> list[dict[str, str]]:

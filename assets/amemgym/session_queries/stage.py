@@ -77,7 +77,7 @@ async def write_sessions(
         [(exposure_gate(user, draft, _redraft(user, period)), attempt) for draft, attempt in zip(*own, strict=True)]
         for period, *own in zip(trajectory.periods, drafted, attempts, strict=True)
     ]
-    size = queries_per_call(recipe)
+    size = queries_per_call(recipe.gates)
     await pass_gates(gated, partial(read_exposure, user), size=size, of_one=QUERIES_OF_ONE_PERIOD, recipe=recipe)
     return SessionSet(
         user_id=profile.user_id,

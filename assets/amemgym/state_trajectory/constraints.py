@@ -74,6 +74,12 @@ class TrajectoryConstraints:
                 offered[name] = sorted(fresh, key=lambda value, name=name: value in past_values[name])
         return offered
 
+    def exclusive_in_reach(self) -> list[dict[str, str]]:
+        """The pairs of values that exclude each other and that the coming period could bring together."""
+        offered = self.offered_choices()
+        reach = {name: {value, *offered.get(name, ())} for name, value in self.state.items()}
+        return [pair for pair in self.schema.never_together if all(value in reach[name] for name, value in pair.items())]
+
     def next_period(self) -> "PeriodConstraints":
         """What the coming period has to keep to."""
         return PeriodConstraints(self, tuple(sorted(self.offered_choices(), key=lambda name: self.counts[name])))

@@ -110,7 +110,7 @@ async def _next_period(profile: UserProfile, trajectory: TrajectoryConstraints, 
         period={"step": index, "steps": trajectory.recipe.num_periods, "from": str(start), "to": str(end)},
         num_changes=max(least, min(trajectory.recipe.num_changes_per_period, most)),
         max_changes_per_state=trajectory.recipe.max_changes_per_state,
-        exclusive=trajectory.schema.never_together,
+        exclusive=trajectory.exclusive_in_reach(),
         due={"of": constraints.never_changed, "at_least": constraints.due_changes} if constraints.due_changes else None,
         questions=trajectory.questions if constraints.answer_change_bounds else None,
         answers={"at_least": constraints.answer_change_bounds[0], "at_most": constraints.answer_change_bounds[1]}

@@ -21,8 +21,8 @@ from assets.llm.structured_output import (
     integer_between,
     list_of,
     object_of,
-    object_of_enums,
 )
+from assets.records.base import duplicates
 from prompts.catalogue import load_prompt
 
 CONTRADICTION = "contradiction"  # the key of a reading that says what a text contradicts
@@ -65,28 +65,32 @@ async def read_story(reader: StoryReader, tasks: Sequence[ReadingTask[StoryText]
     first, number = due[0], max(task.vote.number for task in due)
     rng = SeededRandom(reader.recipe.seed, reader.profile.user_id, "story", first.item_id, number)
     choices = reader.schema.choices
-    options = {name: rng.shuffled(choices[name]) for name in rng.shuffled(list(choices))}
+    told = [(name, choice) for name in rng.shuffled(list(choices)) for choice in rng.shuffled(choices[name])]
     texts = [attempt.text for attempt in first.subject.story[: due[-1].subject.place + 1]]
     for task in due:
         texts[task.subject.place] = task.text
     places = [task.subject.place + 1 for task in due]
     prompt = load_prompt("state_trajectory/check").render(
         user_profile=reader.profile.formatted_str,
-        state_choices=options,
+        state_choices=_with_numbers(told),
         texts={str(number): text for number, text in enumerate(texts, start=1)},
         judged=places,
     )
 
-    def convert(reply: dict[str, list[dict[str, Any]]]) -> dict[int, dict[str, str]]:
-        if [one["id"] for one in reply["readings"]] != places:
-            raise ValueError(f"Give one reading for each of the texts {places}, in this order.")
-        because = {one["id"]: {CONTRADICTION: str(one["because"])} for one in reply["contradictions"]}
-        return {one["id"]: {**one["tells"], **because.get(one["id"], {})} for one in reply["readings"]}
+    def convert(reply: dict[str, dict[str, Any]]) -> dict[int, dict[str, str]]:
+        found: dict[int, list[tuple[str, str]]] = {}
+        for place in places:
+            numbers: list[int] = reply["readings"][str(place)]
+            found[place] = [told[one - 1] for one in dict.fromkeys(numbers)]
+            if twice := duplicates([name for name, _ in found[place]]):
+                raise ValueError(f"Text {place} tells one choice of {twice[0]!r} at most; leave out what it does not settle.")
+        because = {int(place): {CONTRADICTION: str(why)} for place, why in reply["contradictions"].items()}
+        return {place: {**dict(pairs), **because.get(place, {})} for place, pairs in found.items()}
 
     readings = await ask_structured(
         reader.model,
         prompt=prompt,
-        reply=_reply_schema(options, places),
+        reply=_reply_schema(len(told), places),
         convert=convert,
         sample=number,
         model_name=first.vote.judge,
@@ -95,19 +99,20 @@ async def read_story(reader: StoryReader, tasks: Sequence[ReadingTask[StoryText]
     return [_without(readings[task.subject.place + 1], task.subject.may_tell) for task in tasks]
 
 
+def _with_numbers(told: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+    """The variables, each with its choices behind their numbers in this order, from 1: a reply in numbers takes few tokens."""
+    shown: dict[str, list[str]] = {}
+    for number, (name, choice) in enumerate(told, start=1):
+        shown.setdefault(name, []).append(f"{number} {choice}")
+    return shown
+
+
 def _without(reading: Mapping[str, str], known: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in reading.items() if known.get(name) != value}
 
 
-def _reply_schema(options: Mapping[str, Sequence[str]], places: Sequence[int]) -> ReplySchema[dict[str, list[dict[str, Any]]]]:
-    number = integer_between(1, places[-1])
-    reading = object_of({"id": number, "tells": object_of_enums(options, required=False)})
-    contradiction = object_of({"id": number, "because": TEXT})
-    return ReplySchema(
-        object_of(
-            {
-                "readings": list_of(reading, min_items=len(places), max_items=len(places)),
-                "contradictions": list_of(contradiction, min_items=0, max_items=len(places)),
-            }
-        )
-    )
+def _reply_schema(choices: int, places: Sequence[int]) -> ReplySchema[dict[str, dict[str, Any]]]:
+    numbers = list_of(integer_between(1, choices), min_items=0)
+    readings = object_of({str(place): numbers for place in places})
+    contradictions = object_of({str(place): TEXT for place in places}, required=False)
+    return ReplySchema(object_of({"readings": readings, "contradictions": contradictions}))

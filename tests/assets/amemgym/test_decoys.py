@@ -67,6 +67,16 @@ def test_wrong_items_are_as_many_as_the_recipe_says_with_all_their_texts_and_rig
         assert counts == {**{(item, False): texts for item in range(3)}, (3, True): 1, (4, True): 1}
 
 
+def test_a_right_item_is_of_another_period_or_question_than_the_wrong_ones_so_that_they_share_calls() -> None:
+    one_text = {"max_refinements": 0, "max_redrafts": 0}
+    for seed in range(8):
+        policy = scenario.recipe(gates=one_text, audit={"decoys": 1}, min_variants_per_question=4, seed=seed)
+        audit = run(audit_user(*parts(), recipe=policy, model=ScriptedModel()))
+        for gate in ("exposure", "recovery and choice"):
+            of = {decoy.right: decoy.item_id[:3] for decoy in audit.decoys if decoy.gate == gate}
+            assert of[True] != of[False]
+
+
 def guessing(request: ModelRequest) -> object:
     """One of the options of every case, each as likely."""
     rng = SeededRandom("guess", request.sample, *(message.content for message in request.messages))

@@ -4,13 +4,17 @@ from typing import Any
 
 import pytest
 
+from assets.amemgym.records.state import EventSet
+from assets.amemgym.session_queries.stage import write_sessions
 from assets.llm.ports import ModelRequest
 from assets.records.base import ItemFailed
 from tests.assets.amemgym.session_sets import CHECK, FIRST, INITIAL, REFINE, UPDATE, of_period, part, queries, written
 from tests.support import scenario
+from tests.support.coroutines import run
 from tests.support.honest_replies import decoded, honest, material, query_of, reading
 from tests.support.scenario import DIET, EVENINGS, GOAL
-from tests.support.scripted_model import Reply
+from tests.support.scripted_model import Reply, ScriptedModel
+from tests.support.small import START, schema_of, trajectory_of
 
 
 def test_a_query_that_is_misread_is_refined_with_the_reading() -> None:
@@ -124,13 +128,19 @@ def test_whoever_writes_a_query_knows_the_values_that_hold_beside_it() -> None:
     assert material(model.asked(REFINE)[0], "other_states") == others
 
 
-def test_no_more_than_two_queries_of_one_period_share_a_call() -> None:
+def test_queries_of_all_periods_share_a_call_and_no_more_than_four_are_of_one() -> None:
     alone = [part(name) for name in (GOAL, DIET, EVENINGS)]
     record, model = written({INITIAL: [queries(*alone)]}, unexposed=True, texts_per_call=8)
-    calls = [list(material(request, "messages").values()) for request in model.asked(CHECK)]
-    periods = [[period.index for period in record.periods for one in period.sessions if one.query in call] for call in calls]
-    assert sorted(map(sorted, periods)) == [[0, 0, 2], [0, 1]]
+    assert [len(material(request, "messages")) for request in model.asked(CHECK)] == [5]
     assert {vote.accepted for vote in record.gate_records} == {True}
+    names = [f"variable_{number}" for number in range(6)]
+    schema = schema_of({name: ["yes", "no"] for name in names})
+    state = dict.fromkeys(names, "yes")
+    model = ScriptedModel({INITIAL: [queries(*({name: "yes"} for name in names))]})
+    recipe = scenario.recipe(gates={"texts_per_call": 8, "votes": 1, "votes_needed": 1})
+    only = trajectory_of([state], ends=[START])
+    run(write_sessions(scenario.profile(), schema, only, EventSet(user_id="u", periods=()), recipe=recipe, model=model))
+    assert [len(material(request, "messages")) for request in model.asked(CHECK)] == [3, 3]
 
 
 def test_a_refused_query_is_read_again_without_those_that_passed() -> None:

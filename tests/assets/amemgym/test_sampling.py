@@ -84,8 +84,9 @@ def test_strata_are_drawn_in_proportion_to_their_sizes(tmp_path: Path) -> None:
         assert len(men.intersection(found)) == count // 4
 
 
-def test_the_recipes_own_sql_says_who_is_eligible(tmp_path: Path) -> None:
-    query = "SELECT uuid FROM pool WHERE sex = 'Male' -- and nobody else"
+@pytest.mark.parametrize("end", [" -- and nobody else", ";\n"], ids=["a comment", "a semicolon"])
+def test_the_recipes_own_sql_says_who_is_eligible(tmp_path: Path, end: str) -> None:
+    query = f"SELECT uuid FROM pool WHERE sex = 'Male'{end}"
     found = drawn(jsonl(tmp_path / "p.jsonl"), pool={"strategy": "sql", "query": query})
     assert Counter(found) == Counter(str(row["uuid"]) for row in TWENTY if row["sex"] == "Male")
 
@@ -105,7 +106,6 @@ def test_the_recipes_own_sql_sees_further_columns_too(tmp_path: Path) -> None:
         ("SELECT uuid WHERE", r"pool\.query must select uuid .*syntax"),
         ("SELECT uuid FROM pool; COPY pool TO '{secret}'", "in one SELECT and nothing else"),
         ("SELECT uuid FROM (SELECT * FROM read_ndjson('{pool}'))", "disabled"),
-        ("SELECT range::VARCHAR AS uuid FROM range(99999999999) ORDER BY random()", "more (memory )?than"),
         ("SELECT 'nobody' AS uuid FROM pool", "offers only 0"),
         ("SELECT NULL AS uuid FROM pool", "offers only 0"),
     ],
@@ -116,15 +116,11 @@ def test_the_recipes_own_sql_sees_further_columns_too(tmp_path: Path) -> None:
         "no SQL",
         "second statement",
         "the pool's file",
-        "no end",
         "unknown",
         "null",
     ],
 )
-def test_sql_that_reaches_beyond_the_pool_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str, told: str
-) -> None:
-    monkeypatch.setattr(pool_query, "SQL_SECONDS", 5.0)
+def test_sql_that_reaches_beyond_the_pool_is_refused(tmp_path: Path, query: str, told: str) -> None:
     pool = jsonl(tmp_path / "p.jsonl")
     before = pool.read_bytes()
     secret = tmp_path / "secret.txt"
@@ -134,6 +130,13 @@ def test_sql_that_reaches_beyond_the_pool_is_refused(
         drawn(pool, count=1, pool={"strategy": "sql", "query": sql})
     assert secret.read_text(encoding="utf-8") == "mine"
     assert pool.read_bytes() == before
+
+
+def test_sql_without_an_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_query, "SQL_SECONDS", 5.0)
+    query = "SELECT range::VARCHAR AS uuid FROM range(99999999999) ORDER BY random()"
+    with pytest.raises(RecipeError, match=r"more (memory )?than"):
+        drawn(jsonl(tmp_path / "p.jsonl"), count=1, pool={"strategy": "sql", "query": query})
 
 
 @pytest.mark.parametrize("value", ["repeat('x', 1000000000)", "repeat(uuid, 2000000)"], ids=["one", "many"])
@@ -206,6 +209,16 @@ def test_a_file_that_is_no_pool_is_told(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"\x00not a pool")
     with pytest.raises(RecipeError, match=rf"pool {name} cannot be read"):
         drawn(tmp_path / name)
+
+
+def test_damage_inside_a_pool_is_told(tmp_path: Path) -> None:
+    pool = parquet(tmp_path / "p.parquet")
+    content = bytearray(pool.read_bytes())
+    column = pq.read_metadata(pool).row_group(0).column(1)  # pyright: ignore[reportUnknownMemberType]
+    content[column.data_page_offset : column.data_page_offset + 40] = bytes(40)
+    pool.write_bytes(content)
+    with pytest.raises(RecipeError, match=r"The persona pool p\.parquet cannot be read"):
+        drawn(pool)
 
 
 def test_a_pool_of_two_kinds_of_files_is_refused(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from assets.amemgym.state_trajectory.stage import period_dates
 from assets.records.base import ItemFailed
 from tests.assets.amemgym.evolved_states import FIRST, INITIAL, SECOND, STORY, UPDATE, evolved, moved
 from tests.support import scenario
-from tests.support.honest_replies import material, may_become
+from tests.support.honest_replies import known_of_variables, material, may_become
 from tests.support.scenario import CHOICES, DIET, EVENINGS, GOAL
 from tests.support.small import small_recipe
 
@@ -25,7 +25,7 @@ def test_the_examples_replies_make_the_examples_trajectory() -> None:
 def test_every_period_knows_what_happened_before() -> None:
     _, model = evolved({INITIAL: [FIRST], UPDATE: STORY})
     request = model.asked(UPDATE)[1]
-    state = material(request, "state")
+    state = known_of_variables(request)
     assert {name: own["now"] for name, own in state.items()} == SECOND
     assert {name: own.get("changes", 0) for name, own in state.items()} == {DIET: 1, GOAL: 1, EVENINGS: 0}
     assert material(request, "period") == {"step": 2, "steps": 2, "from": "2021-01-01", "to": "2021-04-01"}

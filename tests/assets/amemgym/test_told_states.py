@@ -12,7 +12,7 @@ from assets.records.base import ItemFailed
 from tests.assets.amemgym.evolved_states import FIRST, INITIAL, SECOND, STORY, UPDATE, evolved
 from tests.support import scenario
 from tests.support.coroutines import run
-from tests.support.honest_replies import honest, material
+from tests.support.honest_replies import honest, material, numbered_choices
 from tests.support.scenario import DIET, EVENINGS, GOAL
 from tests.support.scripted_model import Reply, ScriptedModel
 
@@ -25,10 +25,10 @@ def judged(number: int, tells: dict[str, str], *, because: str = "") -> Reply:
 
     def answer(request: ModelRequest) -> object:
         found: Any = honest(request)
-        for one in found["readings"]:
-            if one["id"] == number:
-                one["tells"] = tells or one["tells"]
-        reasons = [{"id": number, "because": because}] if because and number in material(request, "judged") else []
+        _, numbers = numbered_choices(request)
+        if tells and str(number) in found["readings"]:
+            found["readings"][str(number)] = [numbers[pair] for pair in tells.items()]
+        reasons = {str(number): because} if because and number in material(request, "judged") else {}
         return {**found, "contradictions": reasons}
 
     return answer
@@ -60,6 +60,18 @@ def test_an_event_that_tells_something_else_is_told_anew(tells: dict[str, str]) 
         ("e01-01", 1),
         ("e01-02", 0),
     ]
+
+
+def test_a_reading_of_two_choices_of_one_variable_is_asked_for_again() -> None:
+    def both(request: ModelRequest) -> object:
+        found: Any = honest(request)
+        choices, numbers = numbered_choices(request)
+        found["readings"]["1"] = [numbers[DIET, choice] for choice in choices[DIET]]
+        return found
+
+    _, model = events_with(both, honest)
+    (objection,) = model.objections(CHECK)
+    assert f"Text 1 tells one choice of {DIET!r} at most" in objection
 
 
 def test_an_event_goes_back_with_what_it_contradicts() -> None:

@@ -3,6 +3,7 @@
 import random
 import re
 from collections import Counter
+from datetime import date
 from functools import partial
 
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from assets.amemgym.records.state import StateUpdate, TrajectoryPeriod
+from assets.amemgym.state_trajectory.constraints import TrajectoryConstraints
 from assets.amemgym.state_trajectory.quality import golden_change_share
 from assets.llm.ports import ModelRequest
 from assets.recipe.policies import GatePolicy
@@ -162,4 +165,22 @@ def test_states_that_exclude_each_other_are_never_held_together() -> None:
     assert "which exclude each other; choose otherwise" in model.objections(INITIAL)[0]
     assert "which exclude each other; choose otherwise" in model.objections(UPDATE)[0]
     assert [period.state for period in trajectory.periods if schema.excluded(period.state)] == []
-    assert material(model.asked(UPDATE)[0], "exclusive") == list(schema.exclusive)
+    assert material(model.asked(UPDATE)[0], "exclusive") == {
+        DIET: {FIRST[DIET]: {GOAL: [FIRST[GOAL]]}},
+        GOAL: {SECOND[GOAL]: {EVENINGS: [FIRST[EVENINGS]]}},
+    }
+
+
+def test_only_exclusive_values_that_the_period_could_bring_together_are_shown() -> None:
+    beyond, within = {DIET: SECOND[DIET], GOAL: FIRST[GOAL]}, {GOAL: SECOND[GOAL], EVENINGS: FIRST[EVENINGS]}
+    schema = excluding(scenario.schema(), beyond, within)
+    first = TrajectoryPeriod(index=0, start=None, end=date(2021, 1, 1), summary=None, updates=(), state=FIRST)
+    unmoved = TrajectoryConstraints(schema, scenario.recipe(), [first])
+    assert unmoved.exclusive_in_reach() == [beyond, within]
+    settled = TrajectoryConstraints(schema, scenario.recipe(max_changes_per_state=1), [first])
+    update = StateUpdate(variable=GOAL, old=FIRST[GOAL], new=SECOND[GOAL])
+    state = {**FIRST, GOAL: SECOND[GOAL]}
+    settled.periods.append(
+        TrajectoryPeriod(index=1, start=first.end, end=date(2021, 4, 1), summary="x", updates=(update,), state=state)
+    )
+    assert settled.exclusive_in_reach() == [within]
