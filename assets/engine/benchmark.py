@@ -18,7 +18,7 @@ class Table:
 
     `words` are columns of free text. `unread` are columns that no assistant reads or is scored on; every other one is a label,
     which decides the version. `scored` is false for rows that only say how others came about. `group`: columns of a whole
-    that takes no further rows, such as a question's options.
+    that takes no further rows, such as a question's options. `title`: the column that a reader knows a row by.
     """
 
     row: type[Record]
@@ -27,6 +27,7 @@ class Table:
     unread: frozenset[str] = frozenset()
     scored: bool = True
     group: tuple[str, ...] = ()
+    title: str = ""
 
 
 if TYPE_CHECKING:
@@ -117,10 +118,14 @@ class Benchmark:
         """The key of an asset, or the name of a job, that every benchmark has."""
         return self.prefix + name
 
+    @property
+    def group_names(self) -> tuple[str, ...]:
+        """The groups of its assets, in the order in which data passes them."""
+        return tuple(dict.fromkeys([*(stage.description.group for stage in self.stages), "release", "evaluation"]))
+
     def group(self, name: str) -> str:
         """The group's name in Dagster, which sorts groups by name: numbered in the order in which data passes them."""
-        names = list(dict.fromkeys([*(stage.description.group for stage in self.stages), "release", "evaluation"]))
-        return f"{self.prefix}{names.index(name) + 1}_{name}"
+        return f"{self.prefix}{self.group_names.index(name) + 1}_{name}"
 
 
 def sorted_by_needs(stages: Sequence[Stage[Any]]) -> tuple[Stage[Any], ...]:

@@ -17,6 +17,15 @@ def pause_gc() -> Generator[None, None, None]:
             gc.enable()
 
 
+def settle_gc() -> None:
+    """Let the garbage collector pass over all that exists now, such as what was imported, and search less often.
+
+    Without, it takes an eighth of the processor time of a run.
+    """
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+
+
 @contextmanager
 def freeze_gc() -> Generator[None, None, None]:
     """Exempt all objects that exist now from garbage collection; at the end, collect those that came since.

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from assets.engine.ports import AssetValues, UnreadableValue
 from assets.engine.provenance import ResolvedRecipe
 from assets.recipe.config_schema import RESET
-from assets.recipe.loading import dotted
+from assets.recipe.loading import RecipeError, dotted, load_recipe
 
 GO_BACK = f"--reset, or {RESET} in the launchpad, goes back to the recipe's file"
 
@@ -52,14 +52,30 @@ class Overrides:
 def lay_overrides(values: AssetValues, recipe_asset: str, variant: str, *, given: Mapping[str, object]) -> Overrides:
     """Lay what is given, nested or dotted, over what the variant was last made with. RESET in `given` drops the latter.
 
-    Raises OSError where the store of values cannot be used.
+    A value that the recipe has anyway overrides nothing, so that a launchpad may be filled in with all of them. Raises
+    OSError where the store of values cannot be used.
     """
     new = cast(dict[str, JsonValue], dotted(given))
     if new.pop(RESET, False):
-        return Overrides({}, new)
+        return Overrides({}, _changing(new, variant, {}))
     try:
         last = values.find(recipe_asset, variant)
     # One that is damaged or of an earlier version must not stand in the way of making it anew.
     except UnreadableValue as error:
-        return Overrides({}, new, unreadable=str(error))
-    return Overrides(last.overrides if isinstance(last, ResolvedRecipe) else {}, new)
+        return Overrides({}, _changing(new, variant, {}), unreadable=str(error))
+    overrides = last.overrides if isinstance(last, ResolvedRecipe) else {}
+    return Overrides(overrides, _changing(new, variant, overrides))
+
+
+def _changing(given: Mapping[str, JsonValue], variant: str, last: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Those of the given values that the variant's recipe does not have; all where it cannot be read."""
+    try:
+        present = dotted(load_recipe(variant, last).model_dump(mode="json"))
+    except RecipeError:
+        return dict(given)
+    # True is no 1, which the recipe says itself.
+    return {
+        name: value
+        for name, value in given.items()
+        if name not in present or (type(value) is bool) != (type(present[name]) is bool) or present[name] != value
+    }

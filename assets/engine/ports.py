@@ -1,13 +1,14 @@
 """What the engine needs from outside: model, stores and limits of a run. `pipelines` has the implementations."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 from pydantic import Field
 
 from assets.engine.in_flight import InFlight
+from assets.engine.run_loop import RunLoop
 from assets.engine.serialized_record import SerializedRecord
 from assets.llm.ports import Embedder, LanguageModel
 from assets.llm.usage import Usage
@@ -16,6 +17,7 @@ from assets.records.base import Failure, ItemRecord, Record
 
 VALUES = "asset_values"
 R = TypeVar("R", bound=ItemRecord)
+T = TypeVar("T")
 
 
 class SnapshotPart(Record):
@@ -114,7 +116,7 @@ class RecordCache(Protocol):
 
 @dataclass(frozen=True)
 class StageProgress:
-    """How far a stage is with a unit's items. `noun`: what one is called.
+    """How far a stage is with a unit's items. `noun`: what one is called; `given_up`: those that others replace, and why.
 
     `awaited`: calls without a reply yet. `cost_usd` is None where nobody knows the price of a call. `rate`: calls per second
     over the last while, and `seconds_left` is None where it is not known; both are estimated by the stage's ProgressLog.
@@ -124,11 +126,11 @@ class StageProgress:
     unit: str
     done: int
     total: int
-    failed: int
     calls: int
     repeated: int
     seconds: float
     noun: str = "item"
+    given_up: Sequence[Failure] = ()
     awaited: int = 0
     cost_usd: float | None = 0.0
     rate: float | None = None
@@ -137,7 +139,7 @@ class StageProgress:
 
 @dataclass(frozen=True)
 class RunContext:
-    """Model, stores and limits of one run."""
+    """Model, stores and limits of one run. `loop`: where stages are made; without it, wherever they are awaited."""
 
     model: LanguageModel
     snapshots: SnapshotStore
@@ -150,6 +152,11 @@ class RunContext:
     open_model: Callable[[Recipe, str], LanguageModel] | None = None
     open_embedder: Callable[[Recipe, str], Embedder] | None = None
     in_flight: InFlight = field(default_factory=InFlight)
+    loop: RunLoop | None = None
+
+    async def on_loop(self, work: Coroutine[Any, Any, T]) -> T:
+        """Await the work on the run's own loop, where what it starts ahead goes on when it is done."""
+        return await (work if self.loop is None else self.loop.run(work))
 
     def for_unit(self, unit: str, *, recipe: Recipe) -> "RunContext":
         """The run context as one work unit of a recipe uses it: its calls are in the ledger, and the recipe's budget holds."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from assets.engine.ports import StageProgress
 from assets.llm.usage import Meter
+from assets.records.estimate import counted
 
 # Lines reach the page within a second, so that a new one is seen every five.
 LOG_SECONDS = 4.0
@@ -42,10 +43,11 @@ class ProgressLog:
     """A stage's progress as a line with rate, cost and time left.
 
     `first_line` stands there before the first progress; `expected` is how many calls an item takes, until one is done.
+    `alike`: all that is left takes as many, whatever those took that are done.
     """
 
-    def __init__(self, meter: Meter, *, first_line: str, expected: float = 0.0) -> None:
-        self._meter, self._line, self._expected = meter, first_line, expected
+    def __init__(self, meter: Meter, *, first_line: str, expected: float = 0.0, alike: bool = False) -> None:
+        self._meter, self._line, self._expected, self._alike = meter, first_line, expected, alike
         self._recent: deque[tuple[float, int, int]] = deque([(0.0, 0, 0)])
 
     def update(self, progress: StageProgress) -> StageProgress:
@@ -81,30 +83,33 @@ class ProgressLog:
         """
         if progress.done == progress.total:
             return 0.0
+        if self._alike:
+            return max(self._expected * (progress.total - progress.done), self._meter.waiting)
         each = sorted((work.calls for work in self._meter.items.values()), reverse=True)[: progress.done]
         typical = sum(each) / len(each) if each else self._expected
-        items = progress.total + progress.failed  # a failed item took calls too, and has a replacement
+        items = progress.total + len(progress.given_up)  # a failed item took calls too, and has a replacement
         return max(typical * items - progress.calls, self._meter.waiting) if typical else 0.0
 
 
 def progress_line(progress: StageProgress) -> str:
     """Items done, calls with rate (else that since the start) and cache hits, items failed."""
+    line = f"{progress.stage} of {progress.unit}: {progress.done} of {counted(progress.total, progress.noun)}"
+    if progress.done == progress.total and not progress.calls:
+        return line
     rate = progress.calls / max(progress.seconds, 0.001) if progress.rate is None else progress.rate
-    line = (
-        f"{progress.stage} of {progress.unit}: {progress.done} of {progress.total} {progress.noun}s, "
-        f"{progress.calls} calls ({progress.repeated} from the cache, {rate:.{0 if rate >= 10 else 1}f}/s)"
-    )
-    return f"{line}, {progress.failed} given up" if progress.failed else line
+    line += f", {counted(progress.calls, 'call')} ({progress.repeated} from the cache, {rate:.{0 if rate >= 10 else 1}f}/s)"
+    return f"{line}, {len(progress.given_up)} given up" if progress.given_up else line
 
 
 def progress_details(progress: StageProgress) -> list[str]:
     """What a stage under way says besides: replies awaited, cost so far, and the time left where that is known."""
     awaited = "1 reply awaited" if progress.awaited == 1 else f"{progress.awaited} replies awaited"
     cost = "cost unknown" if progress.cost_usd is None else f"${progress.cost_usd:.4f} so far"
-    return [awaited, cost, *([] if progress.seconds_left is None else [f"about {_duration(progress.seconds_left)} left"])]
+    return [awaited, cost, *([] if progress.seconds_left is None else [f"about {duration(progress.seconds_left)} left"])]
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Seconds or minutes, for a reader."""
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
@@ -120,5 +125,5 @@ class Steps:
 
     def line(self) -> str:
         took = self._clock() - self._began
-        left = f", about {_duration(took / self._share - took)} left" if self._share else ""
-        return f"{self._what}: {self._step}, {_duration(took)} so far{left}"
+        left = f", about {duration(took / self._share - took)} left" if self._share else ""
+        return f"{self._what}: {self._step}, {duration(took)} so far{left}"

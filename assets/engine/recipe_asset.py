@@ -15,6 +15,7 @@ from assets.recipe.model_policy import JudgeSpec, Models
 from assets.recipe.partitions import which_partition
 from assets.recipe.recipe import EVERYONE, Recipe
 from assets.records.base import Record
+from assets.records.estimate import counted
 from assets.reporting.asset_description import markdown_table
 from assets.reporting.definition_metadata import OWNERS, definition
 
@@ -214,7 +215,8 @@ def check_units(resolved: Recipe, benchmark: Benchmark) -> None:
     unknown = [unit.key for unit in units(resolved) if unit.key not in benchmark.partitions.units[resolved.variant]]
     if unknown:
         raise RecipeError(
-            f"{resolved.num_items} {benchmark.noun}s need the work unit {unknown[0]!r}, which {resolved.variant}.yaml does not "
+            f"{counted(resolved.num_items, benchmark.noun)} need the work unit {unknown[0]!r}, which "
+            f"{resolved.variant}.yaml does not "
             "have; change the number or the size of units in the file itself, so that the partition exists."
         )
 

@@ -1,6 +1,7 @@
 """The one wrapper that turns a stage, an async function about one item, into a native Dagster asset."""
 
 import asyncio
+import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,7 +13,7 @@ import dagster as dg
 from assets.engine.benchmark import Benchmark
 from assets.engine.cancellation import stop_with_run
 from assets.engine.ports import VALUES, RunContext, SnapshotRef, StageProgress
-from assets.engine.progress import ProgressLog, Steps, heartbeat
+from assets.engine.progress import ProgressLog, heartbeat, progress_line
 from assets.engine.provenance import PROVENANCE, MixedProvenance, Provenance, combined
 from assets.engine.recipe_asset import current_recipe
 from assets.engine.serialized_record import serialized_rows
@@ -24,6 +25,7 @@ from assets.recipe.loading import RecipeError, units
 from assets.recipe.partitions import MODEL_POOL
 from assets.recipe.recipe import Recipe
 from assets.records.base import ItemRecord
+from assets.records.estimate import counted
 from assets.reporting.definition_metadata import OWNERS, POSITION, column_schema, definition
 from assets.reporting.materialization import first_records, stage_metadata
 
@@ -101,12 +103,24 @@ def _source_asset(stage: Stage[ItemRecord], benchmark: Benchmark) -> dg.AssetsDe
         """Draw the unit's items. Raises dg.Failure with one sentence when there are too few."""
         run_context: RunContext = context.resources.run_context
         unit = benchmark.partitions.unit(context.partition_key, among=units(recipe))
-        wanted = len(unit.positions)
+        wanted, began, count = len(unit.positions), time.monotonic(), 0
+
+        def progress() -> StageProgress:
+            took = time.monotonic() - began
+            return StageProgress(stage.name, unit.key, count, wanted, calls=0, repeated=0, seconds=took, noun=benchmark.noun)
+
+        def report() -> None:
+            if run_context.report is not None:
+                run_context.report(progress())
+
         try:
-            with explain_disk_errors(), heartbeat(context.log.info, Steps(f"{unit.key}: drawing {wanted} {stage.name}").line):
+            with explain_disk_errors(), heartbeat(context.log.info, lambda: f"{progress_line(progress())} drawn"):
+                report()
                 writer, drawn = run_context.snapshots.writer(stage.name, unit=unit.key), iter(draw(recipe, unit))
                 while rows := list(islice(drawn, run_context.items_per_part)):
                     writer.add(stage.name, serialized_rows(rows))
+                    count += len(rows)
+                    report()
                 ref = writer.finish([]).model_copy(update=stage.made_by)
                 result = StageResult(ref, Meter(), 0.0, wanted, ref.items)
                 records = first_records(run_context.snapshots, result, stage.record)
@@ -184,10 +198,10 @@ async def run_or_explain(
     """
     try:
         with explain_disk_errors():
-            return await runner.run()
+            return await runner.run_context.on_loop(runner.run())
     except BudgetReached as error:
         wanted, others = len(runner.unit.items), "".join(f", {name}" for name in unfinished())
-        left = f"{runner.stage.name} of {wanted - runner.done} of {wanted} {benchmark.noun}s{others}"
+        left = f"{runner.stage.name} of {wanted - runner.done} of {counted(wanted, benchmark.noun)}{others}"
         raise dg.Failure(f"{error} Left to do in {runner.unit.key!r}: {left}.", allow_retries=False) from error
     except (EndpointError, RecipeError) as error:
         raise dg.Failure(description=str(error), allow_retries=False) from error

@@ -13,9 +13,8 @@ from itertools import chain, islice
 
 from assets.engine.gc_control import freeze_gc, pause_gc
 from assets.engine.in_flight import Made
-from assets.engine.item_tasks import ItemTasks, RecordedFailure
+from assets.engine.item_tasks import ItemTasks, Prefetcher, RecordedFailure
 from assets.engine.ports import RunContext, SnapshotRef, SnapshotWriter, StageProgress, serialized_rows_of
-from assets.engine.prefetch import Prefetcher
 from assets.engine.stage import Stage
 from assets.llm.ports import EndpointError
 from assets.llm.usage import Meter
@@ -60,7 +59,8 @@ class StageRunner:
     tried: int = 0
     # All failures of the unit by position, those of the stages before too.
     failures: dict[int, Failure] = field(default_factory=dict[int, Failure])
-    new_failures: int = 0
+    # Those of this stage, in order of time.
+    given_up: list[Failure] = field(default_factory=list[Failure])
     started: float = field(default_factory=time.monotonic)
 
     async def run(self) -> StageResult:
@@ -127,7 +127,7 @@ class StageRunner:
                 self.done += 1
                 prefetcher.continue_with(tasks, position)
             except RecordedFailure as recorded:
-                self.new_failures += 1
+                self.given_up.append(recorded.failure)
                 self.failures[position] = recorded.failure
                 prefetcher.start_replacement(position)
 
@@ -170,11 +170,11 @@ class StageRunner:
                     unit=self.unit.key,
                     done=self.done,
                     total=len(self.unit.items),
-                    failed=self.new_failures,
                     calls=self.meter.usage.calls,
                     repeated=self.meter.repeated,
                     seconds=time.monotonic() - self.started,
                     noun=self.noun,
+                    given_up=tuple(self.given_up),
                 )
             )
 

@@ -118,7 +118,8 @@ async def _settle(sources: Sequence[Sequence[Gated[S]]], read: Reader[S], *, siz
     """Ask for the votes that are due on all open texts, round by round: a rewritten text shares calls with those still open."""
     open_ = [[_Ballot(gate, attempt, recipe.gates) for gate, attempt in source] for source in sources]
     while any(open_):
-        groups = independent_groups(open_, size=size, of_one=of_one)
+        waiting = _in_fewest_calls(open_, size=size, of_one=of_one) if recipe.gates.policy == "calibrated" else open_
+        groups = independent_groups(waiting, size=size, of_one=of_one)
         await gather_all(*(_vote_on(group, read, recipe=recipe) for group in groups))
         for ballot in (ballot for source in open_ for ballot in source if not ballot.due):
             ballot.close()
@@ -126,6 +127,17 @@ async def _settle(sources: Sequence[Sequence[Gated[S]]], read: Reader[S], *, siz
         await gather_all(*(rewrite(ballot.gate, ballot.attempt, policy=recipe.gates) for ballot in refused))
         again = {id(ballot): _Ballot(ballot.gate, ballot.attempt, recipe.gates) for ballot in refused}
         open_ = [[again.get(id(one), one) for one in source if one.due or not one.accepted] for source in open_]
+
+
+def _in_fewest_calls(open_: Sequence[Sequence["_Ballot[S]"]], *, size: int, of_one: int) -> list[list["_Ballot[S]"]]:
+    """The texts of this round: as many of each source as go into the fewest calls that the size allows.
+
+    The others wait for calls that rewritten texts take anyway. Texts that were rewritten before go first, for each has most
+    rounds before it; then those with the fewest votes.
+    """
+    calls = -(-sum(map(len, open_)) // size)
+    ordered = (sorted(source, key=lambda one: (-one.text_number, len(one.votes))) for source in open_)
+    return [source[: calls * of_one] for source in ordered]
 
 
 async def decide(texts: Sequence[Gated[S]], read: Reader[S], *, recipe: Recipe) -> list[bool]:
@@ -152,11 +164,15 @@ class _Ballot(Generic[S]):
     policy: GatePolicy
     votes: list[GateRecord] = field(default_factory=list[GateRecord])
 
+    @property
+    def text_number(self) -> int:
+        """Which of its item's texts this is, from 0."""
+        return self.policy.text_number(self.attempt.draft, self.attempt.refinement)
+
     @cached_property
     def _counts(self) -> tuple[int, int]:
         """How many votes the text gets at most, and how many have to accept it."""
-        number = self.policy.text_number(self.attempt.draft, self.attempt.refinement)
-        return self.policy.votes_for(self.gate.name, text=number)
+        return self.policy.votes_for(self.gate.name, text=self.text_number)
 
     @property
     def _missing(self) -> int:

@@ -45,8 +45,14 @@ PLURAL = re.compile(r"[a-z]+s")
 @lru_cache(maxsize=4096)  # one text is looked through for many values
 def words_of(text: str) -> tuple[str, ...]:
     """The text's words in order, folded."""
+    return tuple(map(_folded_word, _words_with_endings(text)))
+
+
+@lru_cache(maxsize=4096)
+def _words_with_endings(text: str) -> tuple[str, ...]:
+    """The text's words in order, folded but for plurals."""
     plain = unicodedata.normalize("NFKC", INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).casefold())
-    return tuple(map(_folded_word, WORD.findall(POSSESSIVE.sub("", plain).translate(FOLDED_LETTERS))))
+    return tuple(WORD.findall(POSSESSIVE.sub("", plain).translate(FOLDED_LETTERS)))
 
 
 def runs_of_words(text: str, length: int) -> frozenset[tuple[str, ...]]:
@@ -80,9 +86,14 @@ class _Joined(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def _joined(text: str) -> _Joined:
+def _joined(text: str) -> tuple[_Joined, _Joined]:
+    """The text folded, and with its plurals: a word that is written together with the next does not show its own."""
+    return _join(words_of(text)), _join(_words_with_endings(text))
+
+
+def _join(words: Iterable[str]) -> _Joined:
     joined, starts = "", list[int]()
-    for word in words_of(text):
+    for word in words:
         if joined[-1:].isdigit() and word[0].isdigit():
             joined += " "
         starts.append(len(joined))
@@ -92,7 +103,10 @@ def _joined(text: str) -> _Joined:
 
 def spells(text: str, value: str) -> bool:
     """Whether the text has the value's words in one piece, as whole words, however they are joined."""
-    words, whole = _joined(value).text, _joined(text)
+    return any(_has(whole, words.text) for whole, words in zip(_joined(text), _joined(value), strict=True))
+
+
+def _has(whole: _Joined, words: str) -> bool:
     at = whole.text.find(words) if words else -1
     while at >= 0:  # hardly any text has them at all
         if _begins_word(whole, at) and _begins_word(whole, at + len(words)):
@@ -116,8 +130,10 @@ def is_distinctive(value: str) -> bool:
 def alike(texts: Iterable[str]) -> Iterator[list[str]]:
     """Groups of two or more texts that read the same, in order of their first."""
     groups: defaultdict[str, list[str]] = defaultdict(list)
+    first_folded = dict[str, str]()
     for text in texts:
-        groups[_joined(text).text or text.strip()].append(text)
+        folded_text, with_plurals = (one.text or text.strip() for one in _joined(text))
+        groups[first_folded.setdefault(with_plurals, folded_text)].append(text)
     yield from (group for group in groups.values() if len(group) > 1)
 
 

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from assets.memory_items.ablation import AblationPolicy
 from assets.memory_items.documents import Eviction
-from assets.recipe.recipe import Recipe
+from assets.recipe.recipe import MOST_ITEMS, Recipe
 from assets.records.base import unit
 
 MOST_HOPS = 6
@@ -22,7 +22,11 @@ class DocumentTaskRecipe(Recipe):
     decide_the_report: ClassVar[frozenset[str]] = frozenset({"max_auroc"})
 
     num_tasks: int = Field(
-        default=100, ge=1, description="questions in the variant, each with its documents", json_schema_extra=unit("tasks")
+        default=100,
+        ge=1,
+        le=MOST_ITEMS,
+        description="questions in the variant, each with its documents",
+        json_schema_extra=unit("tasks"),
     )
     tasks_per_unit: int | None = Field(
         default=None, ge=1, description="size of the work units that the variant is split into", json_schema_extra=unit("tasks")

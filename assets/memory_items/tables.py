@@ -86,13 +86,20 @@ class ConditionRow(Record):
 
 
 TABLES: Mapping[str, Table] = {
-    "tasks": Table(TaskRow, ("task_id",), words=frozenset({"question"}), unread=frozenset({"near_misses", "start", "hops"})),
+    "tasks": Table(
+        TaskRow,
+        ("task_id",),
+        words=frozenset({"question"}),
+        unread=frozenset({"near_misses", "start", "hops"}),
+        title="question",
+    ),
     "hops": Table(HopRow, ("task_id", "hop"), words=frozenset({"phrase"}), group=("task_id",)),
     "documents": Table(
         DocumentRow,
         ("task_id", "document_id"),
         words=frozenset({"title", "text"}),
         unread=frozenset({"role", "facts", "source", "license"}),
+        title="title",
     ),
     "placements": Table(PlacementRow, ("task_id", "target_tokens", "turn", "position"), group=("task_id", "target_tokens")),
     "conditions": Table(ConditionRow, ("task_id", "target_tokens", "condition"), scored=False),

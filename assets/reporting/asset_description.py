@@ -13,6 +13,11 @@ CELL_LIMIT = 400
 # Dagster shows Markdown of fewer than 1000 characters in place, longer text behind a link.
 IN_PLACE = 990
 EXAMPLE_CELL = 240
+# Cells of a preview; tables of few columns have room for longer ones.
+PREVIEW_CELLS = (120, 80, 60, 45, 30, 20)
+MOST_PREVIEWED = 6
+BREAK = "\N{ZERO WIDTH SPACE}"
+ID = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}")
 
 
 def example(rows: Sequence[Row]) -> str:
@@ -22,13 +27,25 @@ def example(rows: Sequence[Row]) -> str:
     return "\n\n".join(lines)[:IN_PLACE]
 
 
-def markdown_table(rows: Sequence[Row]) -> str:
-    """Rows as a Markdown table with short cells; the first row names the columns."""
+def preview(rows: Sequence[Row]) -> str:
+    """The first rows as a table that Dagster shows without a click: without ids, cells as long as there is room for.
+
+    Names of variables may break at their underscores, so that the table is no wider than its place.
+    """
+    names = [name for name in (rows[0] if rows else ()) if not ID.fullmatch(str(rows[0][name]))]
+    shown = [{name: row.get(name) for name in names} for row in rows[:MOST_PREVIEWED]]
+    tables = (markdown_table(shown[:count], limit=limit) for count in (len(shown), 3, 1) for limit in PREVIEW_CELLS)
+    broken = (table.replace("_", f"_{BREAK}") for table in tables)
+    return next((table for table in broken if len(table) < IN_PLACE), markdown_table(shown[:1], limit=PREVIEW_CELLS[-1]))
+
+
+def markdown_table(rows: Sequence[Row], *, limit: int = CELL_LIMIT) -> str:
+    """Rows as a Markdown table whose cells have `limit` characters at most; the first row names the columns."""
     if not rows:
         return "no rows"
     head = list(rows[0])
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
-    lines.extend(f"| {' | '.join(_cell(row.get(name)) for name in head)} |" for row in rows)
+    lines.extend(f"| {' | '.join(_cell(row.get(name), limit=limit) for name in head)} |" for row in rows)
     return "\n".join(lines)
 
 

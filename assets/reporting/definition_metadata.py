@@ -15,7 +15,7 @@ from prompts.catalogue import prompt_path
 # Code references are a beta feature of Dagster, whose exact version is pinned for that reason.
 warnings.filterwarnings("ignore", category=dg.BetaWarning)
 OWNERS = ["team:benchmark"]
-MOST_COLUMNS = 18
+MOST_COLUMNS = 10
 POSITION = dg.TableColumn("position", "int32", "place of the item in the variant's sample, from 0")
 
 

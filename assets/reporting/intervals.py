@@ -21,6 +21,10 @@ RESAMPLES = 4000
 WEIGHTS_AT_ONCE = 1_000_000
 CONFIDENCE = 0.95
 DIGITS = 6
+SAME = 1e-9  # users whose values differ by less are alike
+Range = tuple[float, float]
+UNIT: Range = (0.0, 1.0)  # of a share
+GAIN: Range = (-1.0, 1.0)  # of a difference between two shares
 
 
 @dataclass(frozen=True)
@@ -41,9 +45,10 @@ class Tallies:
 
 @dataclass(frozen=True)
 class Sample:
-    """Summed counts: over all users, and over the users of each resample (resamples, periods)."""
+    """Summed counts: of each user, over all users, and over the users of each resample (resamples, periods)."""
 
     users: int
+    each: Sums
     total: Sums
     drawn: Sums
 
@@ -58,25 +63,45 @@ class Sample:
             for start in range(0, RESAMPLES, at_once)
         ]
         drawn = {name: np.concatenate([block[name] for block in blocks]) for name in tallies.counts}
-        return cls(users, tallies.total(), drawn)
+        return cls(users, tallies.counts, tallies.total(), drawn)
 
-    def estimates(self, metric: Metric) -> tuple[Estimate, ...]:
-        """The metric with its intervals; several where it has a value per period."""
+    def estimates(self, metric: Metric, *, within: Range | None = None) -> tuple[Estimate, ...]:
+        """The metric with its intervals; several where it has a value per period.
+
+        `within`: from where to where the metric can go. Without it, a metric that is the same for all users has no width.
+        """
         values = np.atleast_1d(metric(self.total))
         drawn = metric(self.drawn).reshape(RESAMPLES, -1)
-        return tuple(self._estimate(value, drawn[:, index]) for index, value in enumerate(values))
+        each = metric(self.each).reshape(self.users, -1) if within else np.empty((0, len(values)))
+        return tuple(
+            self._estimate(value, drawn[:, index], each[:, index], within=within) for index, value in enumerate(values)
+        )
 
-    def estimate(self, metric: Metric) -> Estimate:
+    def estimate(self, metric: Metric, *, within: Range | None = None) -> Estimate:
         """The metric's single value with its interval."""
-        return self.estimates(metric)[0]
+        return self.estimates(metric, within=within)[0]
 
-    def _estimate(self, value: float, drawn: Array) -> Estimate:
-        drawn = drawn[~np.isnan(drawn)]
+    def _estimate(self, value: float, drawn: Array, each: Array, *, within: Range | None) -> Estimate:
+        drawn, each = drawn[~np.isnan(drawn)], each[~np.isnan(each)]
         if np.isnan(value) or self.users < 2 or not len(drawn):
             return Estimate(value=rounded(value), low=None, high=None)
         tail = tail_share(self.users)
         low, high = np.quantile(drawn, [tail, 1 - tail])
+        if within and len(each) and np.ptp(each) < SAME:
+            others = unseen_share(len(each))
+            low, high = value - others * max(0.0, value - within[0]), value + others * max(0.0, within[1] - value)
         return Estimate(value=rounded(value), low=rounded(low), high=rounded(high))
+
+
+def unseen_share(users: int) -> float:
+    """The largest share of users of another kind of whom so many users may show none: Wilson's 95 % limit.
+
+    Resampling users who are all alike gives nothing but their value, as if nobody else existed. The interval then reaches to
+    where the metric would be if so many others were as different as can be; for a share of 0 or 1 that is Wilson's, with
+    users as trials.
+    """
+    squared = float(special.ndtri((1 + CONFIDENCE) / 2)) ** 2
+    return squared / (users + squared)
 
 
 def tail_share(users: int) -> float:

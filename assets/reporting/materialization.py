@@ -1,6 +1,6 @@
 """Metadata of a materialization: counts and costs that Dagster plots over time, real rows, the users who took most."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -10,8 +10,9 @@ from assets.engine.ports import SnapshotRef, SnapshotStore
 from assets.engine.stage_runner import StageResult
 from assets.llm.usage import Usage
 from assets.records.base import ItemRecord
-from assets.reporting.asset_description import AssetDescription, Metadata, Row, example, markdown_table
+from assets.reporting.asset_description import AssetDescription, Metadata, Row, example, markdown_table, preview
 from assets.reporting.gate_summary import Rewriting, gate_rows, rewritings
+from assets.reporting.page_style import page_address
 
 PREVIEW_ROWS = 12
 # Of a stage's summary, what is looked at first.
@@ -24,12 +25,13 @@ SUMMARIZED = 200
 def stage_metadata(
     result: StageResult, *, description: AssetDescription, records: Sequence[ItemRecord], stored_at: str
 ) -> dict[str, Any]:
-    """What is looked at first stands apart: counts, cost, one row, a preview, gates, one user's life. `details` has the rest.
+    """Eight values that are looked at first: counts, cost, gates, one row, a preview, one user's life. `details` has the rest.
 
     Only numbers that stand apart are plotted over time. `records` are those of the stage's first users, as many as are
     summarized; `stored_at` the address of all snapshots.
     """
     usage = result.ref.usage
+    numbers = {record.item_id: f"{number}" for number, record in enumerate(records, start=1)}
     rows = [{"user": number, **row} for number, record in enumerate(records[:3], start=1) for row in description.rows(record)]
     work = rewritings(records)
     summary = description.summary(records)
@@ -45,23 +47,35 @@ def stage_metadata(
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
         "snapshots_in": stored_at,
-        **_busiest(result.meter.items, work),
+        **_snapshot_path(result.ref),
+        **_replaced(result),
+        **_busiest(result.meter.items, work, numbers),
+        "rows": dg.MetadataValue.md(markdown_table(rows[:PREVIEW_ROWS])),
     }
     return {
-        "dagster/row_count": result.ref.items,
         "users": result.ref.items,
-        **_replaced(result),
         "calls": usage.calls,
         # What this materialization paid for. Dagster plots numbers over time; a word leaves a gap in the plot, not a zero.
         "cost_usd": "unknown" if result.meter.unpriced else round(result.meter.cost_usd, 6),
         "seconds": round(result.seconds, 2),
-        "example": dg.MetadataValue.md(example(rows)),
-        "preview": dg.MetadataValue.md(markdown_table(rows[:PREVIEW_ROWS])),
-        **{name: value for name, value in summary.items() if name in APART},
         **_gates(result, records),
+        "example": dg.MetadataValue.md(example(rows)),
+        "preview": dg.MetadataValue.md(preview(rows)),
+        **{name: value for name, value in summary.items() if name in APART},
         "details": dg.MetadataValue.md(details(further)),
-        **_snapshot_path(result.ref),
     }
+
+
+def with_details(metadata: Mapping[str, Any], *, apart: Collection[str]) -> dict[str, Any]:
+    """The metadata with all but the keys of `apart`, and Dagster's own, folded into `details`."""
+    first = {name: value for name, value in metadata.items() if name in apart or name.startswith("dagster/")}
+    further = {name: value for name, value in metadata.items() if name not in first}
+    return {**first, "details": dg.MetadataValue.md(details(further))}
+
+
+def page_link(*parts: str) -> dg.UrlMetadataValue:
+    """A link to one of our pages, which `amemgym ui` serves beside Dagster's."""
+    return dg.MetadataValue.url(page_address(*parts))
 
 
 def details(further: Mapping[str, Any]) -> str:
@@ -81,7 +95,7 @@ def first_records(store: SnapshotStore, result: StageResult, record: type[ItemRe
 
 def _snapshot_path(ref: SnapshotRef) -> Metadata:
     """The path of the snapshot below the address of all; a stage without users wrote none."""
-    return {"snapshot": dg.PathMetadataValue(ref.parts[0].path.rpartition("/")[0])} if ref.parts else {}
+    return {"snapshot": ref.parts[0].path.rpartition("/")[0]} if ref.parts else {}
 
 
 def _replaced(result: StageResult) -> Metadata:
@@ -100,15 +114,24 @@ def _gates(result: StageResult, records: Iterable[ItemRecord]) -> Metadata:
     return {"gates": dg.MetadataValue.md(markdown_table(rows))} if rows else {}
 
 
-def _busiest(users: Mapping[str, Usage], work: Mapping[str, Rewriting]) -> Metadata:
-    """The users whose texts were rewritten most, and those on whom models worked longest; nobody where nothing was asked."""
+def _busiest(users: Mapping[str, Usage], work: Mapping[str, Rewriting], numbers: Mapping[str, str]) -> Metadata:
+    """The users whose texts were rewritten most, and those on whom models worked longest; nobody where nothing was asked.
+
+    `numbers` are those by which `amemgym show` knows users.
+    """
     rewritten = sorted((name for name, one in work.items() if one.total), key=lambda name: (-work[name].total, name))
     slowest = sorted((name for name, one in users.items() if one.seconds), key=lambda name: (-users[name].seconds, name))
     refined: list[Row] = [
-        {"user": name, "refined": work[name].refinements, "redrafted": work[name].redrafts} for name in rewritten[:USERS_SHOWN]
+        {"user": numbers.get(name, name), "refined": work[name].refinements, "redrafted": work[name].redrafts}
+        for name in rewritten[:USERS_SHOWN]
     ]
     slow: list[Row] = [
-        {"user": name, "calls": users[name].calls, "reasked": users[name].reasks, "model s": f"{users[name].seconds:.1f}"}
+        {
+            "user": numbers.get(name, name),
+            "calls": users[name].calls,
+            "reasked": users[name].reasks,
+            "model s": f"{users[name].seconds:.1f}",
+        }
         for name in slowest[:USERS_SHOWN]
     ]
     tables = {"most_refined_users": refined, "slowest_users": slow}

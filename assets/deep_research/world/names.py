@@ -1,13 +1,14 @@
 """Names of places, firms, devices and studies that exist nowhere."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.world.names import PERSON, NameKind, stem
 
 PLACE_ENDS = ("borough", "bridge", "dal", "fell", "ford", "gate", "haven", "holm", "mere", "mouth", "stead", "wold")
 FIRM_ENDS = ("Works", "Instruments", "Foundry", "Optics", "Mills", "Shipping", "Ceramics", "Dynamics", "Press", "Yards")
-STUDY_ENDS = ("Survey", "Trial", "Study", "Census", "Inquiry", "Programme", "Assessment", "Audit")
+# Before the name, so that a study has no article, as nothing else has: sentences suit all kinds alike.
+STUDY_STARTS = ("Project", "Operation", "Expedition", "Mission", "Experiment", "Programme", "Study", "Campaign")
 
 
 def _device(rng: SeededRandom) -> str:
@@ -23,19 +24,17 @@ def _other_place_end(name: str, rng: SeededRandom) -> str:
     return name.removesuffix(end) + rng.choice(PLACE_ENDS)
 
 
-def _with_end(ends: Sequence[str]) -> NameKind:
-    """Names of a stem and one of these words; alike are those of the same stem."""
-    return NameKind(
-        lambda rng: f"{stem(rng, 2)} {rng.choice(ends)}",
-        lambda name, rng: f"{name.partition(' ')[0]} {rng.choice(ends)}",
-    )
-
-
 NAME_KINDS: Mapping[str, NameKind] = {
     "person": PERSON,
     "place": NameKind(lambda rng: stem(rng, 2) + rng.choice(PLACE_ENDS), _other_place_end),
-    "firm": _with_end(FIRM_ENDS),
+    "firm": NameKind(
+        lambda rng: f"{stem(rng, 2)} {rng.choice(FIRM_ENDS)}",
+        lambda name, rng: f"{name.partition(' ')[0]} {rng.choice(FIRM_ENDS)}",
+    ),
     "device": NameKind(_device, _other_number),
-    "study": _with_end(STUDY_ENDS),
+    "study": NameKind(
+        lambda rng: f"{rng.choice(STUDY_STARTS)} {stem(rng, 2)}",
+        lambda name, rng: f"{rng.choice(STUDY_STARTS)} {name.partition(' ')[2]}",
+    ),
 }
 KINDS = tuple(NAME_KINDS)

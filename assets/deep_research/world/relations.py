@@ -13,7 +13,7 @@ from assets.memory_items.world.relations import Relation, World
 RELATIONS: tuple[Relation, ...] = (
     Relation("maker", "device", "firm", "{subject} is made by {value}", "the firm that makes {x}"),
     Relation("designer", "device", "person", "{subject} was designed by {value}", "the person who designed {x}"),
-    Relation("proof", "device", "study", "{subject} was tried out in the {value}", "the study that tried out {x}"),
+    Relation("proof", "device", "study", "{subject} was tried out in {value}", "the study that tried out {x}"),
     Relation("weight", "device", "number", "{subject} weighs {value} grams", "the weight in grams of {x}", between=(130, 9870)),
     Relation(
         "housing",
@@ -60,18 +60,18 @@ RELATIONS: tuple[Relation, ...] = (
         "members",
         "study",
         "number",
-        "the {subject} had {value} participants",
+        "{subject} had {value} participants",
         "the number of participants of {x}",
         between=(120, 9880),
     ),
-    Relation("lead", "study", "person", "the {subject} was led by {value}", "the person who led {x}"),
-    Relation("site", "study", "place", "the {subject} was carried out in {value}", "the town that hosted {x}"),
-    Relation("instrument", "study", "device", "the {subject} measured with the {value}", "the measuring device of {x}"),
+    Relation("lead", "study", "person", "{subject} was led by {value}", "the person who led {x}"),
+    Relation("site", "study", "place", "{subject} was carried out in {value}", "the town that hosted {x}"),
+    Relation("instrument", "study", "device", "{subject} measured with {value}", "the measuring device of {x}"),
     Relation(
         "end",
         "study",
         "date",
-        "the {subject} was completed on {value}",
+        "{subject} was completed on {value}",
         "the completion date of {x}",
         between=(1996, 2030),
     ),
@@ -92,7 +92,7 @@ RELATIONS: tuple[Relation, ...] = (
         "option",
         "the emblem of {subject} is a {value}",
         "the emblem of {x}",
-        options=("heron", "lantern", "thistle", "anchor", "beehive", "millstone"),
+        options=("heron", "lantern", "thistle", "kettle", "beehive", "millstone"),
     ),
 )
 DOCUMENT_KINDS = ("register entry", "news report", "field note", "letter", "minutes", "guide", "interview", "catalogue note")

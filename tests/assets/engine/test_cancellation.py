@@ -12,6 +12,7 @@ import pytest
 from assets.engine.cancellation import stop_with_run
 from assets.llm.async_calls import SHIELDED_SECONDS, shielded
 from tests.support.coroutines import run
+from tests.support.paid_calls import PaidCalls
 
 
 def interrupt() -> None:
@@ -67,23 +68,15 @@ def test_the_signal_stops_the_stage_and_the_handlers_are_put_back(work: Callable
 
 
 def test_a_call_that_is_paid_for_comes_back_after_the_signal_and_none_is_begun() -> None:
-    came_back: list[str] = []
-
-    async def call(name: str) -> None:
-        await asyncio.sleep(0.05)
-        came_back.append(name)
-
-    async def user() -> None:
-        await shielded(call("paid"))
-        await shielded(call("not asked any more"))
+    calls = PaidCalls()
 
     async def users() -> None:
         asyncio.get_running_loop().call_later(0.01, interrupt)
-        await asyncio.gather(user(), user())
+        await asyncio.gather(calls.user(), calls.user())
 
     with pytest.raises(dg.DagsterExecutionInterruptedError):
         run(asyncio.wait_for(stage(users), timeout=5))
-    assert came_back == ["paid", "paid"]
+    assert calls.came_back == ["paid", "paid"]
 
 
 def test_a_second_signal_waits_for_no_call() -> None:

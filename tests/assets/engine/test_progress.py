@@ -6,16 +6,19 @@ from dataclasses import replace
 from assets.engine.ports import StageProgress
 from assets.engine.progress import ProgressLog, Steps, heartbeat, progress_line
 from assets.llm.usage import Meter, Usage
+from assets.records.base import Failure
 
+GIVEN_UP = Failure(item_id="u7", position=7, stage="answers", reason="refused", message="No.", last_reply="")
 PROGRESS = StageProgress(
-    stage="answers", unit="base", done=5, total=20, failed=1, calls=300, repeated=100, seconds=10.0, noun="user"
+    stage="answers", unit="base", done=5, total=20, given_up=(GIVEN_UP,), calls=300, repeated=100, seconds=10.0, noun="user"
 )
-NOBODY = replace(PROGRESS, done=0, failed=0, repeated=0, calls=0, seconds=0.0)
+NOBODY = replace(PROGRESS, done=0, given_up=(), repeated=0, calls=0, seconds=0.0)
 
 
 def test_the_line_of_a_stage_tells_users_calls_and_failures() -> None:
     assert progress_line(PROGRESS) == "answers of base: 5 of 20 users, 300 calls (100 from the cache, 30/s), 1 given up"
     assert progress_line(NOBODY) == "answers of base: 0 of 20 users, 0 calls (0 from the cache, 0.0/s)"
+    assert progress_line(replace(NOBODY, stage="personas", done=20)) == "personas of base: 20 of 20 users"
 
 
 def watched(*, expected: float = 0.0, **users: int) -> ProgressLog:
@@ -26,7 +29,7 @@ def watched(*, expected: float = 0.0, **users: int) -> ProgressLog:
 
 def test_a_watched_stage_tells_cost_replies_awaited_and_the_time_left_by_the_calls_of_users_who_are_done() -> None:
     watch = watched(a=30, b=30, c=20, d=1)
-    watch.update(replace(PROGRESS, done=2, failed=0))
+    watch.update(replace(PROGRESS, done=2, given_up=()))
     assert watch.line() == (
         "answers of base: 2 of 20 users, 300 calls (100 from the cache, 30/s), "
         "3 replies awaited, $1.2500 so far, about 15 s left"
@@ -35,13 +38,13 @@ def test_a_watched_stage_tells_cost_replies_awaited_and_the_time_left_by_the_cal
 
 def test_before_the_first_user_is_done_the_time_left_follows_from_the_calls_expected() -> None:
     watch = watched(expected=60.0, a=300)
-    watch.update(replace(PROGRESS, done=0, failed=0))
+    watch.update(replace(PROGRESS, done=0, given_up=()))
     assert watch.line().endswith("about 45 s left")
 
 
 def test_where_users_take_more_calls_than_expected_the_time_left_is_that_of_the_replies_awaited() -> None:
     watch = watched(expected=2.0, a=300)
-    watch.update(replace(PROGRESS, done=0, failed=0, seconds=200.0))
+    watch.update(replace(PROGRESS, done=0, given_up=(), seconds=200.0))
     assert watch.line().endswith("about 3 s left")
 
 
@@ -54,6 +57,13 @@ def test_no_time_is_promised_where_nothing_is_known_or_nothing_moves() -> None:
     assert "left" not in unknown.line()
     assert "0.0/s" in standing.line()
     assert "left" not in standing.line()
+
+
+def test_where_steps_are_alike_the_time_left_follows_from_how_many_are_left_whatever_items_took() -> None:
+    meter = Meter(waiting=3, items={"a": Usage(calls=200)})
+    watch = ProgressLog(meter, first_line="", expected=60.0, alike=True)
+    watch.update(replace(PROGRESS, done=10, given_up=()))
+    assert watch.line().endswith("about 30 s left")
 
 
 def test_a_watch_says_what_is_beginning_and_that_a_cost_is_unknown() -> None:

@@ -19,6 +19,7 @@ FOLDS = {
     "zero for o": ("a wh0le evening", "whole_evening"),
     "spacing": ("a whole\n   evening", "whole_evening"),
     "no spacing": ("a wholeevening", "whole_evening"),
+    "no spacing behind a plural": ("my twodogsathome life", "two_dogs_at_home"),
     "spacing in the text": ("I work part time", "parttime"),
     "zero-width space": ("a who\u200ble eve\u200bning", "whole_evening"),
     "possessive": ("my dog's long walks", "dogs_long_walk"),
@@ -56,7 +57,14 @@ def test_other_words_spell_nothing(text: str, value: str) -> None:
     assert not spells(text, value)
 
 
-TWINS = [("part_time", "Part-Times"), ("parttime", "part time"), ("ae", "а\u0435"), ("Ⅳ", "iv"), ("每周", "每 周")]
+TWINS = [
+    ("part_time", "Part-Times"),
+    ("parttime", "part time"),
+    ("two_dogs_at_home", "twodogsathome"),
+    ("ae", "а\u0435"),
+    ("Ⅳ", "iv"),
+    ("每周", "每 周"),
+]
 OTHERS = [("<5_hours", ">5_hours"), ("1.5_h", "15_h"), ("c", "c++"), ("mail", "mall"), ("day", "night"), ("+", "-")]
 VALUES = [("weekly", False), ("twice_a_week", True), ("每周", False), ("每周两次", True)]
 

@@ -25,8 +25,8 @@ def test_groups_sort_in_the_order_in_which_data_passes_them() -> None:
     for names in prefixed.values():
         depths = [order[name] for name in sorted(names)]
         assert depths == sorted(depths)
-    assert prefixed["dr_"] == {"dr_1_worlds", "dr_2_questions", "dr_3_items", "dr_4_release"}
-    assert prefixed["code_"] == {"code_1_code", "code_2_questions", "code_3_items", "code_4_release"}
+    assert prefixed["dr_"] == {"dr_1_worlds", "dr_2_questions", "dr_3_items", "dr_4_release", "dr_5_evaluation"}
+    assert prefixed["code_"] == {"code_1_code", "code_2_questions", "code_3_items", "code_4_release", "code_5_evaluation"}
     assert prefixed[""] == {group(name) for name in get_args(GroupName)}
 
 

@@ -1,0 +1,70 @@
+"""The event loop of a run, in a thread of its own.
+
+Dagster runs its event loop only while an asset is made. What works ahead would stand still in between, on a busy machine for up
+to a second at each asset: replies that have come would lie unread, and a kill would lose all of them.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from assets.llm.async_calls import wait_for_shielded_calls
+
+T = TypeVar("T")
+
+
+class RunLoop:
+    """Runs coroutines for other event loops, and the tasks that they have started, until it is left. No signal reaches it.
+
+    `at_end` cancels the tasks that nobody waits for any more.
+    """
+
+    def __init__(self, *, at_end: Callable[[], None]) -> None:
+        self._at_end, self._waited = at_end, False
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="run-loop", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """End what is left there; calls that are paid for get a moment to come back."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+
+    async def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Await the work there. Who is cancelled here cancels it there, and waits for its end.
+
+        Shielded calls get a moment to come back; a second cancellation waits for none.
+        """
+        begun: Future[asyncio.Task[T]] = Future()
+
+        async def there() -> T:
+            task = asyncio.current_task()
+            assert task is not None
+            begun.set_result(task)
+            return await work
+
+        result = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(there(), self._loop))
+        result.add_done_callback(
+            lambda done: None if done.cancelled() else done.exception()
+        )  # asyncio warns of one not looked at
+        try:
+            return await asyncio.shield(result)
+        except asyncio.CancelledError:
+            self._loop.call_soon_threadsafe(begun.result().cancel)
+            self._waited = True
+            await asyncio.wait([result])
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(wait_for_shielded_calls(), self._loop))
+            raise
+
+    def _run(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.get_loop().run_forever()
+            self._at_end()
+            if not self._waited:
+                runner.run(wait_for_shielded_calls())
