@@ -35,11 +35,15 @@ class MemoryEvent:
     source: str = ""
 
     @property
+    def time(self) -> str:
+        """Its time as a line begins with it; "" where it has none."""
+        return f"[{self.at.isoformat(sep=' ')}] " if self.at else ""
+
+    @property
     def line(self) -> str:
         """The event as one line: its time, who or what it is, and its words."""
-        time = f"[{self.at.isoformat(sep=' ')}] " if self.at else ""
         source = f" ({self.source})" if self.source else ""
-        return f"{time}{self.kind}{source}: {' '.join(self.text.split())}"
+        return f"{self.time}{self.kind}{source}: {' '.join(self.text.split())}"
 
 
 class Memory(Protocol):
@@ -91,18 +95,7 @@ class MemoryTools:
 
     async def chat(self, messages: Sequence[Message]) -> str:
         """The model's reply at temperature 0."""
-        request = ModelRequest(
-            model=self.model_name,
-            messages=tuple(messages),
-            temperature=0.0,
-            max_output_tokens=MAX_REPLY_TOKENS,
-            schema_name="chat",
-            json_schema=None,
-            seed=self.seed,
-            sample=0,
-            labels=CallLabels(stage="evaluation", prompt="chat"),
-        )
-        return (await self.model.complete(request)).text
+        return (await self.model.complete(chat_request(self.model_name, messages, seed=self.seed))).text
 
     async def ask(self, prompt: RenderedPrompt, reply: type[M], convert: Callable[[M], R]) -> R:
         """A typed reply to one of our prompts. Raises ItemFailed where the model cannot give one."""
@@ -120,6 +113,22 @@ class MemoryTools:
         return Recipe(variant="evaluation", benchmark="evaluation", seed=self.seed, **fields)
 
 
+def chat_request(model: str, messages: Sequence[Message], *, seed: int, task: Task | None = None) -> ModelRequest:
+    """A request at temperature 0; with a task, for an answer of its form."""
+    name = task.schema_name if task else "chat"
+    return ModelRequest(
+        model=model,
+        messages=tuple(messages),
+        temperature=0.0,
+        max_output_tokens=MAX_REPLY_TOKENS,
+        schema_name=name,
+        json_schema=task.json_schema if task else None,
+        seed=seed,
+        sample=0,
+        labels=CallLabels(stage="evaluation", prompt=name),
+    )
+
+
 def cut_to_budget(texts: Sequence[str], tokens: int) -> list[str]:
     """The texts from the first on until the budget is used up; the text in which that happens is cut there."""
     kept: list[str] = []
@@ -133,6 +142,11 @@ def cut_to_budget(texts: Sequence[str], tokens: int) -> list[str]:
             kept.append(text[: ends[tokens - 1]])
         break
     return kept
+
+
+def event_lines(events: Iterable[MemoryEvent]) -> str:
+    """The events, a line for each, as prompts show them."""
+    return "\n".join(event.line for event in events)
 
 
 def newest_within(lines: Sequence[str], tokens: int) -> list[str]:

@@ -12,8 +12,6 @@ import pyarrow.parquet as pq
 
 from assets.records.base import Record
 from assets.records.columnar import from_table
-from assets.records.estimate import Estimate
-from dataset_card.hub.versions_file import BaselineScore
 from dataset_card.release.writers import ParquetFileWriter, sync, write_durably
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.isolated import EventRow, MemoryRow
@@ -36,13 +34,15 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._steps = KeyValueStore(path / "steps.sqlite", table="steps")
+        self._steps = KeyValueStore(path / "steps.sqlite", table="steps", checked=True)
 
     @property
     def finished(self) -> bool:
-        """Whether the results are there, of all items; they are written last."""
-        path = self.path / RESULTS
-        return path.exists() and not json.loads(path.read_bytes()).get("errors")
+        """Whether the results are there, of all items; they are written last. A damaged file is made again."""
+        try:
+            return not json.loads((self.path / RESULTS).read_bytes()).get("errors")
+        except (FileNotFoundError, ValueError, AttributeError):
+            return False
 
     @property
     def made_at(self) -> datetime:
@@ -111,7 +111,7 @@ class FinishedRun:
 
 def read_run(name: str, *, runs: Path) -> FinishedRun:
     """A finished run by its folder or id (its beginning is enough). Raises EvaluationError."""
-    path = _find_run(name, runs=runs)
+    path = find_run(name, runs=runs)
     if not (path / RESULTS).exists():
         raise EvaluationError(f"The run {path.name} is not finished; give the same evaluate command again to go on with it.")
     try:
@@ -134,28 +134,8 @@ def read_run(name: str, *, runs: Path) -> FinishedRun:
         raise EvaluationError(f"The run {path} cannot be read ({type(error).__name__}); was it changed?") from error
 
 
-def scores_on(digest: str, *, runs: Path) -> list[BaselineScore]:
-    """What memories reached on a release in finished runs, by name; off-policy runs and unreadable ones are left out."""
-    found: list[tuple[str, BaselineScore]] = []
-    for path in sorted(runs.glob(f"*/{RESULTS}")):
-        try:
-            manifest = RunManifest.model_validate_json((path.parent / MANIFEST).read_bytes())
-            results = Results.model_validate_json(path.read_bytes())
-        except (OSError, ValueError):
-            continue
-        if manifest.dataset_digest == digest and manifest.mode != "off-policy":
-            score = BaselineScore(
-                assistant=manifest.memory.name,
-                model=manifest.models["assistant"],
-                users=len(manifest.users),
-                accuracy=results.metrics["overall"],
-                memory=results.metrics.get("memory", Estimate(value=None, low=None, high=None)),
-            )
-            found.append((manifest.run_id, score))
-    return [score for _, score in sorted(found, key=lambda one: (one[1].assistant, one[0]))]
-
-
-def _find_run(name: str, *, runs: Path) -> Path:
+def find_run(name: str, *, runs: Path) -> Path:
+    """The folder of a run by its path or id (its beginning is enough). Raises EvaluationError."""
     if (Path(name) / MANIFEST).is_file():
         return Path(name)
     matching = sorted(path.parent for path in runs.glob(f"*/{MANIFEST}") if path.parent.name.startswith(name))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from assets.llm.usage import Usage
 from assets.recipe.recipe import Budget
-from pipelines.evaluation.memories.registry import writing_calls
+from pipelines.evaluation.memories.registry import WRITING_CALLS
 from pipelines.evaluation.records import RunManifest
 from pipelines.resources.ledger.prices import Prices
 
@@ -21,23 +21,9 @@ WORDS = {
 ROLES = {"dialogue": "assistant", "memory": "memory", "simulator": "user", "interview": "assistant", "baselines": "assistant"}
 
 
-@dataclass(frozen=True)
-class CallVolume:
-    """Calls, and the tokens of all of them."""
-
-    calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-
-    @classmethod
-    def of(cls, calls: float, *, reading: float, writing: float) -> "CallVolume":
-        """So many calls of this mean length."""
-        return cls(round(calls), int(calls * reading), int(calls * writing))
-
-    def __add__(self, other: "CallVolume") -> "CallVolume":
-        return CallVolume(
-            self.calls + other.calls, self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens
-        )
+def calls_of(calls: float, *, reading: float, writing: float) -> Usage:
+    """So many calls, of so many tokens each on the average."""
+    return Usage(calls=round(calls), input_tokens=int(calls * reading), output_tokens=int(calls * writing))
 
 
 @dataclass(frozen=True)
@@ -61,31 +47,26 @@ class ItemSize:
     probe_tokens: int = 0
     bounds: int = 0
 
-    def volumes(self, manifest: RunManifest) -> dict[str, CallVolume]:
+    def volumes(self, manifest: RunManifest) -> dict[str, Usage]:
         """Calls by purpose. A memory is taken to give back all that it may, so that tokens are an upper limit."""
 
         def recalled(held: Sequence[int], budget: int = manifest.tokens) -> float:
             return _mean([min(tokens, budget) for tokens in held])
 
         asked, task = len(self.questions), INSTRUCTIONS + self.question_tokens
+        writes = WRITING_CALLS.get(manifest.memory.kind, 0.0) * self.written
         everything = sum(self.questions) if "everything" in manifest.conditions else 0
-        interview = CallVolume.of(asked, reading=recalled(self.questions) + task, writing=CHOICE)
+        interview = calls_of(asked, reading=recalled(self.questions) + task, writing=CHOICE)
         for budget in manifest.curve:
-            interview += CallVolume.of(asked, reading=recalled(self.questions, budget) + task, writing=CHOICE)
-        interview += CallVolume.of(
-            len(self.probes), reading=recalled(self.probes) + INSTRUCTIONS + self.probe_tokens, writing=40
-        )
+            interview += calls_of(asked, reading=recalled(self.questions, budget) + task, writing=CHOICE)
+        interview += calls_of(len(self.probes), reading=recalled(self.probes) + INSTRUCTIONS + self.probe_tokens, writing=40)
         return {
-            "dialogue": CallVolume.of(len(self.replies), reading=recalled(self.replies) + INSTRUCTIONS, writing=REPLY),
-            "memory": CallVolume.of(
-                writing_calls(manifest.memory) * self.written, reading=2 * (INSTRUCTIONS + self.event_tokens), writing=REPLY / 2
-            ),
-            "simulator": CallVolume.of(
-                2 * self.simulated, reading=INSTRUCTIONS + 2 * self.schema_tokens + REPLY, writing=FOLLOW_UP
-            ),
+            "dialogue": calls_of(len(self.replies), reading=recalled(self.replies) + INSTRUCTIONS, writing=REPLY),
+            "memory": calls_of(writes, reading=2 * (INSTRUCTIONS + self.event_tokens), writing=REPLY / 2),
+            "simulator": calls_of(2 * self.simulated, reading=INSTRUCTIONS + 2 * self.schema_tokens + REPLY, writing=FOLLOW_UP),
             "interview": interview,
-            "baselines": CallVolume.of(self.bounds + asked * len(manifest.conditions), reading=task, writing=CHOICE)
-            + CallVolume(0, everything, 0),
+            "baselines": calls_of(self.bounds + asked * len(manifest.conditions), reading=task, writing=CHOICE)
+            + Usage(input_tokens=everything),
         }
 
 
@@ -100,7 +81,7 @@ class EvaluationForecast:
     `usd`: None where a price is unknown.
     """
 
-    sizes: Mapping[str, CallVolume]
+    sizes: Mapping[str, Usage]
     steps: int
     usd: float | None
 
@@ -133,14 +114,13 @@ class EvaluationForecast:
 
 def forecast(items: Iterable[ItemSize], manifest: RunManifest, *, prices: Prices) -> EvaluationForecast:
     """Count what the run will ask. The calls of memories that are not ours are not counted."""
-    sizes, steps = dict.fromkeys(WORDS, CallVolume()), 0
+    sizes, steps = dict.fromkeys(WORDS, Usage()), 0
     for item in items:
         sizes = {purpose: sizes[purpose] + volume for purpose, volume in item.volumes(manifest).items()}
         steps += item.steps
     total: float | None = 0.0
     for purpose, size in sizes.items():
-        usage = Usage(input_tokens=size.input_tokens, output_tokens=size.output_tokens)
-        price = prices.of(manifest.models[ROLES[purpose]], usage) if size.calls else None
+        price = prices.of(manifest.models[ROLES[purpose]], size) if size.calls else None
         if price is not None:
             total = None if total is None or price.usd is None else total + price.usd
     return EvaluationForecast(sizes, steps, total)

@@ -59,8 +59,8 @@ class CodeThread:
         threading.Thread(target=self._run, name="memory", daemon=True).start()
 
     def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        self._loop.run_forever()
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:  # which cancels what is left there
+            runner.get_loop().run_forever()
 
     async def call(self, function: Callable[..., object], *arguments: object, **named: object) -> object:
         """The result of a plain or async function. Raises whatever it raises."""

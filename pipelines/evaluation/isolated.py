@@ -5,9 +5,9 @@ task is asked and graded, which facts it needs, and who shares an episode, such 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Generic, Literal, Protocol, TypeVar, cast, get_args
+from typing import Literal, Protocol, TypeVar, get_args
 
 import numpy as np
 from pydantic import Field
@@ -15,7 +15,7 @@ from pydantic import Field
 from assets.llm.ports import RequestFailed
 from assets.records.base import Record
 from assets.records.estimate import Estimate
-from assets.reporting.intervals import Array, Metric, Sample, Sums, Tallies, divided, share
+from assets.reporting.intervals import GAIN, UNIT, Array, Metric, Sample, Sums, Tallies, divided, share
 from pipelines.evaluation.contract import Task, cut_to_budget, newest_within
 from pipelines.evaluation.hosting import HostedMemory
 from pipelines.evaluation.reasoning import CONTEXT_TOKENS, Answer, GiveAnswer, ReadableTask, Reasoner, ask, gather_all
@@ -24,7 +24,7 @@ from pipelines.evaluation.records import CALL_FAILED, AskKind, RunManifest
 T = TypeVar("T")
 Condition = Literal["memory", "none", "facts", "everything"]
 CONDITIONS: tuple[Condition, ...] = get_args(Condition)
-KIND_OF: dict[Condition, AskKind] = {"memory": "question", "none": "no_memory", "facts": "facts", "everything": "everything"}
+KIND_OF: dict[str, AskKind] = {"none": "no_memory", "facts": "facts", "everything": "everything"}  # beside the memory's own
 ROOM_FOR_TASK = 8_000  # tokens of the context
 
 
@@ -52,12 +52,12 @@ class MemoryRow(Record):
         return getattr(self, f"right_with_{condition}")
 
 
-def contents_of(
-    *, recalled: Sequence[str], facts: Sequence[str], everything: Sequence[str], tokens: int
-) -> dict[Condition, Sequence[str]]:
-    """What fills the recall slot in each condition. The reasoner's context alone bounds everything; the oldest go first."""
+def contents_of(*, facts: Sequence[str], everything: Sequence[str], tokens: int) -> dict[str, Sequence[str]]:
+    """What fills the recall slot in each condition without the memory.
+
+    The reasoner's context alone bounds everything; the oldest go first.
+    """
     return {
-        "memory": cut_to_budget(recalled, tokens),
         "none": (),
         "facts": cut_to_budget(facts, tokens),
         "everything": newest_within(everything, CONTEXT_TOKENS - ROOM_FOR_TASK),
@@ -77,7 +77,7 @@ class ReasonerWithMemory:
     """Our reasoner with a memory, or with none: for baselines, and the conditions beside the memory's own."""
 
     reasoner: Reasoner
-    memory: HostedMemory | None = None
+    memory: HostedMemory | None
 
     async def recall(self, query: str, *, tokens: int) -> Sequence[str]:
         return await self.memory.recall(query, tokens=tokens) if self.memory else []
@@ -86,22 +86,26 @@ class ReasonerWithMemory:
         return await self.reasoner.answer(recalled, task)
 
 
-@dataclass(frozen=True)
-class GivenAnswer(Generic[T]):
-    """An answer, as what it counts, and the texts of the memory that it was given from, at which budget."""
-
-    kind: AskKind
-    outcome: Answer[T]
-    recalled: Sequence[str] = ()
-    budget: int = 0
-
-
-async def ask_or_give_up(task: ReadableTask[T], give_answer: GiveAnswer) -> Answer[T]:
-    """The answer; none where the endpoint refuses this very request. Others go on."""
+async def ask_or_give_up(
+    task: ReadableTask[T], give_answer: GiveAnswer, kind: AskKind, *, recalled: Sequence[str] = (), budget: int = 0
+) -> Answer[T]:
+    """The answer, given from these texts of the memory; none where the endpoint refuses this very request. Others go on."""
     try:
-        return await ask(task, give_answer)
+        answer = await ask(task, give_answer)
     except RequestFailed as failed:
-        return Answer(None, "", 1, f"{CALL_FAILED}: {failed}")
+        answer = Answer[T](None, "", 1, f"{CALL_FAILED}: {failed}")
+    return replace(answer, kind=kind, recalled=tuple(recalled), budget=budget)
+
+
+async def answer_from_memory(
+    task: ReadableTask[T], subject: Recalling, *, tokens: int, kind: AskKind = "question"
+) -> Answer[T]:
+    """The answer from what is recalled; none where the endpoint refuses that, as it may refuse an embedding."""
+    try:
+        recalled = await subject.recall(task.task.query, tokens=tokens)
+    except RequestFailed as failed:
+        return Answer(None, "", 1, f"{CALL_FAILED}: {failed}", kind=kind, budget=tokens)
+    return await ask_or_give_up(task, partial(subject.answer, recalled), kind, recalled=recalled, budget=tokens)
 
 
 async def answer_in_conditions(
@@ -112,25 +116,17 @@ async def answer_in_conditions(
     facts: Sequence[str],
     everything: Sequence[str],
     manifest: RunManifest,
-) -> list[GivenAnswer[T]]:
+) -> list[Answer[T]]:
     """The answer from the memory first, then those in the run's other conditions, and at the budgets of its curve."""
-    try:
-        recalled = await subject.recall(task.task.query, tokens=manifest.tokens)
-    except RequestFailed as failed:  # of an embedding
-        return [GivenAnswer("question", Answer[T](None, "", 1, f"{CALL_FAILED}: {failed}"))]
-    contents = contents_of(recalled=recalled, facts=facts, everything=everything, tokens=manifest.tokens)
+    contents = contents_of(facts=facts, everything=everything, tokens=manifest.tokens)
 
-    async def in_condition(condition: Condition) -> GivenAnswer[T]:
-        texts, own = contents[condition], condition == "memory"
-        outcome = await ask_or_give_up(task, partial((subject if own else bare).answer, texts))
-        return GivenAnswer(KIND_OF[condition], outcome, texts if own else (), manifest.tokens)
+    async def without(condition: str) -> Answer[T]:
+        give = partial(bare.answer, contents[condition])
+        return await ask_or_give_up(task, give, KIND_OF[condition], budget=manifest.tokens)
 
-    async def at_budget(tokens: int) -> GivenAnswer[T]:
-        texts = await subject.recall(task.task.query, tokens=tokens)
-        return GivenAnswer("at_budget", await ask_or_give_up(task, partial(subject.answer, texts)), texts, tokens)
-
-    others = [in_condition(cast(Condition, name)) for name in manifest.conditions]
-    return await gather_all([in_condition("memory"), *others, *map(at_budget, manifest.curve)])
+    own = answer_from_memory(task, subject, tokens=manifest.tokens)
+    curve = [answer_from_memory(task, subject, tokens=tokens, kind="at_budget") for tokens in manifest.curve]
+    return await gather_all([own, *map(without, manifest.conditions), *curve])
 
 
 class EventRow(Record):
@@ -145,12 +141,14 @@ class EventRow(Record):
 
 
 class IsolatedScores(Record):
-    """Shares right by condition over the items that have all, and what the memory brings, with intervals over clusters.
+    """Shares right by condition over all items, and what the memory brings, with intervals over clusters.
 
     `gain` is S - N and `gain_share` (S - N) / (O - N); the latter does not exist where O is no better than N by a margin.
+    `unasked` of the items were never asked, because the memory failed: S counts them as wrong, and nothing else exists.
     """
 
     items: int
+    unasked: int = 0
     memory: Estimate
     none: Estimate
     facts: Estimate
@@ -178,22 +176,31 @@ def gain_share(sums: Sums) -> Array:
     return divided(gain(sums), np.where(room >= LEAST_ROOM, room, 0.0))
 
 
-def isolated_scores(rows: Sequence[MemoryRow], *, seed: int) -> IsolatedScores | None:
-    """The scores of these rows, which are of one memory and one budget; None where no row has every condition."""
+def isolated_scores(rows: Sequence[MemoryRow], *, seed: int, unasked: Sequence[str] = ()) -> IsolatedScores | None:
+    """The scores of these rows, which are of one memory and one budget; None where no row has every condition.
+
+    `unasked`: the cluster of each question that the memory failed before it was asked.
+    """
     complete = [row for row in rows if all(row.right(condition) is not None for condition in CONDITIONS)]
     if not complete:
         return None
-    clusters = list(dict.fromkeys(row.cluster for row in complete))
+    clusters = list(dict.fromkeys([*(row.cluster for row in complete), *unasked]))
     counts: Sums = {name: np.zeros((len(clusters), 1)) for name in ("items", *CONDITIONS)}
     for row in complete:
         place = clusters.index(row.cluster), 0
         counts["items"][place] += 1
         for condition in CONDITIONS:
             counts[condition][place] += bool(row.right(condition))
+    for cluster in unasked:
+        counts["items"][clusters.index(cluster), 0] += 1
     sample = Sample.of(Tallies(tuple(clusters), counts), seed=seed)
-    return IsolatedScores(
-        items=len(complete),
-        **{condition: sample.estimate(right(condition)) for condition in CONDITIONS},
-        gain=sample.estimate(gain),
-        gain_share=sample.estimate(gain_share),
+    found = IsolatedScores(
+        items=len(complete) + len(unasked),
+        unasked=len(unasked),
+        **{condition: sample.estimate(right(condition), within=UNIT) for condition in CONDITIONS},
+        gain=sample.estimate(gain, within=GAIN),
+        gain_share=sample.estimate(gain_share, within=UNIT),
     )
+    # The reasoner was not asked these without the memory either; over the others alone N, O and F would be of other items.
+    unknown = (*CONDITIONS[1:], "gain", "gain_share") if unasked else ()
+    return found.model_copy(update=dict.fromkeys(unknown, Estimate(value=None, low=None, high=None)))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from assets.recipe.loading import nearest_first
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.isolated import CONDITIONS
 from pipelines.evaluation.reasoning import CONTEXT_TOKENS
@@ -47,7 +48,7 @@ class EvaluationOptions:
     def check(self) -> None:
         """Raises EvaluationError for what cannot be asked."""
         if wrong := [name for name in self.conditions if name not in CONDITIONS[1:]]:
-            known = ", ".join(CONDITIONS[1:])
+            known = nearest_first(wrong[0], CONDITIONS[1:])
             raise EvaluationError(f"There is no condition {wrong[0]!r}; give one or several of {known}, or nothing.")
         given = [*self.curve, *([] if self.tokens is None else [self.tokens])]
         if too_many := [tokens for tokens in given if not 0 < tokens < CONTEXT_TOKENS]:

@@ -3,13 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from assets.llm.ports import CallLabels, LanguageModel, ModelRequest
+from assets.llm.ports import LanguageModel
 from assets.llm.text import count_tokens
 from assets.llm.usage import Usage
-from pipelines.evaluation.contract import MAX_REPLY_TOKENS, Task, cut_to_budget
-from pipelines.evaluation.spending import count_usage
+from pipelines.evaluation.contract import Task, chat_request, cut_to_budget
+from pipelines.evaluation.records import AskKind
+from pipelines.evaluation.spending import count_usage, priced_fields
 from prompts.catalogue import load_prompt
 from prompts.template import Message
 
@@ -21,33 +22,20 @@ GiveAnswer = Callable[[Task], Awaitable[str]]
 
 @dataclass(frozen=True)
 class Reasoner:
-    """A model that answers tasks. `context_tokens`: room for all messages; what was recalled is cut at its end to fit."""
+    """A model that answers tasks. What was recalled is cut at its end, so that all messages fit into `CONTEXT_TOKENS`."""
 
     model: LanguageModel
     name: str
     seed: int
-    temperature: float | None = 0.0
-    max_output_tokens: int = MAX_REPLY_TOKENS
-    context_tokens: int = CONTEXT_TOKENS
 
     async def answer(self, recalled: Sequence[str], task: Task) -> str:
         """The reply of a chat whose instructions hold the recalled texts, and whose last message is the task."""
-        request = ModelRequest(
-            model=self.name,
-            messages=self.messages(recalled, task),
-            temperature=self.temperature,
-            max_output_tokens=self.max_output_tokens,
-            schema_name=task.schema_name,
-            json_schema=task.json_schema,
-            seed=self.seed,
-            sample=0,
-            labels=CallLabels(stage="evaluation", prompt=task.schema_name),
-        )
+        request = chat_request(self.name, self.messages(recalled, task), seed=self.seed, task=task)
         return (await self.model.complete(request)).text
 
     def messages(self, recalled: Sequence[str], task: Task) -> tuple[Message, ...]:
         """What is sent to the model."""
-        room = self.context_tokens - count_tokens(task.text) - sum(count_tokens(message.content) for message in task.window)
+        room = CONTEXT_TOKENS - count_tokens(task.text) - sum(count_tokens(message.content) for message in task.window)
         memories = "\n".join(cut_to_budget(recalled, max(0, room)))
         head, last = (
             load_prompt("evaluation/remember").render(memories=memories or NOTHING_RECALLED, message=task.text).messages
@@ -72,7 +60,8 @@ class ReadableTask(Generic[T]):
 class Answer(Generic[T]):
     """What was understood (None: nothing), the last reply word for word, how often was asked, and what was wrong.
 
-    `usage` and `seconds` are those of all its calls; no seconds where they were not measured.
+    `usage` and `seconds` are those of all its calls; no seconds where they were not measured. `kind` is what it counts as, and
+    `recalled` what the memory gave for it, within which `budget`.
     """
 
     value: T | None
@@ -81,6 +70,15 @@ class Answer(Generic[T]):
     problem: str
     usage: Usage = field(default_factory=Usage)
     seconds: float | None = None
+    kind: AskKind = "question"
+    recalled: tuple[str, ...] = ()
+    budget: int = 0
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The fields of an answer's row that are the same on every benchmark."""
+        said = {"kind": self.kind, "reason": self.problem, "reply": self.reply, "tries": self.tries}
+        return {**said, "memories": self.recalled, "budget": self.budget, **priced_fields(self.usage)}
 
 
 async def ask(question: ReadableTask[T], give_answer: GiveAnswer) -> Answer[T]:
@@ -115,6 +113,11 @@ async def gather_all(work: Iterable[Awaitable[T]]) -> list[T]:
     try:
         return list(await asyncio.gather(*tasks))
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end_tasks(tasks)
+
+
+async def end_tasks(tasks: Sequence[asyncio.Future[Any]]) -> None:
+    """Cancel what still runs, and wait for it."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -152,3 +152,9 @@ class RunManifest(Record):
     unknown_probe: bool = False
     baselines: bool = False
     wording: Wording = "own"
+
+    @property
+    def asks(self) -> str:
+        """Where models are asked, for a reader."""
+        addresses = dict.fromkeys(place.partition(" ")[0] for place in self.places)
+        return " and ".join(addresses) or "the embedded model in this process"

@@ -1,15 +1,21 @@
 """A run on any benchmark: every item at once, each in its own steps. A memory that fails ends its item alone; steps stay."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol, Self, TypeVar
 
+from assets.engine.ports import StageProgress
+from assets.engine.progress import ProgressLog
+from assets.engine.stage_runner import REPORT_SECONDS
 from assets.llm.async_calls import wait_for_shielded_calls
-from assets.llm.ports import LanguageModel, ModelReply, ModelRequest, RequestFailed
+from assets.llm.ports import CallLabels, RequestFailed
+from assets.llm.usage import Meter, MeteredModel
 from assets.recipe.recipe import Recipe
-from assets.records.base import ItemFailed, Record
+from assets.records.base import ItemFailed
 from pipelines.evaluation.contract import MemoryTools
 from pipelines.evaluation.folder import FinishedRun, RunFolder
 from pipelines.evaluation.forecast import ItemSize
@@ -18,7 +24,7 @@ from pipelines.evaluation.isolated import EventRow, ReasonerWithMemory
 from pipelines.evaluation.memories.registry import host_memory
 from pipelines.evaluation.metrics.results import latency_of, score
 from pipelines.evaluation.options import EvaluationOptions
-from pipelines.evaluation.reasoning import Reasoner
+from pipelines.evaluation.reasoning import Reasoner, gather_all
 from pipelines.evaluation.records import (
     CALL_FAILED,
     AnswerRow,
@@ -29,12 +35,13 @@ from pipelines.evaluation.records import (
     RunManifest,
 )
 from pipelines.evaluation.report.page import PageItem
-from pipelines.evaluation.spending import CountedModel, Purpose, StepUsage
+from pipelines.evaluation.spending import STAGE, Checkpoint, CountedModel, Purpose, StepUsage, count_usage
 from pipelines.resources.llm.embeddings import ModelEmbedder
 from pipelines.resources.open import ModelPorts
 
-S = TypeVar("S", bound=Record)
+S = TypeVar("S", bound=Checkpoint)
 PAID_CALLS_SECONDS = 20.0  # that a run which stops waits for calls that are paid for
+# A user's next message waits for the last; these would only delay it.
 BACKGROUND: tuple[Purpose, ...] = ("interview", "baselines", "recall")
 # What ends one item: its memory, or a request that the endpoint refuses while it serves others.
 ENDS_ITEM = (MemoryFailed, RequestFailed, ItemFailed)
@@ -126,21 +133,8 @@ class BenchmarkTasks(Protocol):
 
 
 @dataclass(frozen=True)
-class BackgroundModel:
-    """A model for interviews and baselines. A user's next message waits for the last; these would only delay it."""
-
-    model: LanguageModel
-    slots: asyncio.Semaphore
-
-    async def complete(self, request: ModelRequest) -> ModelReply:
-        """Pass the call on when a slot is free."""
-        async with self.slots:
-            return await self.model.complete(request)
-
-
-@dataclass(frozen=True)
 class Run:
-    """Everything that a run works with."""
+    """Everything that a run works with. `report` is told the key of each step that is done."""
 
     manifest: RunManifest
     tasks: BenchmarkTasks
@@ -150,6 +144,7 @@ class Run:
     items_at_once: int = 32
     deadline: float = 300.0
     report: Callable[[str], None] = field(default=lambda step: None)
+    meter: Meter = field(default_factory=Meter)
 
     @cached_property
     def background_calls(self) -> asyncio.Semaphore:
@@ -164,10 +159,10 @@ class Run:
 
     def model(self, purpose: Purpose, *, item_id: str) -> CountedModel:
         """The run's model for this purpose, counted and labelled with the item."""
-        model = self.models.embeddings if purpose == "embeddings" else self.models.chat
-        if purpose in BACKGROUND:
-            model = BackgroundModel(model, self.background_calls)
-        return CountedModel(model, self.models.prices, item_id, purpose)
+        asked = self.models.embeddings if purpose == "embeddings" else self.models.chat
+        model = MeteredModel(asked, CallLabels(stage=f"{STAGE} {purpose}", item_id=item_id), self.meter)
+        slots = self.background_calls if purpose in BACKGROUND else nullcontext()
+        return CountedModel(model, self.models.prices, purpose, slots)
 
     def tools(self, item_id: str) -> MemoryTools:
         """What a memory of the item may use."""
@@ -175,7 +170,7 @@ class Run:
             model=self.model("memory", item_id=item_id),
             embedder=ModelEmbedder(self.model("embeddings", item_id=item_id)),
             model_name=self.manifest.models["memory"],
-            embedding_model=self.manifest.models["embedding"],
+            embedding_model=self.manifest.models.get("embedding", ""),
             seed=self.manifest.seed + self.manifest.attempt,
         )
 
@@ -185,7 +180,7 @@ class Run:
 
     def bare(self, item_id: str) -> ReasonerWithMemory:
         """The reasoner without a memory, for baselines and the conditions of isolated scores."""
-        return ReasonerWithMemory(self.reasoner("baselines", item_id=item_id))
+        return ReasonerWithMemory(self.reasoner("baselines", item_id=item_id), None)
 
     def reasoner(self, purpose: Purpose, *, item_id: str) -> Reasoner:
         """The reasoner, which is the same for every memory."""
@@ -193,13 +188,60 @@ class Run:
         return Reasoner(model, self.manifest.models["assistant"], seed)
 
     async def step(self, key: str, kind: type[S], work: Callable[[], Awaitable[S]]) -> S:
-        """The step from its checkpoint; where there is none it is done now and stored."""
+        """The step from its checkpoint; where there is none it is done now and stored, with what its calls used."""
         done = await self.folder.read_step(key, kind)
         if done is None:
-            done = await work()
+            with count_usage(alone=True) as used:
+                done = await work()
+            done = done.model_copy(update={"usage": done.usage + used.stored()})
             await self.folder.write_step(key, done)
         self.report(key)
         return done
+
+
+class StepProgress:
+    """How far a run is by its finished steps, told to `show` twice a second; `calls`: what all `steps` are expected to take."""
+
+    def __init__(
+        self, manifest: RunManifest, *, meter: Meter, steps: int, calls: float, show: Callable[[StageProgress], None]
+    ) -> None:
+        self._manifest, self._meter, self._show = manifest, meter, show
+        self._done, self._steps, self._began = 0, steps, time.monotonic()
+        self._log = ProgressLog(meter, first_line="", expected=calls / max(1, steps), alike=True)
+
+    def step(self, key: str) -> None:
+        """Count a step that is done."""
+        self._done += 1
+
+    @asynccontextmanager
+    async def shown(self) -> AsyncGenerator[None]:
+        """Show it as long as this lasts, and as finished where it ends well."""
+
+        async def regularly() -> None:
+            while True:
+                self._tell(max(self._steps, self._done + 1))
+                await asyncio.sleep(REPORT_SECONDS)
+
+        telling = asyncio.create_task(regularly())
+        try:
+            yield
+        finally:
+            telling.cancel()
+        self._tell(self._done)
+
+    def _tell(self, total: int) -> None:
+        meter, manifest = self._meter, self._manifest
+        progress = StageProgress(
+            stage=manifest.memory.name,
+            unit=manifest.dataset,
+            done=self._done,
+            total=total,
+            calls=meter.usage.calls,
+            repeated=meter.repeated,
+            seconds=time.monotonic() - self._began,
+            noun="step",
+        )
+        self._show(self._log.update(progress))
 
 
 class ItemStopped(Exception):
@@ -238,11 +280,7 @@ async def _each_item(run: Run, rows: Mapping[str, ItemRows]) -> list[ErrorRow]:
                 return ErrorRow(item_id=item_id, sentence=sentence)
         return None
 
-    tasks = [asyncio.ensure_future(one(item_id)) for item_id in rows]
     try:
-        return [error for error in await asyncio.gather(*tasks) if error]
+        return [error for error in await gather_all(map(one, rows)) if error]
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
         await wait_for_shielded_calls(seconds=PAID_CALLS_SECONDS)

@@ -1,9 +1,9 @@
 """What calls take, counted where they are made: for the step and for the answer that the running task works for."""
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, PlainSerializer
@@ -70,9 +70,9 @@ class UsageCounter:
         """What the calls of all purposes used together."""
         return sum(self.by_purpose.values(), Usage())
 
-    def stored(self, *, lost_writes: int = 0) -> StepUsage:
+    def stored(self) -> StepUsage:
         """What was counted, as a step stores it."""
-        return StepUsage(spending=dict(self.by_purpose), lost_writes=lost_writes)
+        return StepUsage(spending=dict(self.by_purpose))
 
     @property
     def measured(self) -> float | None:
@@ -97,17 +97,17 @@ def count_usage(*, alone: bool = False) -> Generator[UsageCounter, None, None]:
 
 @dataclass(frozen=True)
 class CountedModel:
-    """A model for one item and one purpose, whose calls are counted, priced and labelled for the ledger."""
+    """A model for one purpose, whose calls are counted and priced as if no cache had answered them. A call waits for a slot."""
 
     model: LanguageModel
     prices: Prices
-    item_id: str
     purpose: Purpose
+    slots: AbstractAsyncContextManager[None]
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        """Pass the call on under these labels."""
-        labels = replace(request.labels, stage=f"{STAGE} {self.purpose}", item_id=self.item_id)
-        reply = await self.model.complete(replace(request, labels=labels))
+        """Pass the call on, and count what it used."""
+        async with self.slots:
+            reply = await self.model.complete(request)
         usd = self.prices.of(request.model, usage_of(reply)).usd
         nano_usd = None if usd is None else round(usd * NANO)
         usage = Usage(calls=1, input_tokens=reply.input_tokens, output_tokens=reply.output_tokens, nano_usd=nano_usd)

@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from assets.records.estimate import counted
 from assets.reporting.intervals import Tallies
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.metrics.metrics import MEMORY_COUNTS, METRICS
 from pipelines.evaluation.metrics.results import tally_users
-from pipelines.evaluation.report.formatting import format_estimate, format_number, metric_label, run_labels, table
-from pipelines.evaluation.report.markdown import best_first, curve_table, isolated_table, leaderboard
+from pipelines.evaluation.report.formatting import format_estimate, format_number, metric_label, table
 from pipelines.experiments.on_off_policy import PolicyRow, policy_rows
 from pipelines.experiments.paired import Paired, paired
+from pipelines.experiments.ranking import best_first, board_sections, leaderboard, run_labels
 
 COMPARED = ("overall", "memory", "write_failure", "read_failure", "utilization_failure")
 
@@ -76,8 +77,8 @@ def comparison_report(comparison: Comparison) -> str:
     parts = [
         f"# {len(comparison.runs)} runs on {comparison.runs[0].manifest.dataset}",
         leaderboard(comparison.runs),
-        *_isolated(comparison.runs),
-        f"## Differences over the same {len(comparison.users)} {noun}s",
+        *(f"## {title}\n\n{content}" for title, content in board_sections(comparison.runs).items()),
+        f"## Differences over the same {counted(len(comparison.users), noun)}",
         f"The p value comes from swapping whole {noun}s between two runs; for several comparisons mind their number. "
         f"Detectable is the smallest true difference that these {noun}s would show four times out of five.",
         *map(_pair_section, comparison.pairs),
@@ -86,18 +87,9 @@ def comparison_report(comparison: Comparison) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _isolated(runs: Sequence[FinishedRun]) -> list[str]:
-    parts = list[str]()
-    if any(run.results.isolated for run in runs):
-        parts += ["## Isolated scores", isolated_table(runs)]
-    if any(run.results.curve for run in runs):
-        parts += ["## Overall against budget", curve_table(runs)]
-    return parts
-
-
 def _pair_section(pair: PairedRuns) -> str:
     rows = [
-        [metric_label(row.metric), format_estimate(row.difference), format_number(row.p_value), format_number(row.detectable)]
+        [metric_label(row.metric), format_estimate(row.difference), format_number(row.p_value), row.detectable_label]
         for row in pair.differences
     ]
     return f"### {pair.title}\n\n{table(['metric', 'difference', 'p', 'detectable'], rows)}"

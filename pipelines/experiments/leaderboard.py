@@ -4,12 +4,26 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from assets.records.estimate import Estimate, counted
+from dataset_card.hub.versions_file import BaselineScore
 from dataset_card.release.digests import canonical_digest
-from pipelines.evaluation.folder import PAGE, RESULTS, FinishedRun, read_run
-from pipelines.evaluation.report.formatting import plumbing_note, run_labels
-from pipelines.evaluation.report.markdown import RED, baseline_labels, best_first, board_columns, ranks, unscored_share
+from pipelines.evaluation.errors import EvaluationError
+from pipelines.evaluation.folder import MANIFEST, PAGE, RESULTS, FinishedRun, read_run
+from pipelines.evaluation.metrics.results import Results
+from pipelines.evaluation.records import RunManifest
+from pipelines.evaluation.report.formatting import RED
 from pipelines.evaluation.report.page import Json, plain, render_page
 from pipelines.experiments.compare import Comparison
+from pipelines.experiments.paired import Paired
+from pipelines.experiments.ranking import (
+    baseline_labels,
+    best_first,
+    board_columns,
+    board_notes,
+    ranks,
+    run_labels,
+    unscored_share,
+)
 
 LEADERBOARDS_FOLDER = "boards"
 
@@ -26,14 +40,40 @@ def write_leaderboard(comparison: Comparison, *, runs: Path) -> Path:
     return path
 
 
-def runs_by_dataset(folder: Path, *, dataset: str = "") -> list[list[FinishedRun]]:
-    """All finished runs, by dataset; `dataset`: how its name begins. Raises EvaluationError for a run that cannot be read."""
+def runs_by_dataset(folder: Path, *, dataset: str = "") -> tuple[list[list[FinishedRun]], list[str]]:
+    """All finished runs, by dataset, and the names of those that cannot be read; `dataset`: how its name begins."""
     boards: dict[str, list[FinishedRun]] = {}
+    unread = list[str]()
     for path in sorted(folder.glob(f"*/{RESULTS}")):
-        run = read_run(str(path.parent), runs=folder)
+        try:
+            run = read_run(str(path.parent), runs=folder)
+        except EvaluationError:
+            unread.append(path.parent.name)
+            continue
         if run.manifest.dataset.startswith(dataset):
             boards.setdefault(run.manifest.dataset_digest, []).append(run)
-    return list(boards.values())
+    return list(boards.values()), unread
+
+
+def scores_on(digest: str, *, runs: Path) -> list[BaselineScore]:
+    """What memories reached on a release in finished runs, by name; off-policy runs and unreadable ones are left out."""
+    found: list[tuple[str, BaselineScore]] = []
+    for path in sorted(runs.glob(f"*/{RESULTS}")):
+        try:
+            manifest = RunManifest.model_validate_json((path.parent / MANIFEST).read_bytes())
+            results = Results.model_validate_json(path.read_bytes())
+        except (OSError, ValueError):
+            continue
+        if manifest.dataset_digest == digest and manifest.mode != "off-policy":
+            score = BaselineScore(
+                assistant=manifest.memory.name,
+                model=manifest.models["assistant"],
+                users=len(manifest.users),
+                accuracy=results.metrics["overall"],
+                memory=results.metrics.get("memory", Estimate(value=None, low=None, high=None)),
+            )
+            found.append((manifest.run_id, score))
+    return [score for _, score in sorted(found, key=lambda one: (one[1].assistant, one[0]))]
 
 
 def leaderboard_page(comparison: Comparison, *, pages: Mapping[str, str]) -> str:
@@ -45,12 +85,13 @@ def leaderboard_page(comparison: Comparison, *, pages: Mapping[str, str]) -> str
 def leaderboard_data(comparison: Comparison, *, pages: Mapping[str, str]) -> Json:
     """Several runs' scores, and what lies between them."""
     runs, names = best_first(comparison.runs), run_labels(comparison.runs)
+    users = len(comparison.users)
     first, rank = runs[0], ranks(runs)
     return {
         "title": f"{len(runs)} run{'s' * (len(runs) > 1)} on {first.manifest.dataset}",
-        "subtitle": f"Digest {first.manifest.dataset_digest[:16]}; {len(comparison.users)} {first.manifest.noun}s in common.",
+        "subtitle": f"Digest {first.manifest.dataset_digest[:8]}; {counted(users, first.manifest.noun)} in common.",
         "facts": [],
-        "notes": list(dict.fromkeys(filter(None, (plumbing_note(run.manifest) for run in runs)))),
+        "notes": board_notes(runs),
         "red": RED,
         "columns": [name for name in board_columns(first) if name not in ("overall", "memory")],
         "runs": [
@@ -63,14 +104,18 @@ def leaderboard_data(comparison: Comparison, *, pages: Mapping[str, str]) -> Jso
             for run in runs
         ],
         "baselines": [
-            {"label": label, "estimate": plain(first.results.baselines[name])}
+            {"name": name, "label": label, "estimate": plain(first.results.baselines[name])}
             for name, label in baseline_labels(first, names[first.manifest.run_id]).items()
         ],
-        "users": len(comparison.users),
+        "users": users,
         "noun": first.manifest.noun,
-        "pairs": [{"title": pair.title, "differences": list(map(plain, pair.differences))} for pair in comparison.pairs],
+        "pairs": [{"title": pair.title, "differences": list(map(_difference, pair.differences))} for pair in comparison.pairs],
         "policies": [plain(row) for row in comparison.policies],
     }
+
+
+def _difference(row: Paired) -> Json:
+    return {**plain(row), "detectable": row.detectable_label}
 
 
 def _board_run(run: FinishedRun) -> Json:

@@ -6,13 +6,13 @@ import numpy as np
 
 from assets.records.base import Record
 from assets.records.estimate import Estimate
-from assets.reporting.intervals import CONFIDENCE, Array, Sample, Tallies
+from assets.reporting.intervals import CONFIDENCE, GAIN, UNIT, Array, Sample, Tallies
 from dataset_card.release.digests import canonical_digest
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.metrics.metrics import memory
 from pipelines.evaluation.records import Mode
-from pipelines.evaluation.report.formatting import run_labels
 from pipelines.experiments.paired import difference_of, merged, metric_of_part
+from pipelines.experiments.ranking import run_labels
 
 Pairs = Sequence[tuple[FinishedRun, FinishedRun]]
 
@@ -78,9 +78,9 @@ def _row(name: str, sample: Sample, gained: Array) -> PolicyRow:
     several = sample.users > 1
     return PolicyRow(
         name=name,
-        on=sample.estimate(metric_of_part("a", memory)),
-        off=sample.estimate(metric_of_part("b", memory)),
-        difference=sample.estimate(difference_of(memory)),
+        on=sample.estimate(metric_of_part("a", memory), within=UNIT),
+        off=sample.estimate(metric_of_part("b", memory), within=UNIT),
+        difference=sample.estimate(difference_of(memory), within=GAIN),
         ranks_gained=Estimate(value=gained[0], low=low if several else None, high=high if several else None),
     )
 

@@ -7,7 +7,8 @@ import numpy as np
 
 from assets.records.base import Record
 from assets.records.estimate import Estimate
-from assets.reporting.intervals import CONFIDENCE, RESAMPLES, Array, Metric, Sample, Sums, Tallies, rounded, student
+from assets.reporting.intervals import CONFIDENCE, GAIN, RESAMPLES, Array, Metric, Sample, Sums, Tallies, rounded, student
+from pipelines.evaluation.report.formatting import format_number
 
 EXACT_USERS = 12
 POWER = 0.8
@@ -17,13 +18,20 @@ class Paired(Record):
     """Second run minus first run over the same users.
 
     `p_value`: chance of a difference as large if it did not matter which run a user's answers came from.
-    `detectable`: the smallest true difference that these users would show in four of five evaluations.
+    `detectable`: the smallest true difference that these users would show in four of five evaluations; none
+    where no user shows any.
     """
 
     metric: str
     difference: Estimate
     p_value: float | None
     detectable: float | None
+
+    @property
+    def detectable_label(self) -> str:
+        """For readers: shares differ by 1 at most, so that users who show no less show nothing."""
+        too_few = self.detectable is not None and self.detectable >= 1
+        return "none with so few" if too_few else format_number(self.detectable)
 
 
 def paired(metrics: Mapping[str, Metric], runs: tuple[Tallies, Tallies], *, seed: int) -> tuple[Paired, ...]:
@@ -38,7 +46,7 @@ def _compared(name: str, metric: Metric, both: Sample, swapped: Sums) -> Paired:
     drawn = apart(both.drawn)
     return Paired(
         metric=name,
-        difference=both.estimate(apart),
+        difference=both.estimate(apart, within=GAIN),
         p_value=_p_value(float(apart(both.total)), apart(swapped), users=both.users),
         detectable=_detectable(drawn[~np.isnan(drawn)], users=both.users),
     )
@@ -94,7 +102,7 @@ def _swaps(users: int, *, seed: int) -> Array:
 
 
 def _detectable(drawn: Array, *, users: int) -> float | None:
-    if users < 2 or not len(drawn):
+    if users < 2 or not len(drawn) or not np.ptp(drawn):
         return None
     error = float(np.std(drawn)) * float(np.sqrt(users / (users - 1)))
     reach = student((1 + CONFIDENCE) / 2, users - 1) + student(POWER, users - 1)

@@ -31,6 +31,20 @@ class CrashesInWrite(Plain):
         raise KeyError("boat")
 
 
+class CrashesForOneUser(Plain):
+    made = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = not CrashesForOneUser.made
+        CrashesForOneUser.made += 1
+
+    def write(self, events: Sequence[MemoryEvent]) -> None:
+        if self.first:
+            raise KeyError("boat")
+        super().write(events)
+
+
 class CrashesInRecall(Plain):
     def recall(self, query: str, *, tokens: int) -> Any:
         return self.lines[10_000]

@@ -13,7 +13,8 @@ from typing import Any
 from assets.amemgym.records.episode import Episode
 from assets.llm.ports import EndpointError, LanguageModel, ModelReply, ModelRequest, Vector
 from assets.recipe.recipe import Budget
-from pipelines.evaluation.amemgym.dataset import UNKNOWN, AMemGymDataset, Rounds
+from dataset_card.reference.settings import DataSettings
+from pipelines.evaluation.amemgym.dataset import UNKNOWN, AMemGymDataset
 from pipelines.evaluation.amemgym.tasks import AMemGymTasks
 from pipelines.evaluation.command import write_files
 from pipelines.evaluation.folder import FinishedRun, RunFolder
@@ -28,7 +29,7 @@ from tests.support.coroutines import run
 from tests.support.scenario import episode as scenario_episode
 from tests.support.scenario import varied
 
-ROUNDS = Rounds(initial=1, update=2)
+SETTINGS = DataSettings(num_rounds_initial=1, num_rounds_update=2)
 MODELS = {
     "assistant": "test-model",
     "memory": "test-model",
@@ -63,7 +64,7 @@ def episode(user_id: str = "ada") -> Episode:
 
 
 def dataset(*user_ids: str) -> AMemGymDataset:
-    return AMemGymDataset("rehearsal", "d" * 64, tuple(map(episode, user_ids or ("ada", "ben"))), ROUNDS, "English")
+    return AMemGymDataset("rehearsal", "d" * 64, tuple(map(episode, user_ids or ("ada", "ben"))), SETTINGS)
 
 
 def tasks(*user_ids: str) -> AMemGymTasks:

@@ -1,15 +1,20 @@
 """Whatever a memory does, it ends in one sentence with a place, costs its own user alone, and never raises a score."""
 
 import asyncio
+import gc
+import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pipelines.evaluation.folder import FinishedRun
+from pipelines.evaluation.hosting import CodeThread
 from pipelines.evaluation.memories.check import check_memory
 from pipelines.evaluation.memories.registry import find_memory, source_digest
-from pipelines.evaluation.report.markdown import best_first, leaderboard, ranks, run_report
+from pipelines.evaluation.report.markdown import run_report
+from pipelines.experiments.ranking import best_first, leaderboard, ranks
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of, tasks
 from tests.evaluation.test_memories import tools
 from tests.support.coroutines import run
@@ -58,6 +63,23 @@ def test_a_memory_that_fails_is_an_error_row_with_its_place_and_its_questions_co
     assert "Finished with errors" in run_report(finished)
     [trace] = (tmp_path / finished.manifest.run_id).glob("error-ada.txt")
     assert trace.read_text(encoding="utf-8").startswith(error.sentence)
+
+
+def test_a_memory_that_crashes_on_one_of_two_users_is_right_on_half_and_what_was_not_asked_is_not_known(tmp_path: Path) -> None:
+    finished = finish(run_of(tmp_path, HonestModel(), spec=find_memory(f"{FILE}:CrashesForOneUser"), curve=(500,)))
+    results = finished.results
+    scores = results.isolated
+
+    assert len(results.errors) == 1
+    assert results.metrics["overall"].value == 0.5
+    assert scores is not None
+    assert (scores.memory.value, scores.unasked * 2) == (0.5, scores.items)
+    assert {scores.none.value, scores.facts.value, scores.everything.value, scores.gain.value, scores.gain_share.value} == {
+        None
+    }
+    assert {one.value for name, one in results.metrics.items() if name.startswith("state_")} == {None}
+    assert {point.overall.value for point in results.curve} == {0.5}
+    assert f"({scores.unasked} of {scores.items} never asked, counted as wrong)" in run_report(finished)
 
 
 @pytest.mark.parametrize("name", [*LEAKING, "GivesNothing", "Hangs"])
@@ -118,3 +140,22 @@ def test_a_sleeping_memory_holds_up_nobody_else() -> None:
         return asyncio.get_running_loop().time() - started
 
     assert run(both()) < 3
+
+
+def test_a_call_that_waits_behind_a_sleeping_memory_is_ended_with_its_thread() -> None:
+    async def both() -> threading.Thread:
+        before = set(threading.enumerate())
+        thread = CodeThread()
+        [started] = set(threading.enumerate()) - before
+        sleeping = asyncio.ensure_future(thread.call(time.sleep, 0.3))
+        await asyncio.sleep(0.05)
+        waiting = asyncio.ensure_future(thread.call(time.sleep, 0))
+        await asyncio.sleep(0.05)
+        for one in (sleeping, waiting):
+            one.cancel()
+        await asyncio.wait([sleeping, waiting])
+        thread.close()
+        return started
+
+    run(both()).join(60)
+    gc.collect()  # a coroutine that was never awaited says so now

@@ -1,9 +1,11 @@
 """`amemgym evaluate` and `amemgym compare`, on the embedded model, with a data.json and with problems."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -11,9 +13,10 @@ from typer.testing import CliRunner
 from dataset_card.reference.data_json import data_json
 from dataset_card.reference.settings import DataSettings, settings_bytes, settings_path
 from dataset_card.release.folder import write_release
-from pipelines.cli.errors import Problem
+from pipelines.cli.errors import Problem, sentence_of
 from pipelines.cli.main import app
-from pipelines.evaluation.amemgym.dataset import Rounds, load_dataset
+from pipelines.evaluation.amemgym.dataset import load_dataset
+from pipelines.evaluation.command import refuse_broken
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.home import Home
 from pipelines.resources.storage.open_stores import open_release_store
@@ -41,17 +44,26 @@ def output_of(*arguments: object) -> str:
     return found.output
 
 
+def cells(board: str) -> list[tuple[str, str]]:
+    """Each line's memory system and mode in the first part of a leaderboard's table."""
+    found = re.findall(r"^ *(?:\d+|-)? +(\S.*?) {2,}((?:on-policy|off-policy|baseline).*?)(?: {2,}.*)?$", board, re.MULTILINE)
+    return list(dict.fromkeys(found))
+
+
 def test_a_data_json_is_evaluated_reported_and_compared(data: Path) -> None:
     report = output_of("evaluate", data, "--memory", "full-history", "--users", 2)
     board = output_of("evaluate", data, "--memory", "full-history", "--memory", "awi")
     runs = sorted(path.name for path in (data.parent / "home" / "runs").iterdir())
     compared = output_of("compare", *runs)
 
-    assert "## By period" in report
-    assert "| awi | on-policy |" in board
+    assert "By period" in report.splitlines()
+    assert ("awi", "on-policy") in cells(board)
+    assert not any(line.startswith("|") for line in (*report.splitlines(), *board.splitlines(), *compared.splitlines()))
     assert len(runs) == 2
     assert "minus" in compared
     assert "detectable" in compared
+    with pytest.raises(Problem, match="is named twice, and a run does not differ from itself"):
+        CliRunner().invoke(app, ["compare", runs[0], runs[0]], catch_exceptions=False)
 
 
 def test_the_size_of_the_run_is_told_before_its_first_call(data: Path) -> None:
@@ -62,6 +74,13 @@ def test_the_size_of_the_run_is_told_before_its_first_call(data: Path) -> None:
     assert len(manifests) == 1
 
 
+def test_an_embedding_model_is_named_only_for_a_memory_that_may_ask_it(data: Path) -> None:
+    plans = {kind: output_of("evaluate", data, "--memory", kind, "--plan") for kind in ("awi", "rag-2-4-30")}
+
+    assert ["embedding amemgym" in plan.replace("\n", " ") for plan in plans.values()] == [False, True]
+    assert all("asks the embedded model in this process" in plan.replace("\n", " ") for plan in plans.values())
+
+
 def test_dialogues_of_one_run_are_replayed_into_another_assistant(data: Path) -> None:
     output_of("evaluate", data, "--memory", "full-history")
     led = next((data.parent / "home" / "runs").iterdir()).name
@@ -69,10 +88,19 @@ def test_dialogues_of_one_run_are_replayed_into_another_assistant(data: Path) ->
     assert "off-policy" in output_of("evaluate", data, "--memory", "rag-2-4-30", "--replay", led)
 
 
+def test_the_beginning_of_an_id_names_a_run_for_the_rows_of_reward_models_too(data: Path) -> None:
+    output_of("evaluate", data, "--memory", "full-history")
+    run = next((data.parent / "home" / "runs").iterdir()).name
+
+    output_of("memory", "rows", run[:-3], "--out", data.parent / "rows.parquet")
+    assert (data.parent / "rows.parquet").is_file()
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["evaluate", "nowhere", "--memory", "full-history"], "neither a data.json, nor a release folder"),
+        (["memory", "rows", "lost", "--out", "rows.parquet"], "names no run"),
+        (["evaluate", "nowhere", "--memory", "full-history"], "neither a release folder nor a variant with a release"),
         (["evaluate", "DATA", "--memory", "brain"], "no memory 'brain'"),
         (["evaluate", "DATA", "--memory", "full-history", "--users", "3"], "has 2 users"),
         (["evaluate", "DATA", "--memory", "full-history", "--replay", "lost"], "names no run"),
@@ -87,12 +115,27 @@ def test_a_problem_is_one_sentence_before_the_first_call(data: Path, arguments: 
     assert not (data.parent / "home" / "runs").exists()
 
 
+def test_all_memories_are_held_to_the_contract_before_the_first_is_asked_anything(data: Path) -> None:
+    bad = Path(__file__).with_name("bad_memories.py")
+    named = [f"{bad}:{name}" for name in ("Plain", "SharesItsLines", "RemembersQuestions")]
+
+    with pytest.raises(Problem, match=r"(?s)'SharesItsLines' .*'RemembersQuestions' .*Nothing was asked yet"):
+        output_of("evaluate", data, *(word for name in named for word in ("--memory", name)))
+    assert not (data.parent / "home" / "runs").exists()
+
+
+def test_a_sentence_that_asks_gets_no_full_stop() -> None:
+    with pytest.raises(EvaluationError, match=r"called\? It broke\. Nothing was asked yet"):
+        refuse_broken(["What is it called?", "It broke"])
+
+
 def test_a_board_that_cannot_be_written_is_one_sentence(data: Path) -> None:
     (data.parent / "home").mkdir()
     (data.parent / "home" / "boards").write_text("no folder", encoding="utf-8")
 
-    with pytest.raises(Problem, match="boards"):
+    with pytest.raises(OSError, match="boards") as caught:
         output_of("evaluate", data, "--memory", "full-history", "--memory", "awi")
+    assert "mend that and run the command again" in sentence_of(caught.value)
 
 
 def test_what_of_a_data_json_cannot_be_used_is_told_with_its_place(data: Path) -> None:
@@ -116,8 +159,8 @@ def test_rounds_and_language_of_a_bare_file_are_told_set_and_taken_from_the_file
     Path(settings_path(str(data))).write_bytes(settings_bytes(beside))
     kept = load_dataset(str(data), release_store=store)
     given = load_dataset(str(data), release_store=store, settings={"language": "ja"})
-    assert (kept.rounds, kept.language) == (Rounds(3, 4), "Russian")
-    assert (given.rounds, given.language) == (Rounds(3, 4), "Japanese")
+    assert kept.settings == beside
+    assert given.settings == DataSettings(language="ja", num_rounds_initial=3, num_rounds_update=4)
     assert "By data.settings.json beside it" in kept.notices[0]
     with pytest.raises(Problem, match=r"num_rounds_update cannot be set so for data\.json"):
         output_of("evaluate", data, "--memory", "full-history", "--set", "num_rounds_update=none")
@@ -131,12 +174,7 @@ def test_a_release_and_its_own_data_json_are_the_same_data_set(tmp_path: Path) -
     whole, bare = (
         load_dataset(str(place), release_store=store) for place in (release.folder, release.folder / "demo" / "data.json")
     )
-    assert (bare.episodes, bare.rounds, bare.language, bare.settings) == (
-        whole.episodes,
-        whole.rounds,
-        whole.language,
-        whole.settings,
-    )
+    assert (bare.episodes, bare.settings) == (whole.episodes, whole.settings)
     with pytest.raises(EvaluationError, match="has its own language"):
         load_dataset(str(release.folder), release_store=store, settings={"language": "en"})
 
@@ -162,9 +200,10 @@ def test_a_leaderboard_ranks_all_runs_and_an_off_policy_run_shows_what_it_change
     compared = output_of("compare", *runs)
     board = output_of("leaderboard", "--dataset", "data.json")
 
-    assert "| assistant | on-policy | off-policy | off minus on | ranks gained off-policy |" in compared
-    assert board.count("| off-policy |") == board.count("| on-policy |") == 2
-    assert "| random | baseline |" in board
+    assert "Memory on- and off-policy" in compared
+    assert "ranks gained off-policy" in compared
+    assert [name for name, mode in cells(board) if mode == "baseline"][-1] == "random"
+    assert sorted(mode.split()[0] for _, mode in cells(board) if mode != "baseline") == ["off-policy"] * 2 + ["on-policy"] * 2
     # The board of the first two, of the two off-policy, and of all four by either command.
     assert len(list((data.parent / "home" / "boards").glob("*.html"))) == 3
 
@@ -182,6 +221,48 @@ def test_a_budget_pauses_a_run_with_a_sentence_that_names_the_options(
     monkeypatch.setenv("AMEMGYM_PRICES", str(priced_embedded_model(data.parent)))
     with pytest.raises(Problem, match=sentence):
         CliRunner().invoke(app, ["evaluate", str(data), "--memory", "full-history", *words], catch_exceptions=False)
+
+
+def test_a_folder_of_runs_that_cannot_be_made_is_told_with_what_to_do(data: Path) -> None:
+    (data.parent / "home").mkdir()
+    (data.parent / "home" / "runs").write_bytes(b"")
+    with pytest.raises(OSError, match="runs") as caught:
+        CliRunner().invoke(app, ["evaluate", str(data), "--memory", "none"], catch_exceptions=False)
+    assert "mend that and run the command again" in sentence_of(caught.value)
+
+
+def json_of(*arguments: object) -> Any:
+    """What the command prints on standard output, which must be JSON and nothing else."""
+    found = CliRunner().invoke(app, [*map(str, arguments), "--json"], catch_exceptions=False)
+    assert found.exit_code == 0
+    return json.loads(found.stdout)
+
+
+def test_runs_plans_comparisons_and_leaderboards_are_json_where_that_is_asked(data: Path) -> None:
+    memories = ("--memory", "full-history", "--memory", "awi")
+    plan = json_of("evaluate", data, *memories, "--plan")
+    made = json_of("evaluate", data, *memories, "--quiet")
+    ids = [run["manifest"]["run_id"] for run in made["runs"]]
+    compared, (board,) = json_of("compare", *ids), json_of("leaderboard")
+
+    assert [run["manifest"]["run_id"] for run in plan["runs"]] == ids
+    assert plan["runs"][0]["calls"] > 0
+    assert made["runs"][0]["results"]["metrics"]["overall"]["value"] is not None
+    assert all(Path(page).is_file() for page in (made["page"], made["runs"][0]["page"], compared["page"], board["page"]))
+    assert compared["pairs"][0]["differences"][0]["metric"] == "overall"
+    assert sorted(run["manifest"]["run_id"] for run in board["runs"]) == sorted(ids)
+
+
+def test_runs_of_another_version_are_left_out_of_a_leaderboard_and_counted(data: Path) -> None:
+    output_of("evaluate", data, "--memory", "full-history", "--memory", "awi")
+    old = next((data.parent / "home" / "runs").glob("data.json-awi-*"))
+    manifest = json.loads((old / "manifest.json").read_bytes())
+    (old / "manifest.json").write_text(json.dumps({**manifest, "format": 0}), encoding="utf-8")
+    told = output_of("leaderboard")
+    assert ("full-history", "on-policy") in cells(told)
+    assert "awi" not in {name for name, _ in cells(told)}
+    assert "1 run is left out, of another version of this program or damaged; evaluate again" in told
+    assert told.count(old.name) == 1
 
 
 def test_a_leaderboard_of_nothing_says_so(data: Path) -> None:

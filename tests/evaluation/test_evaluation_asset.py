@@ -6,10 +6,19 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from assets.amemgym.pipeline import AMEMGYM
+from assets.deep_research.pipeline import DEEP_RESEARCH
+from assets.engine.benchmark import Benchmark
+from assets.reporting.asset_description import IN_PLACE
+from assets.reporting.page_style import PREFIX
+from dataset_card.deep_research import DEEP_RESEARCH_RELEASE
+from dataset_card.release.content import ReleaseContent
 from dataset_card.release.folder import write_release
+from pipelines.benchmarks import BENCHMARKS
 from pipelines.definitions import defs
-from pipelines.evaluation_assets import answers_scored, evaluation
+from pipelines.evaluation_assets import evaluation_asset, evaluation_check
 from tests.support.releases import content
+from tests.support.research_tasks import made_task, small_recipe
 
 
 @pytest.fixture
@@ -22,19 +31,18 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def materialized(**config: Any) -> dg.ExecuteInProcessResult:
-    """The asset of `demo`, with this config."""
+def materialized(variant: str = "demo", *, benchmark: Benchmark = AMEMGYM, **config: Any) -> dg.ExecuteInProcessResult:
+    """The asset of the variant, with this config."""
     return dg.materialize(
-        [evaluation, answers_scored],  # pyright: ignore[reportArgumentType]
-        partition_key="demo",
-        run_config={"ops": {"evaluation": {"config": config}}},
+        [evaluation_asset(benchmark), evaluation_check(benchmark)],
+        partition_key=variant,
+        run_config={"ops": {benchmark.key("evaluation"): {"config": config}}},
         instance=dg.DagsterInstance.ephemeral(),  # pyright: ignore[reportUnknownMemberType]
         raise_on_error=False,
     )
 
 
-@pytest.mark.usefixtures("home")
-def test_the_asset_shows_a_leaderboard_and_names_pages_that_are_there() -> None:
+def test_the_asset_shows_a_leaderboard_and_links_to_pages_that_are_there(home: Path) -> None:
     result = materialized(memories=["full-history", "awi"])
     [event] = result.asset_materializations_for_node("evaluation")
     shown = {name: value.value for name, value in event.metadata.items()}
@@ -43,9 +51,28 @@ def test_the_asset_shows_a_leaderboard_and_names_pages_that_are_there() -> None:
     assert [(check.check_name, check.passed) for check in result.get_asset_check_evaluations()] == [("answers_scored", True)]
     assert shown["unscored_full-history"] == shown["unscored_awi"] == 0
     assert "| awi | on-policy |" in str(shown["leaderboard"])
+    assert len(str(shown["leaderboard"])) < IN_PLACE
     assert str(shown["overall_by_period"]).startswith("| memory system | 0 | 1 | 2 |")
     for name in ("board", "page_full-history", "page_awi"):
-        assert Path(str(shown[name])).read_text(encoding="utf-8").startswith("<!doctype html>")
+        page = home / str(shown[name]).removeprefix(f"{PREFIX}/")
+        assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_another_benchmarks_asset_evaluates_its_release(home: Path) -> None:
+    recipe = small_recipe().model_copy(update={"variant": "dr-demo"})
+    made = ReleaseContent(
+        form=DEEP_RESEARCH_RELEASE, recipe=recipe, items=[made_task().instance], generator="amemgym-synth 0.1.0", prompts={}
+    )
+    write_release(made, root=home / "releases", version="0.1.0")
+    result = materialized("dr-demo", benchmark=DEEP_RESEARCH, memories=["bm25", "none"])
+    [event] = result.asset_materializations_for_node("dr_evaluation")
+    shown = {name: value.value for name, value in event.metadata.items()}
+
+    assert result.success
+    assert "| bm25 | documents |" in str(shown["leaderboard"])
+    assert "| bm25 |" in str(shown["isolated_scores"])
+    assert shown["overall_none"] == 0
+    assert "memory_none" not in shown
 
 
 def test_two_assistants_of_one_name_are_both_shown(home: Path) -> None:
@@ -84,8 +111,11 @@ def test_a_problem_ends_the_run_with_one_sentence(config: dict[str, Any], senten
     assert sentence in data.description
 
 
-def test_the_job_evaluates_and_makes_nothing_else() -> None:
-    job = defs.resolve_job_def("evaluate")
+@pytest.mark.parametrize("benchmark", [entry.benchmark for entry in BENCHMARKS], ids=lambda benchmark: benchmark.name)
+def test_the_job_evaluates_and_makes_nothing_else(benchmark: Benchmark) -> None:
+    """Its only parent is its own benchmark's release: Dagster asks "Are you sure?" where a parent was never made."""
+    asset = benchmark.key("evaluation")
+    job = defs.resolve_job_def(benchmark.key("evaluate"))
 
-    assert {node.name for node in job.nodes} == {"evaluation", "evaluation_answers_scored"}
-    assert dg.AssetKey("release") in defs.resolve_asset_graph().get(dg.AssetKey("evaluation")).parent_keys
+    assert {node.name for node in job.nodes} == {asset, f"{asset}_answers_scored"}
+    assert defs.resolve_asset_graph().get(dg.AssetKey(asset)).parent_keys == {dg.AssetKey(benchmark.key("release"))}

@@ -11,9 +11,9 @@ TASK = Task(text="Which tea do I drink? Answer in one word.", query="Which tea d
 
 
 def test_each_condition_fills_the_recall_slot_alone() -> None:
-    contents = contents_of(recalled=["a b c d"], facts=["e f g"], everything=["h i j k l"], tokens=2)
+    contents = contents_of(facts=["e f g"], everything=["h i j k l"], tokens=2)
 
-    assert contents == {"memory": ["a b"], "none": (), "facts": ["e f"], "everything": ["h i j k l"]}
+    assert contents == {"none": (), "facts": ["e f"], "everything": ["h i j k l"]}
 
 
 def test_the_reasoner_reads_what_was_recalled_then_the_window_then_the_task() -> None:

@@ -9,12 +9,16 @@ from hypothesis import strategies as st
 
 from pipelines.evaluation.metrics.metrics import TABLE as ENTRIES
 from pipelines.evaluation.metrics.metrics import tally
-from pipelines.evaluation.metrics.results import tally_users
+from pipelines.evaluation.metrics.results import Results, score, tally_users
+from pipelines.evaluation.options import EvaluationOptions
+from pipelines.evaluation.plan import manifest_of
 from pipelines.evaluation.records import AnswerRow, AskKind, Failure, Status
+from pipelines.evaluation.spending import StepUsage
+from tests.evaluation.scripted_evaluation import FULL, MODELS, tasks
 
 USERS = ("ada", "ben")
 METRICS = {entry.name: entry.metric for entry in ENTRIES}
-BY_PERIOD = {entry.name: entry.by_period for entry in ENTRIES}
+BY_PERIOD = {entry.name: entry.period_metric for entry in ENTRIES if entry.by_period}
 
 
 def row(
@@ -92,9 +96,7 @@ def test_memory_does_not_exist_in_a_period_whose_upper_bound_is_chance() -> None
     rows = [row("ada", 0, "right"), row("ada", 1, "right"), row("ada", 0, "right", kind="upper_bound")]
     rows += [row("ada", 1, "wrong", kind="upper_bound", item=f"q{number}") for number in range(3)]
     rows += [row("ada", 1, "right", kind="upper_bound", item="q4")]
-    metric = BY_PERIOD["memory"]
-    assert metric is not None
-    by_period = metric(tally(rows, users=USERS, periods=2).total())
+    by_period = BY_PERIOD["memory"](tally(rows, users=USERS, periods=2).total())
 
     assert by_period[0] == 1
     assert np.isnan(by_period[1])
@@ -129,3 +131,16 @@ def test_neither_the_order_of_rows_nor_of_users_matters(found: list[Status], cha
         first = one(tally(rows, users=USERS, periods=2).total())
         again = one(tally(shuffled, users=USERS[::-1], periods=2).total())
         assert np.array_equal(first, again, equal_nan=True)
+
+
+def results_of(rows: list[AnswerRow]) -> Results:
+    manifest = manifest_of(tasks(), FULL, EvaluationOptions(), models=MODELS).model_copy(update={"users": USERS})
+    return score(manifest, rows, [], usage=StepUsage())
+
+
+def test_no_period_has_a_memory_score_where_there_is_none_over_all() -> None:
+    # One user remembers all and the other nothing: memory could be anywhere.
+    apart = [row(user, period, "right" if user == "ada" else "wrong") for user in USERS for period in (0, 1)]
+    results = results_of([*apart, *(row(user, period, "right", kind="upper_bound") for user in USERS for period in (0, 1))])
+    assert "it could be anywhere from" in results.no_memory_score
+    assert [one.value for one in results.periods["memory"]] == [None, None]

@@ -78,5 +78,7 @@ def test_a_leaderboard_takes_in_all_finished_runs_of_a_dataset(tmp_path: Path) -
         finish(run_of(tmp_path, HonestModel(), spec=MemorySpec(name=kind, kind=kind)))
     run_of(tmp_path, HonestModel(), data=tasks("ada"), attempt=3).folder.path.mkdir()
 
-    assert [[run.manifest.memory.name for run in runs] for runs in runs_by_dataset(tmp_path)] == [["awi", "full-history"]]
-    assert runs_by_dataset(tmp_path, dataset="other") == []
+    boards, unread = runs_by_dataset(tmp_path)
+    assert [[run.manifest.memory.name for run in runs] for runs in boards] == [["awi", "full-history"]]
+    assert unread == []
+    assert runs_by_dataset(tmp_path, dataset="other") == ([], [])

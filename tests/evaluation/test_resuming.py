@@ -1,5 +1,7 @@
 """A run can be killed, taken up, repeated without a model, and read again; its bytes are always the same."""
 
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,6 +39,35 @@ def test_a_run_that_broke_off_goes_on_without_asking_anything_twice(tmp_path: Pa
 
     assert files(broken) == files(whole)
     assert len(model.requests) == len({repr(request) for request in model.requests})
+
+
+def test_a_damaged_step_is_told_and_made_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    whole, broken = run_of(tmp_path / "whole", HonestModel()), run_of(tmp_path / "broken", HonestModel(calls_left=15))
+    finish(whole)
+    with pytest.raises(EndpointError):
+        finish(broken)
+    broken.folder.close()
+    with closing(sqlite3.connect(broken.folder.path / "steps.sqlite")) as connection, connection:
+        assert connection.execute("UPDATE steps SET value = CAST(replace(value, '\"', '') AS BLOB)").rowcount
+
+    again = run_of(tmp_path / "broken", HonestModel())
+    finish(again)
+
+    assert files(again) == files(whole)
+    assert "A row of steps" in caplog.text
+
+
+@pytest.mark.parametrize("damaged", [b"", b"{", b"[]", b"\xff"])
+def test_damaged_results_are_made_again(tmp_path: Path, damaged: bytes) -> None:
+    work = run_of(tmp_path, HonestModel())
+    finish(work)
+    before = files(work)
+    (work.folder.path / "results.json").write_bytes(damaged)
+
+    assert not work.folder.finished
+    finish(run_of(tmp_path, HonestModel()))
+
+    assert files(work) == before
 
 
 def test_a_replay_without_a_model_gives_the_same_bytes(tmp_path: Path) -> None:

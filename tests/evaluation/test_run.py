@@ -11,6 +11,7 @@ import pytest
 from assets.llm.ports import EndpointError, ModelReply, ModelRequest, RequestFailed
 from pipelines.evaluation.forecast import forecast
 from pipelines.evaluation.records import MemorySpec
+from pipelines.evaluation.report.markdown import isolated_table
 from pipelines.evaluation.run import evaluate
 from tests.evaluation.scripted_evaluation import HONEST, PRICES, HonestModel, finish, run_of, tasks
 from tests.support.coroutines import run
@@ -23,6 +24,17 @@ def spec(kind: str) -> MemorySpec:
     return MemorySpec(name=kind, kind=kind)
 
 
+def test_chance_is_exact_and_no_memory_gains_nothing_over_none(tmp_path: Path) -> None:
+    done = finish(run_of(tmp_path, HonestModel(), spec=spec("none")))
+
+    assert [done.results.baselines["random"].low, done.results.periods["random"][0].low] == [None, None]
+    assert done.results.baselines["no_memory"].low is not None
+    assert done.results.isolated is not None
+    assert done.results.isolated.gain.value is None
+    assert "| none | " in isolated_table({"none": done.results})
+    assert isolated_table({"none": done.results}).endswith("| - | - |")
+
+
 def test_a_perfect_memory_scores_one_and_none_scores_below(tmp_path: Path) -> None:
     results = finish(run_of(tmp_path, HonestModel())).results
 
@@ -31,6 +43,7 @@ def test_a_perfect_memory_scores_one_and_none_scores_below(tmp_path: Path) -> No
     assert results.baselines["upper_bound"].value == 1
     assert results.metrics["state_recall_corrected"].value == 1
     assert (results.baselines["no_memory"].value or 0) < 1
+    assert results.metrics["write_failure_if_unsure"].value is None  # there were no such probes
     assert results.fidelity.score == 1
 
 

@@ -7,12 +7,16 @@ from pathlib import Path
 import pytest
 
 from pipelines.evaluation.contract import MemoryEvent
+from pipelines.evaluation.document_tasks import DocumentItem, DocumentTasks
+from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import read_table
 from pipelines.evaluation.memories.registry import find_memory, host_memory
 from pipelines.experiments.agent_memory_benchmark import benchmark_dataset
-from pipelines.experiments.export import ExportedDocument, ExportedQuestion, export_dataset
-from tests.evaluation.scripted_evaluation import HonestModel, dataset
+from pipelines.experiments.export import ExportedDocument, ExportedQuestion, export_tasks
+from tests.evaluation.scripted_evaluation import HonestModel, tasks
+from tests.evaluation.test_document_tasks import INFO, documents
 from tests.evaluation.test_memories import tools
+from tests.support.code_questions import made_question
 from tests.support.coroutines import run
 
 # The harness's own shapes, as far as the adapters touch them.
@@ -64,11 +68,12 @@ def harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_questions_name_the_documents_that_told_their_values_and_none_from_later(tmp_path: Path) -> None:
-    assert export_dataset(dataset("ada"), tmp_path) == (4, 6)
+    assert export_tasks(tasks("ada"), tmp_path) == (4, 6)
     documents = {one.id: one for one in read_table(tmp_path / "documents.parquet", kind=ExportedDocument)}
     questions = read_table(tmp_path / "questions.parquet", kind=ExportedQuestion)
 
     for one in questions:
+        assert one.gold_option is not None
         assert one.options[one.gold_option] == one.gold_answer
         assert one.gold_document_ids
         assert all(documents[key].period <= one.period for key in one.gold_document_ids)
@@ -79,15 +84,62 @@ def test_questions_name_the_documents_that_told_their_values_and_none_from_later
     assert all(f"`{name}`" in page for name in ExportedDocument.model_fields)
 
 
+def test_an_export_replaces_an_earlier_one_and_touches_no_folder_with_other_files(tmp_path: Path) -> None:
+    export_tasks(tasks("ada"), tmp_path / "export")
+    export_tasks(tasks("ada"), tmp_path / "export")
+    for there in ({"README.md": "mine"}, {"README.md": "a release", "manifest.json": "{}"}):
+        folder = tmp_path / str(len(there))
+        folder.mkdir()
+        for name, text in there.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        with pytest.raises(EvaluationError, match="holds files of no export, such as "):
+            export_tasks(tasks("ada"), folder)
+        assert {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()} == there
+
+
 @pytest.mark.usefixtures("harness")
 def test_a_harness_that_ingests_first_gets_a_namespace_for_each_user_and_period(tmp_path: Path) -> None:
-    export_dataset(dataset("ada"), tmp_path)
-    made = benchmark_dataset(tmp_path)
+    export_tasks(tasks("ada"), tmp_path / "export")
+    made = benchmark_dataset(tmp_path / "export")
     queries, documents = made.load_queries("all"), made.load_documents("all")
     known = {one.id: one for one in documents}
 
+    assert all("(1)" in one.query and "(1)" not in one.meta["retrieval_query"] for one in queries)
     assert all(known[key].user_id == one.user_id for one in queries for key in one.gold_ids)
     assert len(made.load_documents("all", user_ids={"ada@0"})) < len(made.load_documents("all", user_ids={"ada@2"}))
+
+
+@pytest.mark.usefixtures("harness")
+def test_tasks_over_documents_are_exported_by_turn_with_the_documents_that_hold_their_facts(tmp_path: Path) -> None:
+    data = documents()
+    count, asked = export_tasks(data, tmp_path / "export")
+    [item] = data.documents
+    [question] = read_table(tmp_path / "export" / "questions.parquet", kind=ExportedQuestion)
+    found = {one.id: one for one in read_table(tmp_path / "export" / "documents.parquet", kind=ExportedDocument)}
+    made = benchmark_dataset(tmp_path / "export")
+    [query] = made.load_queries("all")
+
+    assert (count, asked) == (len(found), 1) == (len(list(item.sized.documents)), 1)
+    assert [one.period for one in found.values()] == sorted(one.period for one in found.values())
+    for fact, name in zip(item.facts, question.gold_document_ids, strict=True):
+        assert fact.partition("\n")[2].strip() in found[name].text
+    assert (question.gold_answer, question.gold_option) == (item.task.answer.value, None)
+    assert (made.task_type, query.query, query.gold_answers) == ("open", question.query, [question.gold_answer])
+    assert "as they leave the window" in (tmp_path / "export" / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("harness")
+def test_code_stands_with_its_question_and_is_no_document(tmp_path: Path) -> None:
+    task = made_question().instance
+    data = DocumentTasks(INFO, (DocumentItem(task, task.lengths[0]),))
+    export_tasks(data, tmp_path / "export")
+    [question] = read_table(tmp_path / "export" / "questions.parquet", kind=ExportedQuestion)
+    texts = [one.text for one in read_table(tmp_path / "export" / "documents.parquet", kind=ExportedDocument)]
+    [query] = benchmark_dataset(tmp_path / "export").load_queries("all")
+
+    assert question.shown
+    assert not set(question.shown) & set(texts)
+    assert query.query == "\n".join([*question.shown, question.query])
 
 
 @pytest.mark.usefixtures("harness")

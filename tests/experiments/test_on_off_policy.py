@@ -11,10 +11,9 @@ from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.metrics.metrics import memory
 from pipelines.evaluation.metrics.results import tally_users
 from pipelines.evaluation.records import MemorySpec
-from pipelines.evaluation.report.formatting import run_labels
-from pipelines.evaluation.report.markdown import leaderboard, period_table
 from pipelines.experiments.compare import compare
 from pipelines.experiments.on_off_policy import PolicyRow, policy_rows
+from pipelines.experiments.ranking import leaderboard, period_table, run_labels
 from tests.evaluation.scripted_evaluation import MODELS, HonestModel, finish, run_of
 
 USERS = ("ada", "ben")

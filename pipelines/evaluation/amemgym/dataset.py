@@ -7,6 +7,7 @@ from pathlib import Path
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.report import LeftOut
+from assets.records.estimate import counted
 from dataset_card.reference.data_json import ReferenceError, read_data_json
 from dataset_card.reference.imported import ImportedData, import_data_json
 from dataset_card.reference.settings import DataSettings, SettingsError, read_settings, settings_of
@@ -14,21 +15,9 @@ from dataset_card.release.digests import file_digest
 from dataset_card.release.manifest import read_manifest
 from dataset_card.release.store import ReleaseStore
 from pipelines.evaluation.errors import EvaluationError
-from pipelines.evaluation.sources import own_settings_sentence, release_folder, release_recipe
+from pipelines.evaluation.sources import release_folder, release_recipe
 
 UNKNOWN = "cannot_tell"
-
-
-@dataclass(frozen=True)
-class Rounds:
-    """Rounds of a session: one message of the user and one of the assistant. The paper's base has 1 and 2."""
-
-    initial: int = 1
-    update: int = 2
-
-    def of(self, period: int) -> int:
-        """Rounds of a session in this period."""
-        return self.update if period else self.initial
 
 
 @dataclass(frozen=True)
@@ -41,8 +30,6 @@ class AMemGymDataset:
     name: str
     digest: str
     episodes: tuple[Episode, ...]
-    rounds: Rounds
-    language: str
     settings: DataSettings = field(default_factory=DataSettings)
     notices: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
@@ -53,7 +40,9 @@ class AMemGymDataset:
         if users is None:
             return self
         if not 1 <= users <= len(self.episodes):
-            raise EvaluationError(f"{self.name} has {len(self.episodes)} users; --users {users} cannot be taken from them.")
+            raise EvaluationError(
+                f"{self.name} has {counted(len(self.episodes), 'user')}; --users {users} cannot be taken from them."
+            )
         return replace(self, episodes=self.episodes[:users])
 
 
@@ -65,9 +54,7 @@ def load_dataset(source: str, *, release_store: ReleaseStore, settings: Mapping[
     """
     if is_bare(source):
         return read_bare(Path(source), settings or {})
-    if settings:
-        raise EvaluationError(own_settings_sentence(source, settings))
-    return read_release(release_folder(source, release_store=release_store))
+    return read_release(release_folder(source, release_store=release_store, settings=settings or ()))
 
 
 def is_bare(source: str) -> bool:
@@ -92,8 +79,6 @@ def read_bare(path: Path, overrides: Mapping[str, object]) -> AMemGymDataset:
         name=path.name,
         digest=file_digest(path),
         episodes=imported.episodes,
-        rounds=Rounds(settings.num_rounds_initial, settings.num_rounds_update),
-        language=settings.language_name,
         settings=settings,
         notices=notices,
         left_out=imported.left_out,
@@ -123,8 +108,6 @@ def read_release(folder: Path) -> AMemGymDataset:
         name=f"{manifest.variant} {manifest.version}",
         digest=manifest.digest,
         episodes=_episodes(folder / manifest.variant / "data.json"),
-        rounds=Rounds(recipe.num_rounds_initial, recipe.num_rounds_update),
-        language=recipe.language_name,
         settings=settings_of(recipe),
         recipe=recipe,
     )

@@ -15,7 +15,6 @@ from assets.llm.ports import CallLabels, LanguageModel, ModelRequest
 from assets.llm.structured_output import ask_structured
 from assets.recipe.recipe import Recipe
 from assets.records.base import ItemFailed
-from pipelines.evaluation.amemgym.dataset import Rounds
 from pipelines.evaluation.amemgym.subjects import Subject
 from pipelines.evaluation.contract import MemoryEvent
 from pipelines.evaluation.records import DialogueTurn
@@ -162,20 +161,18 @@ def with_current_time(session: Session, message: str) -> str:
     return f"[Current Time: {session.session_time.isoformat(sep=' ')}]\n{message}"
 
 
-async def hold_sessions(user: SimulatedUser, subject: Subject, *, period: int, rounds: Rounds) -> list[DialogueTurn]:
+async def hold_sessions(user: SimulatedUser, subject: Subject, *, period: int, rounds: int) -> list[DialogueTurn]:
     """Hold the period's sessions in order; each begins with its query, and is remembered when it ends."""
     turns: list[DialogueTurn] = []
     for number, session in enumerate(user.episode.periods[period].sessions):
-        history: list[Message] = []
         window: list[Message] = []
         held: list[DialogueTurn] = []
-        for round_number in range(rounds.of(period)):
+        for round_number in range(rounds):
             written = SimulatedMessage(session.query, 1, ())
-            if history:
-                written = await next_message(user, session, history, period=period)
+            if window:
+                written = await next_message(user, session, window, period=period)
             shown = written.message if round_number else with_current_time(session, written.message)
             reply = await subject.reply(written.message, shown=shown, window=window, at=session.session_time)
-            history += [Message("user", written.message), Message("assistant", reply)]
             window += [Message("user", shown), Message("assistant", reply)]
             held.append(
                 DialogueTurn(

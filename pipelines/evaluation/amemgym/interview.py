@@ -1,20 +1,19 @@
 """Interviews after every period (all questions, all states), and the paper's baselines (section 3.3)."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from assets.amemgym.records.episode import Episode, EpisodeQuestion
 from assets.amemgym.records.question import AnswerChoice
 from assets.engine.seeded_random import SeededRandom
-from assets.llm.ports import RequestFailed
 from pipelines.evaluation.amemgym.dataset import UNKNOWN
 from pipelines.evaluation.amemgym.questions import PromptVariant, choice_question, ordered_options, states_question
 from pipelines.evaluation.contract import MemoryEvent
-from pipelines.evaluation.isolated import GivenAnswer, Recalling, answer_in_conditions, ask_or_give_up
+from pipelines.evaluation.isolated import Recalling, answer_from_memory, answer_in_conditions, ask_or_give_up
 from pipelines.evaluation.reasoning import Answer, ReadableTask, gather_all
-from pipelines.evaluation.records import CALL_FAILED, AnswerRow, AskKind, RunManifest, Status
-from pipelines.evaluation.spending import priced_fields
+from pipelines.evaluation.records import AnswerRow, AnswersStep, AskKind, RunManifest, Status
 
 
 @dataclass(frozen=True)
@@ -32,21 +31,14 @@ class Interview:
     events: Sequence[MemoryEvent] = ()
 
 
-@dataclass(frozen=True)
-class InterviewRows:
-    """Rows of one ask, with the model's seconds where they were measured and belong to a question."""
-
-    rows: list[AnswerRow]
-    seconds: list[float | None] = field(default_factory=list[float | None])
-
-
-async def hold_interview(asked: Interview) -> InterviewRows:
+async def hold_interview(asked: Interview) -> AnswersStep:
     """The answers to every question in every condition, then the state probes; all asked at the same time."""
     free = [False, True] if asked.manifest.unknown_probe else [False]
     work = [_ask_question(asked, question) for question in asked.episode.questions]
     work += [_probe(asked, names, probe, may_not_know=free_) for names, probe in _probe_sets(asked) for free_ in free]
     parts = await gather_all(work)
-    return InterviewRows([row for part in parts for row in part.rows], [seconds for part in parts for seconds in part.seconds])
+    seconds = tuple(one for part in parts for one in part.seconds)
+    return AnswersStep(answers=tuple(row for part in parts for row in part.answers), seconds=seconds)
 
 
 def _probe_sets(asked: Interview) -> list[tuple[Sequence[str], str]]:
@@ -71,30 +63,24 @@ class InterviewQuestion:
     options: Sequence[AnswerChoice]
     written: int = 0
 
-    def row(self, given: GivenAnswer[str]) -> AnswerRow:
+    def row(self, given: Answer[str]) -> AnswerRow:
         """The answer's row, judged by the option that is right at the end of the period."""
-        question, period, outcome = self.question, self.period, given.outcome
+        question, period, value = self.question, self.period, given.value
         golden, names = question.golden[period], question.required_info
         return AnswerRow(
             user_id=self.episode.user_id,
             period=period,
-            kind=given.kind,
             item=question.question_id,
             expected=golden,
-            given=outcome.value or "",
-            status=status_of(outcome.value, golden),
-            reason=outcome.problem,
-            reply=outcome.reply,
-            tries=outcome.tries,
+            given=value or "",
+            status=status_of(value, golden),
             options=len(self.options),
             shown=1 + [option.choice_id for option in self.options].index(golden),
             required=len(names),
             age=max(period - last_update_period(self.episode, name, period=period) for name in names),
             asked=self.task.task.text,
-            memories=tuple(given.recalled),
             written=self.written,
-            budget=given.budget,
-            **priced_fields(outcome.usage),
+            **given.columns,
         )
 
 
@@ -107,7 +93,7 @@ def interview_question(
     return InterviewQuestion(episode, question, period, task, options, written)
 
 
-async def _ask_question(asked: Interview, question: EpisodeQuestion) -> InterviewRows:
+async def _ask_question(asked: Interview, question: EpisodeQuestion) -> AnswersStep:
     """The question from the memory, in the other conditions of isolated scores, and at the budgets of the curve."""
     episode, period = asked.episode, asked.period
     put = interview_question(episode, question, period=period, manifest=asked.manifest, written=len(asked.events))
@@ -119,7 +105,7 @@ async def _ask_question(asked: Interview, question: EpisodeQuestion) -> Intervie
         everything=[event.line for event in asked.events],
         manifest=asked.manifest,
     )
-    return InterviewRows([put.row(one) for one in answers], [answers[0].outcome.seconds])
+    return AnswersStep(answers=tuple(map(put.row, answers)), seconds=(answers[0].seconds,))
 
 
 def needed_facts(episode: Episode, question: EpisodeQuestion, *, period: int) -> list[str]:
@@ -139,7 +125,7 @@ def interview_options(episode: Episode, question: EpisodeQuestion, *, period: in
 def unasked_rows(episode: Episode, answers: Sequence[AnswerRow], *, manifest: RunManifest, reason: str) -> list[AnswerRow]:
     """An unscored row for each question that was not asked, because the user could not be evaluated to the end."""
     asked = {(answer.period, answer.item) for answer in answers if answer.kind == "question"}
-    nothing = GivenAnswer("question", Answer[str](None, "", 0, reason))
+    nothing = Answer[str](None, "", 0, reason)
     return [
         interview_question(episode, question, period=period, manifest=manifest).row(nothing)
         for period in range(len(episode.periods))
@@ -148,7 +134,7 @@ def unasked_rows(episode: Episode, answers: Sequence[AnswerRow], *, manifest: Ru
     ]
 
 
-async def _probe(asked: Interview, names: Sequence[str], probe: str, *, may_not_know: bool) -> InterviewRows:
+async def _probe(asked: Interview, names: Sequence[str], probe: str, *, may_not_know: bool) -> AnswersStep:
     """The values of these variables, asked together."""
     episode, period, manifest = asked.episode, asked.period, asked.manifest
     kind: AskKind = "state_or_unknown" if may_not_know else "state"
@@ -159,38 +145,28 @@ async def _probe(asked: Interview, names: Sequence[str], probe: str, *, may_not_
             for name, values in choices.items()
         }
     task = states_question(choices, may_not_know=may_not_know, wording=manifest.wording)
-    recalled: Sequence[str] = ()
-    try:
-        recalled = await asked.subject.recall(task.task.query, tokens=manifest.tokens)
-        outcome = await ask_or_give_up(task, partial(asked.subject.answer, recalled))
-    except RequestFailed as failed:  # of an embedding
-        outcome = Answer[dict[str, str]](None, "", 1, f"{CALL_FAILED}: {failed}")
-    return InterviewRows(
-        [
-            AnswerRow(
-                user_id=episode.user_id,
-                period=period,
-                kind=kind,
-                item=name,
-                expected=episode.periods[period].state[name],
-                given=(given := (outcome.value or {}).get(name)) or "",
-                status=status_of(given, episode.periods[period].state[name]),
-                reason="" if given else outcome.problem,
-                reply=outcome.reply,
-                tries=outcome.tries,
-                options=len(choices[name]),
-                shown=0,
-                required=1,
-                age=period - last_update_period(episode, name, period=period),
-                asked=task.task.text,
-                probe=probe,
-                memories=tuple(recalled),
-                budget=manifest.tokens,
-                **priced_fields(outcome.usage),
-            )
-            for name in choices
-        ]
-    )
+    given = await answer_from_memory(task, asked.subject, tokens=manifest.tokens, kind=kind)
+    values, state = given.value or {}, episode.periods[period].state
+    understood: dict[str, Any] = {**given.columns, "reason": ""}
+    rows = [
+        AnswerRow(
+            user_id=episode.user_id,
+            period=period,
+            item=name,
+            expected=state[name],
+            given=values.get(name, ""),
+            status=status_of(values.get(name), state[name]),
+            options=len(choices[name]),
+            shown=0,
+            required=1,
+            age=period - last_update_period(episode, name, period=period),
+            asked=task.task.text,
+            probe=probe,
+            **(understood if name in values else given.columns),
+        )
+        for name in choices
+    ]
+    return AnswersStep(answers=tuple(rows))
 
 
 def status_of(given: str | None, right: str) -> Status:
@@ -226,8 +202,7 @@ async def _upper_bound(
     values = next(option.state for option in question.answer_choices if option.choice_id == golden)
     state = dict(zip(question.required_info, values, strict=True))
     task = choice_question(question, options, wording=manifest.wording, variant="state_given", state=state)
-    outcome = await ask_or_give_up(task, partial(bare.answer, ()))
-    given = GivenAnswer("upper_bound", outcome)
+    given = await ask_or_give_up(task, partial(bare.answer, ()), "upper_bound")
     periods = [period for period, right in enumerate(question.golden) if right == golden]
     return [InterviewQuestion(episode, question, period, task, options).row(given) for period in periods]
 
@@ -238,5 +213,5 @@ async def _options_only(
     variant: PromptVariant = "options_only"
     options = ordered_options(question, manifest.seed, variant, episode.user_id, wording=manifest.wording)
     task = choice_question(question, options, wording=manifest.wording, variant=variant)
-    given = GivenAnswer(variant, await ask_or_give_up(task, partial(bare.answer, ())))
+    given = await ask_or_give_up(task, partial(bare.answer, ()), "options_only")
     return [InterviewQuestion(episode, question, period, task, options).row(given) for period in range(len(question.golden))]

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from pipelines.evaluation.contract import MemoryEvent, Task
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.hosting import HostedMemory, MemoryFailed, MemoryHost, checked_text
+from pipelines.evaluation.isolated import ReasonerWithMemory, Recalling
 from pipelines.evaluation.reasoning import Reasoner
 from prompts.template import Message
 
@@ -35,12 +36,12 @@ class Agent(Protocol):
         ...
 
 
-class Subject(Protocol):
+class Subject(Recalling, Protocol):
     """What the runner lives through a user's sessions with, and interviews."""
 
     @property
-    def lost_writes(self) -> int:
-        """How many writes were lost so far."""
+    def host(self) -> MemoryHost:
+        """What calls it, and counts the writes that were lost."""
         ...
 
     async def reply(self, message: str, *, shown: str, window: Sequence[Message], at: datetime) -> str:
@@ -59,42 +60,30 @@ class Subject(Protocol):
         """A copy for an interview."""
         ...
 
-    async def recall(self, query: str, *, tokens: int) -> Sequence[str]: ...
 
-    async def answer(self, recalled: Sequence[str], task: Task) -> str: ...
-
-
-@dataclass(frozen=True)
-class MemorySubject:
-    """A memory with our reasoner: `talking` in dialogues, `answering` in interviews."""
+@dataclass(frozen=True, kw_only=True)
+class MemorySubject(ReasonerWithMemory):
+    """A memory with our reasoner, which also talks in dialogues; then as much is recalled as the run allows."""
 
     memory: HostedMemory
     talking: Reasoner
-    answering: Reasoner
     tokens: int
 
     @property
-    def lost_writes(self) -> int:
-        return self.memory.host.lost_writes
+    def host(self) -> MemoryHost:
+        return self.memory.host
 
     async def reply(self, message: str, *, shown: str, window: Sequence[Message], at: datetime) -> str:
         recalled = await self.memory.recall(message, tokens=self.tokens)
         return await self.talking.answer(recalled, Task(text=shown, query=message, window=tuple(window)))
 
-    async def end_session(self, events: Sequence[MemoryEvent]) -> None:
-        await self.memory.write(events)
-
     async def observe(self, events: Sequence[MemoryEvent]) -> None:
         await self.memory.write(events)
 
+    end_session = observe
+
     async def fork(self) -> "MemorySubject":
         return replace(self, memory=await self.memory.fork())
-
-    async def recall(self, query: str, *, tokens: int) -> Sequence[str]:
-        return await self.memory.recall(query, tokens=tokens)
-
-    async def answer(self, recalled: Sequence[str], task: Task) -> str:
-        return await self.answering.answer(recalled, task)
 
     @property
     def policy(self) -> str:
@@ -120,7 +109,6 @@ class AgentSubject:
 
     host: MemoryHost
     agent: Any
-    lost_writes: int = 0
 
     @classmethod
     async def of(cls, host: MemoryHost) -> "AgentSubject":

@@ -7,18 +7,19 @@ from dataclasses import dataclass, replace
 from assets.amemgym.records.episode import Episode
 from assets.llm.text import count_tokens
 from assets.recipe.registry import DEFAULT_BENCHMARK
-from pipelines.evaluation.amemgym.dataset import AMemGymDataset, Rounds
+from assets.records.estimate import counted
+from dataset_card.reference.settings import DataSettings
+from pipelines.evaluation.amemgym.dataset import AMemGymDataset
 from pipelines.evaluation.amemgym.diagnosis import diagnose
 from pipelines.evaluation.amemgym.dialogue import events_of
 from pipelines.evaluation.amemgym.interview import unasked_rows
-from pipelines.evaluation.amemgym.subjects import MemorySubject
-from pipelines.evaluation.amemgym.user_run import UserRun, end_tasks
+from pipelines.evaluation.amemgym.user_run import UserRun
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.forecast import FOLLOW_UP, REPLY, ItemSize
 from pipelines.evaluation.isolated import EventRow
 from pipelines.evaluation.options import PAPER_MODELS, EvaluationOptions
-from pipelines.evaluation.reasoning import gather_all
+from pipelines.evaluation.reasoning import end_tasks, gather_all
 from pipelines.evaluation.records import AnswerRow, AnswersStep, DialogueTurn, RunManifest
 from pipelines.evaluation.report.page import Json, PageItem
 from pipelines.evaluation.run import ENDS_ITEM, DatasetInfo, ItemRows, ItemStopped, Run
@@ -40,7 +41,7 @@ class AMemGymTasks:
             benchmark=DEFAULT_BENCHMARK,
             name=data.name,
             digest=data.digest,
-            language=data.language,
+            language=data.settings.language_name,
             noun="user",
             users=self.items,
             roles=tuple(PAPER_MODELS),
@@ -61,16 +62,16 @@ class AMemGymTasks:
         manifest = recorded.manifest
         if manifest.dataset_digest != self.dataset.digest or not set(self.items) <= set(manifest.users):
             raise EvaluationError(
-                f"The dialogues of {manifest.run_id} are of {manifest.dataset} with {len(manifest.users)} users; "
-                f"they cannot be replayed on {self.dataset.name} with {len(self.items)} users."
+                f"The dialogues of {manifest.run_id} are of {manifest.dataset} with {counted(len(manifest.users), 'user')}; "
+                f"they cannot be replayed on {self.dataset.name} with {counted(len(self.items), 'user')}."
             )
         return replace(self, recorded=recorded.turns)
 
     def own_settings(self, options: EvaluationOptions, *, whole: bool) -> dict[str, object]:
         return {
             "mode": "off-policy" if options.replayed_run else "on-policy",
-            "rounds_initial": self.dataset.rounds.initial,
-            "rounds_update": self.dataset.rounds.update,
+            "rounds_initial": self.dataset.settings.num_rounds_initial,
+            "rounds_update": self.dataset.settings.num_rounds_update,
             "replayed_run": options.replayed_run,
             "probes": options.probes,
             "unknown_probe": options.unknown_probe,
@@ -79,7 +80,7 @@ class AMemGymTasks:
         }
 
     def sizes(self, manifest: RunManifest) -> Iterator[ItemSize]:
-        return (size_of(episode, self.dataset.rounds, manifest) for episode in self.dataset.episodes)
+        return (size_of(episode, self.dataset.settings, manifest) for episode in self.dataset.episodes)
 
     async def evaluate(self, run: Run, item_id: str, rows: ItemRows) -> None:
         """An interview runs beside the next period, because it is held on a copy."""
@@ -102,14 +103,14 @@ class AMemGymTasks:
             raise ItemStopped(f"period {period}", error) from error
         finally:
             await end_tasks([*interviews, baselines])
-            if isinstance(user.subject, MemorySubject):
-                user.subject.memory.host.close()
+            if user.subject:
+                user.subject.host.close()
         rows.answers = diagnose(user.episode, rows.answers)
 
     def user_run(self, run: Run, episode: Episode, key: str) -> UserRun:
         """The user before the first session."""
         own = None if self.recorded is None else [turn for turn in self.recorded if turn.user_id == episode.user_id]
-        return UserRun(run, episode, self.dataset.rounds, key, own)
+        return UserRun(run, episode, self.dataset, key, own)
 
     def _episode(self, user_id: str) -> Episode:
         return next(episode for episode in self.dataset.episodes if episode.user_id == user_id)
@@ -133,13 +134,13 @@ def _raise_failure(tasks: Sequence[asyncio.Task[AnswersStep]]) -> None:
             task.result()
 
 
-def size_of(episode: Episode, rounds: Rounds, manifest: RunManifest) -> ItemSize:
+def size_of(episode: Episode, settings: DataSettings, manifest: RunManifest) -> ItemSize:
     """What one user's sessions, questions and probes come to."""
     length, before, after, sessions = 0, list[int](), list[int](), 0
     for index, period in enumerate(episode.periods):
         for session in period.sessions:
             sessions += 1
-            for round_number in range(rounds.of(index)):
+            for round_number in range(settings.rounds(index)):
                 before.append(length)
                 length += (FOLLOW_UP if round_number else count_tokens(session.query)) + REPLY
         after.append(length)

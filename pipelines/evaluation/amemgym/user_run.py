@@ -1,19 +1,20 @@
 """One user of AMemGym at work, period by period. Interviews run on copies, beside the next period's dialogue."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
+from typing import TypeVar
 
 from assets.amemgym.records.episode import Episode
-from pipelines.evaluation.amemgym.dataset import Rounds
+from pipelines.evaluation.amemgym.dataset import AMemGymDataset
 from pipelines.evaluation.amemgym.dialogue import SimulatedUser, events_of, hold_sessions, observe_sessions
 from pipelines.evaluation.amemgym.interview import Interview, ask_baselines, hold_interview
 from pipelines.evaluation.amemgym.subjects import AgentSubject, MemorySubject, Subject
 from pipelines.evaluation.records import AnswersStep, DialogueStep, DialogueTurn
 from pipelines.evaluation.run import Run
-from pipelines.evaluation.spending import UsageCounter, count_usage
+from pipelines.evaluation.spending import Checkpoint, StepUsage, count_usage
+
+S = TypeVar("S", bound=Checkpoint)
 
 
 @dataclass
@@ -26,7 +27,7 @@ class UserRun:
 
     run: Run
     episode: Episode
-    rounds: Rounds
+    dataset: AMemGymDataset
     key: str
     recorded: Sequence[DialogueTurn] | None = None
     policy: str | None = None
@@ -53,16 +54,15 @@ class UserRun:
 
     async def _hold(self, period: int) -> DialogueStep:
         subject, run = await self.up_to_date(), self.run
-        lost = subject.lost_writes
-        with count_usage(alone=True) as used:
-            if self.recorded is None:
-                model = run.model("simulator", item_id=self.episode.user_id)
-                user = SimulatedUser(self.episode, run.recipe, run.manifest.language, model)
-                turns = await hold_sessions(user, subject, period=period, rounds=self.rounds)
-            else:
-                turns = [turn for turn in self.recorded if turn.period == period]
-                await observe_sessions(subject, turns)
-        return DialogueStep(turns=tuple(turns), usage=used.stored(lost_writes=subject.lost_writes - lost))
+        lost = subject.host.lost_writes
+        if self.recorded is None:
+            model = run.model("simulator", item_id=self.episode.user_id)
+            user = SimulatedUser(self.episode, run.recipe, run.manifest.language, model)
+            turns = await hold_sessions(user, subject, period=period, rounds=self.dataset.settings.rounds(period))
+        else:
+            turns = [turn for turn in self.recorded if turn.period == period]
+            await observe_sessions(subject, turns)
+        return DialogueStep(turns=tuple(turns), usage=StepUsage(lost_writes=subject.host.lost_writes - lost))
 
     async def up_to_date(self) -> Subject:
         """The subject after all that was lived. What was lived before this process is written to it now, and counts nothing."""
@@ -75,17 +75,33 @@ class UserRun:
             self.subject = await _under(subject, self.policy)
         return self.subject
 
-    async def begin_interview(self, period: int) -> "asyncio.Task[AnswersStep]":
-        """Take a copy now, and begin to ask it; a step that is stored needs no copy."""
-        name = f"{self.key}/{period}/asked"
-        done = await self.run.folder.read_step(name, AnswersStep)
+    async def begin_interview(self, period: int) -> asyncio.Task[AnswersStep]:
+        """Begin to ask a copy as it is now."""
+        bare, events = self.run.bare(self.episode.user_id), events_of(self.turns)
+
+        async def interview(copy: Subject) -> AnswersStep:
+            return await hold_interview(Interview(copy, bare, self.episode, period, self.run.manifest, events))
+
+        return await self.begin(f"{period}/asked", AnswersStep, interview)
+
+    async def begin(self, name: str, kind: type[S], work: Callable[[Subject], Awaitable[S]]) -> asyncio.Task[S]:
+        """Take a copy now, and begin to work on it; a step that is stored needs no copy."""
+        key, run = f"{self.key}/{name}", self.run
+        done = await run.folder.read_step(key, kind)
+
+        async def stored() -> S:
+            assert done is not None
+            return done
+
+        async def asked() -> S:
+            step = await work(copy)
+            return step.model_copy(update={"usage": copying.stored()})
+
         if done is not None:
-            return asyncio.create_task(self.run.step(name, AnswersStep, partial(_as_it_is, done)))
+            return asyncio.create_task(run.step(key, kind, stored))
         with count_usage(alone=True) as copying:
             copy = await (await self.up_to_date()).fork()
-        bare = self.run.bare(self.episode.user_id)
-        asked = Interview(copy, bare, self.episode, period, self.run.manifest, events_of(self.turns))
-        return asyncio.create_task(self.run.step(name, AnswersStep, partial(_interview, asked, copying)))
+        return asyncio.create_task(run.step(key, kind, asked))
 
     async def baselines(self) -> AnswersStep:
         """The paper's baselines; nothing for a whole agent, which does not answer with our reasoner."""
@@ -94,21 +110,8 @@ class UserRun:
         return await self.run.step(f"{self.episode.user_id}/baselines", AnswersStep, self._ask_baselines)
 
     async def _ask_baselines(self) -> AnswersStep:
-        with count_usage(alone=True) as used:
-            bare = self.run.bare(self.episode.user_id)
-            answers = await ask_baselines(bare, self.episode, manifest=self.run.manifest)
-        return AnswersStep(answers=tuple(answers), usage=used.stored())
-
-
-async def _as_it_is(step: AnswersStep) -> AnswersStep:
-    return step
-
-
-async def _interview(asked: Interview, copying: UsageCounter) -> AnswersStep:
-    with count_usage(alone=True) as used:
-        found = await hold_interview(asked)
-    usage = used.stored() + copying.stored()
-    return AnswersStep(answers=tuple(found.rows), seconds=tuple(found.seconds), usage=usage)
+        bare = self.run.bare(self.episode.user_id)
+        return AnswersStep(answers=tuple(await ask_baselines(bare, self.episode, manifest=self.run.manifest)))
 
 
 async def _under(subject: Subject, policy: str | None) -> Subject:
@@ -124,11 +127,4 @@ async def new_subject(run: Run, user_id: str) -> Subject:
     if manifest.memory.whole:
         return await AgentSubject.of(host)
     talking, answering = (run.reasoner(purpose, item_id=user_id) for purpose in ("dialogue", "interview"))
-    return MemorySubject(await host.new_memory(), talking, answering, manifest.tokens)
-
-
-async def end_tasks(tasks: Sequence[asyncio.Task[Any]]) -> None:
-    """Cancel what still runs, and wait for it."""
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    return MemorySubject(reasoner=answering, memory=await host.new_memory(), talking=talking, tokens=manifest.tokens)

@@ -1,16 +1,13 @@
 """Mem0 by its own library, mem0ai: it decides what is stored and what is found (the paper's Mem0-G and its plain form)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
 from functools import partial
 from typing import Any, Self
-from uuid import UUID
 
 from pipelines.evaluation.contract import MemoryEvent, MemoryTools, best_within
 from pipelines.evaluation.memories.base import BufferedMemory, Count, Positive
-from pipelines.evaluation.memories.mem0_library import USER, Mem0ModelAdapter, check_library, open_memory
-
-EVERYTHING = 1_000_000
+from pipelines.evaluation.memories.mem0_library import USER, Mem0ModelAdapter, check_library, copy_memory, open_memory
 
 
 class Mem0Memory(BufferedMemory):
@@ -51,47 +48,14 @@ class Mem0Memory(BufferedMemory):
         return [lines[key] for key in ordered]
 
     async def fork(self) -> Self:
-        """A store of its own with the same memories and links; ids are given by the order of writing."""
         other = copy(self)
-        other.recent, other._numbers = list(self.recent), {}
-        other._models = Mem0ModelAdapter(self.tools)
-        other._models.vectors = dict(self._models.vectors)
-        if self._memory is None:
-            return other
-        dimensions = self._memory.vector_store.embedding_model_dims
-        other._memory = open_memory(other._models, dimensions=dimensions, linked=self.linked)
-        other._memory.db.messages = list(self._memory.db.messages)
-        other._numbers = {_id(number): number for number in self._numbers.values()}
-        memories = {_id(self._numbers[row.id]): dict(row.payload) for row in _rows(self._memory.vector_store)}
-        _insert(other._memory.vector_store, memories, vectors=self._models.vectors)
-        links = [self._relinked(row.payload) for row in _rows(self._memory.entity_store)]
-        _insert(
-            other._memory.entity_store, {_id(place): link for place, link in enumerate(links)}, vectors=self._models.vectors
-        )
+        other.recent, other._numbers, other._models = list(self.recent), dict(self._numbers), Mem0ModelAdapter(self.tools)
+        if self._memory is not None:
+            other._memory = copy_memory(self._memory, other._models)
         return other
-
-    def _relinked(self, payload: Mapping[str, Any]) -> dict[str, Any]:
-        linked = [_id(self._numbers[key]) for key in payload["linked_memory_ids"] if key in self._numbers]
-        return {**payload, "linked_memory_ids": linked}
 
 
 class Mem0GraphMemory(Mem0Memory):
     """Mem0 with its graph: entities are linked to the memories that mention them, and raise those memories in a search."""
 
     linked = True
-
-
-def _rows(store: Any) -> list[Any]:
-    pages = store.list(filters=None, top_k=EVERYTHING)
-    return pages[0] if pages else []
-
-
-def _insert(store: Any, rows: Mapping[str, dict[str, Any]], *, vectors: Mapping[str, Sequence[float]]) -> None:
-    if rows:
-        # The vector as the embedder gave it: Mem0's store keeps another, of length 1.
-        found = [list(vectors[row["data"]]) for row in rows.values()]
-        store.insert(vectors=found, ids=list(rows), payloads=list(rows.values()))
-
-
-def _id(number: int) -> str:
-    return str(UUID(int=number))

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
-from copy import copy
+from copy import copy, deepcopy
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal, TypeVar, cast
@@ -79,6 +79,14 @@ def open_memory(models: Any, *, dimensions: int, linked: bool) -> Any:
     memory.vector_store = _store("memories", dimensions)
     memory._entity_store = _store("entities", dimensions) if linked else DisabledEntityStore()
     return memory
+
+
+def copy_memory(memory: Any, models: Any) -> Any:
+    """The same memories and links in a store of its own."""
+    other = copy(memory)
+    other.llm = other.embedding_model = models
+    other.db, other.vector_store, other._entity_store = deepcopy((memory.db, memory.vector_store, memory.entity_store))
+    return other
 
 
 class LastMessages:
@@ -162,13 +170,12 @@ class ExtractedReply(BaseModel):
 class Mem0ModelAdapter:
     """Mem0's language model and embedder in one. Mem0 calls it from threads, the calls are made on the loop of `run`.
 
-    `vectors`: those of stored texts, by text. `today`: the episode's date, ISO.
+    `today`: the episode's date, ISO.
     """
 
     def __init__(self, tools: MemoryTools) -> None:
         self._tools = tools
         self._loop: asyncio.AbstractEventLoop | None = None
-        self.vectors: dict[str, Vector] = {}
         self.today = ""
 
     async def run(self, work: Callable[[], T]) -> T:
@@ -195,14 +202,11 @@ class Mem0ModelAdapter:
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
         """The vector of one text, for Mem0."""
-        return self.embed_batch([text], memory_action or "search")[0]
+        return self.embed_batch([text])[0]
 
     def embed_batch(self, texts: Sequence[str], memory_action: str = "add") -> list[list[float]]:
         """The vectors of several texts, for Mem0."""
-        vectors = self._wait(self.embed_texts(texts))
-        if memory_action == "add":
-            self.vectors.update(zip(texts, vectors, strict=True))
-        return [list(vector) for vector in vectors]
+        return [list(vector) for vector in self._wait(self.embed_texts(texts))]
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         if self._loop is None or self._loop.is_closed():

@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 from assets.llm.text import count_tokens
 from assets.records.base import Text
-from pipelines.evaluation.contract import MemoryEvent, MemoryTools, newest_within
+from pipelines.evaluation.contract import MemoryEvent, MemoryTools, event_lines, newest_within
 from pipelines.evaluation.memories.base import CopiedMemory, Positive, TextIndex
 from pipelines.evaluation.memories.retrieval import FactsReply
 from prompts.catalogue import load_prompt
@@ -54,20 +54,20 @@ class NemoriMemory(CopiedMemory):
         self.open += events
 
     async def _begins_anew(self, events: Sequence[MemoryEvent]) -> bool:
-        prompt = load_prompt("memories/find_boundary").render(episode=_told(self.open), new=_told(events))
+        prompt = load_prompt("memories/find_boundary").render(episode=event_lines(self.open), new=event_lines(events))
         return await self.tools.ask(prompt, BoundaryReply, lambda reply: reply.boundary and reply.confidence >= SURE)
 
     async def _remember(self, events: Sequence[MemoryEvent]) -> None:
         """Tell the episode as a story, predict it from what is known, and keep what the prediction missed."""
-        prompt = load_prompt("memories/narrate_episode").render(episode=_told(events))
+        prompt = load_prompt("memories/narrate_episode").render(episode=event_lines(events))
         title, story = await self.tools.ask(prompt, EpisodeReply, lambda reply: (reply.title, reply.story))
-        at = f"[{events[-1].at.isoformat(sep=' ')}] " if events[-1].at else ""
+        at = events[-1].time
         [vector] = await self.tools.embed([f"{title} {story}"])
         self.stories.add(f"{at}{title}: {' '.join(story.split())}", vector)
         known = [self.knowledge.texts[number] for number in self.knowledge.nearest(vector, limit=RELATED)]
         prompt = load_prompt("memories/predict_episode").render(title=title, knowledge=known)
         prediction = await self.tools.ask(prompt, PredictionReply, lambda reply: reply.prediction)
-        prompt = load_prompt("memories/distill_knowledge").render(prediction=prediction, episode=_told(events))
+        prompt = load_prompt("memories/distill_knowledge").render(prediction=prediction, episode=event_lines(events))
         missed = await self.tools.ask(prompt, FactsReply, lambda reply: list(dict.fromkeys(reply.facts)))
         for fact, embedded in zip(missed, await self.tools.embed(missed) if missed else [], strict=True):
             self.knowledge.add(f"{at}{' '.join(fact.split())}", embedded)
@@ -81,7 +81,3 @@ class NemoriMemory(CopiedMemory):
         facts = self.knowledge.lines_within(self.knowledge.nearest(vector, limit=self.facts), left)
         left -= sum(map(count_tokens, facts))
         return [*self.stories.lines_within(self.stories.nearest(vector, limit=self.episodes), left), *facts, *recent]
-
-
-def _told(events: Sequence[MemoryEvent]) -> str:
-    return "\n".join(event.line for event in events)

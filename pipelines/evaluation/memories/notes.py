@@ -6,7 +6,7 @@ from typing import Self
 
 from pydantic import RootModel
 
-from pipelines.evaluation.contract import MemoryEvent, MemoryTools, newest_within
+from pipelines.evaluation.contract import MemoryEvent, MemoryTools, event_lines, newest_within
 from pipelines.evaluation.memories.base import BufferedMemory, Count, Positive
 from pipelines.evaluation.records import Wording
 from prompts.catalogue import load_prompt
@@ -45,7 +45,7 @@ class AwiMemory(BufferedMemory):
 
     async def store(self, events: Sequence[MemoryEvent]) -> None:
         prompt = load_prompt(self._prompt).render(
-            kinds=self._policy, current_memories=self.notes, conversation="\n".join(event.line for event in events)
+            kinds=self._policy, current_memories=self.notes, conversation=event_lines(events)
         )
         self.notes |= await self.tools.ask(prompt, NotesReply, lambda reply: reply.root)
 

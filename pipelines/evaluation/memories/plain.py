@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel
 
 from assets.records.base import Text
-from pipelines.evaluation.contract import MemoryEvent, MemoryTools, newest_within
+from pipelines.evaluation.contract import MemoryEvent, MemoryTools, event_lines, newest_within
 from pipelines.evaluation.memories.base import BufferedMemory, CopiedMemory, Count, Positive
 from prompts.catalogue import load_prompt
 
@@ -59,7 +59,7 @@ class RollingSummary(BufferedMemory):
 
     async def store(self, events: Sequence[MemoryEvent]) -> None:
         prompt = load_prompt("memories/update_summary").render(
-            summary=self.summary, conversation="\n".join(event.line for event in events), most_words=self.most_words
+            summary=self.summary, conversation=event_lines(events), most_words=self.most_words
         )
         self.summary = await self.tools.ask(prompt, RollingSummaryReply, lambda reply: reply.summary)
 

@@ -15,17 +15,17 @@ from typing import Any, cast, get_type_hints
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
+from assets.recipe.loading import nearest_first
 from pipelines.evaluation.contract import MemoryTools
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.hosting import MemoryHost
 from pipelines.evaluation.memories.amem import AMemMemory
-from pipelines.evaluation.memories.bm25 import Bm25Memory
 from pipelines.evaluation.memories.mem0 import Mem0GraphMemory, Mem0Memory
 from pipelines.evaluation.memories.mem0_library import library_version
 from pipelines.evaluation.memories.nemori import NemoriMemory
 from pipelines.evaluation.memories.notes import AwiMemory
 from pipelines.evaluation.memories.plain import FullHistory, NoMemory, RollingSummary, WindowMemory
-from pipelines.evaluation.memories.retrieval import AweMemory, RagMemory
+from pipelines.evaluation.memories.retrieval import AweMemory, Bm25Memory, RagMemory
 from pipelines.evaluation.memories.services import HttpMemory, McpMemory, ProviderMemory
 from pipelines.evaluation.records import MemorySpec, Setting
 
@@ -90,7 +90,7 @@ def find_memory(source: str) -> MemorySpec:
     if source.endswith((".yaml", ".yml", ".json")):
         return _from_file(Path(source))
     if source not in named_memories():
-        known = ", ".join(named_memories())
+        known = nearest_first(source, named_memories())
         raise EvaluationError(f"There is no memory {source!r}; there are {known}, or give FILE.py:CLASS or a YAML file.")
     return named_memories()[source]
 
@@ -147,7 +147,7 @@ def factory_of(kind: str) -> Factory:
         return _from_source(Path(path), attribute)
     point = _plugged_in().get(kind)
     if point is None:
-        known = ", ".join([*BUILT_IN, *_plugged_in()])
+        known = nearest_first(kind, [*BUILT_IN, *_plugged_in()])
         raise EvaluationError(f"There is no memory of kind {kind!r}; there are {known}. Is its package installed?")
     try:
         return cast(Factory, point.load())
@@ -182,9 +182,9 @@ def is_ours(kind: str) -> bool:
     return kind in BUILT_IN and kind not in SERVICES
 
 
-def writing_calls(spec: MemorySpec) -> float:
-    """About how many model calls the memory makes for one event that is written."""
-    return WRITING_CALLS.get(spec.kind, 0.0)
+def embeds(kind: str) -> bool:
+    """Whether the memory may ask for embeddings; of code that is not ours nobody knows."""
+    return kind in EMBEDDING or not is_ours(kind)
 
 
 def memory_version(kind: str) -> str:

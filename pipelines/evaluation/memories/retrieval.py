@@ -1,16 +1,54 @@
-"""RAG and AWE: an external memory of texts, found by the likeness of their embeddings (section 4.1)."""
+"""Memories that are searched: BM25 by words; RAG and AWE by the likeness of embeddings (section 4.1)."""
 
+import math
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from pydantic import BaseModel
 
 from assets.records.base import Text
-from pipelines.evaluation.contract import MemoryEvent, MemoryTools
-from pipelines.evaluation.memories.base import BufferedMemory, Count, Positive, TextIndex
+from pipelines.evaluation.contract import MemoryEvent, MemoryTools, best_within, event_lines
+from pipelines.evaluation.memories.base import BufferedMemory, CopiedMemory, Count, Positive, TextIndex
 from prompts.catalogue import load_prompt
 
+WORD = re.compile(r"\w+")
+SATURATION, LENGTH_SHARE = 1.5, 0.75  # the usual k1 and b
 RELATED = 5  # stored memories that are shown with each new fact
+
+
+class Bm25Memory(CopiedMemory):
+    """Okapi BM25: the `topk` events that share words with the query, rare words before common ones, in order of time."""
+
+    def __init__(self, tools: MemoryTools, *, topk: Positive = 30) -> None:
+        super().__init__(tools)
+        self.topk = topk
+        self.lines: list[str] = []
+        self.counts: list[Counter[str]] = []
+
+    async def write(self, events: Sequence[MemoryEvent]) -> None:
+        self.lines += [event.line for event in events]
+        self.counts += [Counter(WORD.findall(event.text.casefold())) for event in events]
+
+    async def recall(self, query: str, *, tokens: int) -> list[str]:
+        wanted = sorted(set(WORD.findall(query.casefold())))
+        having = {word: sum(word in counts for counts in self.counts) for word in wanted}
+        total = len(self.counts)
+        rarity = {word: math.log(1 + (total - found + 0.5) / (found + 0.5)) for word, found in having.items() if found}
+        mean = sum(counts.total() for counts in self.counts) / max(1, total) or 1.0
+        scores = {place: _score(counts, rarity, length=counts.total() / mean) for place, counts in enumerate(self.counts)}
+        ranked = sorted((place for place in scores if scores[place] > 0), key=lambda place: (-scores[place], place))[
+            : self.topk
+        ]
+        fitting = ranked[: len(best_within((self.lines[place] for place in ranked), tokens))]
+        return [self.lines[place] for place in sorted(fitting)]
+
+
+def _score(counts: Counter[str], rarity: dict[str, float], *, length: float) -> float:
+    damping = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * length)
+    found = ((weight, counts[word]) for word, weight in rarity.items() if word in counts)
+    return round(sum(weight * times * (SATURATION + 1) / (times + damping) for weight, times in found), 9)
 
 
 class RagMemory(BufferedMemory):
@@ -57,8 +95,7 @@ class AweMemory(RagMemory):
     """AWE-(freq, ns, topk): a model decides which facts are stored, and what becomes of those stored before."""
 
     async def store(self, events: Sequence[MemoryEvent]) -> None:
-        conversation = "\n".join(event.line for event in events)
-        prompt = load_prompt("memories/extract_facts").render(conversation=conversation)
+        prompt = load_prompt("memories/extract_facts").render(conversation=event_lines(events))
         facts = await self.tools.ask(prompt, FactsReply, lambda reply: list(dict.fromkeys(reply.facts)))
         if not facts:
             return
@@ -69,7 +106,7 @@ class AweMemory(RagMemory):
         if near:
             prompt = load_prompt("memories/reconcile_memories").render(memories=known, facts=facts)
             changes = await self.tools.ask(prompt, ChangesReply, lambda reply: reply.memory)
-        await self._apply(changes, near={str(number): number for number in near}, at=_time_of(events[-1]))
+        await self._apply(changes, near={str(number): number for number in near}, at=events[-1].time)
 
     async def _apply(self, changes: Sequence[Change], *, near: Mapping[str, int], at: str) -> None:
         written = [change for change in changes if change.event in ("ADD", "UPDATE") and change.text.strip()]
@@ -83,7 +120,3 @@ class AweMemory(RagMemory):
                 self.index.put(near[change.id], line, vector)
             else:
                 self.index.add(line, vector)
-
-
-def _time_of(event: MemoryEvent) -> str:
-    return f"[{event.at.isoformat(sep=' ')}] " if event.at else ""

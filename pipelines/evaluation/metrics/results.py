@@ -9,14 +9,15 @@ import numpy as np
 from assets.llm.text import count_tokens
 from assets.records.base import Record
 from assets.records.estimate import Estimate
-from assets.reporting.intervals import Sample, Tallies, rounded, share
-from pipelines.evaluation.isolated import Condition, IsolatedScores, MemoryRow, isolated_scores
-from pipelines.evaluation.metrics.metrics import LEAST_ROOM, METRICS, TABLE, tally
-from pipelines.evaluation.records import CALL_FAILED, AnswerRow, AskKind, DialogueTurn, ErrorRow, RunManifest
+from assets.reporting.intervals import UNIT, Sample, Tallies, rounded, share
+from pipelines.evaluation.isolated import KIND_OF, IsolatedScores, MemoryRow, isolated_scores
+from pipelines.evaluation.metrics.metrics import LEAST_ROOM, METRICS, TABLE, MetricEntry, tally
+from pipelines.evaluation.records import CALL_FAILED, AnswerRow, DialogueTurn, ErrorRow, RunManifest
 from pipelines.evaluation.spending import PricedUsage, StepUsage
 
+NOTHING = Estimate(value=None, low=None, high=None)
 WIDEST = 1.0  # an interval of a memory score that is wider says nothing
-CONDITION_OF: dict[AskKind, Condition] = {"no_memory": "none", "facts": "facts", "everything": "everything"}
+CONDITION_OF = {kind: condition for condition, kind in KIND_OF.items()}
 
 
 class Fidelity(Record):
@@ -92,13 +93,17 @@ def score(
     questions = [answer for answer in answers if answer.kind == "question"]
     table = [entry for entry in TABLE if entry.of in ("all", "dialogues" if dialogues else "documents")]
     by_group = {
-        group: {entry.name: sample.estimate(entry.metric) for entry in table if entry.group == group}
+        group: {entry.name: entry.estimates(sample)[0] for entry in table if entry.group == group}
         for group in ("score", "detail", "baseline", "cost")
     }
     metrics = {**by_group["score"], **by_group["detail"]}
+    if not manifest.unknown_probe:  # nobody was asked so
+        metrics |= {name: NOTHING for name in metrics if name.endswith("_if_unsure")}
+    if any(not answer.tries for answer in questions):  # their probes were not asked either, and those of others would flatter
+        metrics |= {name: NOTHING for name in metrics if name.startswith("state_")}
     problem = memory_problem(metrics["memory"], by_group["baseline"]) if dialogues else ""
     if problem:
-        metrics |= dict.fromkeys(("memory", "memory_of_means"), Estimate(value=None, low=None, high=None))
+        metrics |= dict.fromkeys(("memory", "memory_of_means"), NOTHING)
 
     def by(key: Callable[[AnswerRow], int]) -> dict[str, Estimate]:
         return _grouped(questions, key, manifest)
@@ -108,7 +113,9 @@ def score(
         users=sample.users,
         metrics=metrics,
         baselines=by_group["baseline"],
-        periods={entry.name: sample.estimates(entry.by_period) for entry in table if entry.by_period} if dialogues else {},
+        periods={
+            entry.name: _of_periods(entry, sample, without=bool(problem)) for entry in table if entry.by_period and dialogues
+        },
         by_required=by(lambda answer: answer.required),
         by_age=by(lambda answer: answer.age) if dialogues else {},
         costs=by_group["cost"],
@@ -125,10 +132,29 @@ def score(
     )
 
 
+def _of_periods(entry: MetricEntry, sample: Sample, *, without: bool) -> tuple[Estimate, ...]:
+    """A metric by period. `without`: no memory score; nor has a period one where its interval says nothing."""
+    estimates = entry.estimates(sample, each_period=True)
+    if entry.name != "memory":
+        return estimates
+    return tuple(NOTHING if without or _says_nothing(one) else one for one in estimates)
+
+
+def _says_nothing(memory: Estimate) -> bool:
+    return memory.low is not None and memory.high is not None and memory.high - memory.low > WIDEST
+
+
 def _isolated(answers: Sequence[AnswerRow], manifest: RunManifest) -> IsolatedScores | None:
-    """The scores at the run's own budget; none for a whole agent, which does not answer with our reasoner."""
+    """The scores at the run's own budget; none for a whole agent, which does not answer with our reasoner.
+
+    No memory has nothing to gain over none.
+    """
     own = [row for row in memory_rows(answers) if row.budget == manifest.tokens]
-    return None if manifest.memory.whole else isolated_scores(own, seed=manifest.seed)
+    unasked = [row.user_id for row in answers if row.kind == "question" and not row.tries]
+    scores = None if manifest.memory.whole else isolated_scores(own, seed=manifest.seed, unasked=unasked)
+    if scores is None or manifest.memory.kind != "none":
+        return scores
+    return scores.model_copy(update={"gain": NOTHING, "gain_share": NOTHING})
 
 
 def _isolated_groups(answers: Sequence[AnswerRow], manifest: RunManifest) -> Iterator[IsolatedGroup]:
@@ -147,7 +173,7 @@ def _isolated_groups(answers: Sequence[AnswerRow], manifest: RunManifest) -> Ite
                     by=by,
                     value=value,
                     scores=scores,
-                    fact_recall=sample_of(rows, manifest).estimate(METRICS["fact_recall"]),
+                    fact_recall=sample_of(rows, manifest).estimate(METRICS["fact_recall"], within=UNIT),
                     written_tokens=round(sum(row.written_tokens for row in asked) / len(asked), 1),
                     recalled_tokens=round(sum(count_tokens(text) for row in asked for text in row.memories) / len(asked), 1),
                 )
@@ -163,7 +189,7 @@ def memory_problem(memory: Estimate, baselines: dict[str, Estimate]) -> str:
             f"There is no memory score: the upper bound ({bound:.3f}) is too near to chance ({chance:.3f}) to place a memory "
             "between them."
         )
-    if memory.low is not None and memory.high is not None and memory.high - memory.low > WIDEST:
+    if _says_nothing(memory):
         return f"There is no memory score: with these users it could be anywhere from {memory.low:.2f} to {memory.high:.2f}."
     return ""
 
@@ -202,9 +228,13 @@ def _curve(answers: Sequence[AnswerRow], manifest: RunManifest) -> tuple[BudgetP
     points = list[BudgetPoint]()
     for tokens in sorted({*manifest.curve, manifest.tokens}) if manifest.curve else ():
         kind = "question" if tokens == manifest.tokens else "at_budget"
-        rows = [row for row in answers if row.kind == kind and row.budget in (tokens, 0)]
+        rows = [
+            row
+            for row in answers
+            if (row.kind == kind and row.budget in (tokens, 0)) or (row.kind == "question" and not row.tries)
+        ]
         as_questions = [row.model_copy(update={"kind": "question"}) for row in rows]
-        points.append(BudgetPoint(tokens=tokens, overall=sample_of(as_questions, manifest).estimate(METRICS["overall"])))
+        points.append(BudgetPoint(tokens=tokens, overall=_overall(as_questions, manifest)))
     return tuple(points)
 
 
@@ -236,8 +266,11 @@ def _grouped(questions: Sequence[AnswerRow], key: Callable[[AnswerRow], int], ma
     groups: dict[int, list[AnswerRow]] = {}
     for answer in questions:
         groups.setdefault(key(answer), []).append(answer)
-    overall = METRICS["overall"]
-    return {str(value): sample_of(group, manifest).estimate(overall) for value, group in sorted(groups.items())}
+    return {str(value): _overall(group, manifest) for value, group in sorted(groups.items())}
+
+
+def _overall(questions: Sequence[AnswerRow], manifest: RunManifest) -> Estimate:
+    return sample_of(questions, manifest).estimate(METRICS["overall"], within=UNIT)
 
 
 def _counts(answers: Sequence[AnswerRow]) -> dict[str, int]:

@@ -1,15 +1,15 @@
 """Text for readers: tables, estimates with their intervals, the meaning of every metric, labels that tell runs apart."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-from assets.records.estimate import FEWEST_ITEMS, ROUGH, Estimate, rough_told
+from assets.records.estimate import FEWEST_ITEMS, ROUGH, Estimate, counted, rough_told
 from pipelines.embedded.bank import MODEL_FAMILY
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.options import PAPER_MODELS
 from pipelines.evaluation.records import MemorySpec, RunManifest
 
 LONGEST = 80  # characters of a setting that is shown
-Facts = Callable[[RunManifest], Mapping[str, str]]
+RED = 0.02  # the share of unscored answers that is marked
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -35,7 +35,8 @@ def format_estimate(estimate: Estimate, *, digits: int = 3, missing: str = "-", 
 def interval_note(users: int, noun: str) -> str:
     """What brackets hold, and what a mark behind them means."""
     rough = f" {rough_told(users, noun)}".rstrip()
-    return f"Brackets hold 95 % intervals over {noun}s (bootstrap, expanded percentile).{rough}"
+    way = f"bootstrap, expanded percentile; Wilson's where all {noun}s are alike"
+    return f"Brackets hold 95 % intervals over {noun}s ({way}).{rough}"
 
 
 def plumbing_note(manifest: RunManifest) -> str:
@@ -52,11 +53,11 @@ def nothing_recalled(run: FinishedRun) -> str:
     """The warning that a memory gave nothing back for any question; "" where it did, and for `none`, which never does."""
     asked = [row for row in run.answers if row.kind == "question" and row.tries]
     spec = run.manifest.memory
-    if not asked or spec.whole or spec.name == "none" or any(row.memories for row in asked):
+    if not asked or spec.whole or spec.kind == "none" or any(row.memories for row in asked):
         return ""
     return (
-        f"{spec.name} gave back nothing for any of {len(asked):,} questions. It may pass over the kind of event that is "
-        "written here: user, assistant or document."
+        f"{spec.name} gave back nothing for any of {counted(len(asked), 'question')}. It may pass over the kind of event that "
+        "is written here: user, assistant or document."
     )
 
 
@@ -64,7 +65,7 @@ def beside_the_paper(manifest: RunManifest) -> str:
     """Whether a score may stand beside the paper's Tables 2 and 6, as a sentence that says why not; "" for documents."""
     if manifest.mode == "documents":
         return ""
-    differing = [role for role, name in PAPER_MODELS.items() if manifest.models[role] != name]
+    differing = [role for role, name in manifest.models.items() if PAPER_MODELS[role] != name]
     reasons = [
         "the questions are not in the paper's form (--wording paper)" if manifest.wording != "paper" else "",
         f"other models play {', '.join(differing)}" if differing else "",
@@ -112,66 +113,3 @@ def metric_label(name: str) -> str:
 def mode_label(manifest: RunManifest) -> str:
     """On-policy, or off-policy with whose dialogues."""
     return manifest.mode + (f" with the dialogues of {manifest.replayed_run}" if manifest.replayed_run else "")
-
-
-def run_labels(runs: Sequence[FinishedRun]) -> dict[str, str]:
-    """A name for each run by its id, no two alike.
-
-    It names the facts in which the runs differ; where those leave runs alike, also the details in which these differ, and
-    at last the end of the id.
-    """
-    every = list({run.manifest.run_id: run.manifest for run in runs}.values())
-    differing = _distinguishing(every, _facts)
-    names = {one.run_id: ", ".join([one.memory.name, *differing[one.run_id]]) for one in every}
-    for facts in (_details, _number):
-        for alike in _alike(every, names):
-            for run_id, words in _distinguishing(alike, facts).items():
-                names[run_id] = ", ".join([names[run_id], *words])
-    return names
-
-
-def _alike(every: Sequence[RunManifest], names: Mapping[str, str]) -> list[list[RunManifest]]:
-    groups: dict[str, list[RunManifest]] = {}
-    for one in every:
-        groups.setdefault(names[one.run_id], []).append(one)
-    return [group for group in groups.values() if len(group) > 1]
-
-
-def _distinguishing(every: Sequence[RunManifest], facts: Facts) -> dict[str, list[str]]:
-    """By run id, the facts that are not the same for all of these runs."""
-    found = {one.run_id: facts(one) for one in every}
-    names = dict.fromkeys(name for one in found.values() for name in one)
-    apart = [name for name in names if len({one.get(name) for one in found.values()}) > 1]
-    return {run_id: [one[name] for name in apart if name in one] for run_id, one in found.items()}
-
-
-def _facts(manifest: RunManifest) -> Mapping[str, str]:
-    return {
-        "mode": manifest.mode,
-        "model": manifest.models["assistant"],
-        "attempt": f"attempt {manifest.attempt}",
-        "seed": f"seed {manifest.seed}",
-        "users": f"{len(manifest.users)} {manifest.noun}s",
-        "tokens": f"{manifest.tokens:,} tokens",
-        "wording": f"{manifest.wording} questions",
-        "probes": f"probes by {manifest.probes}",
-        "simulator": f"user simulated by {manifest.models.get('user')}",
-        "generator": manifest.generator,
-    }
-
-
-def _details(manifest: RunManifest) -> Mapping[str, str]:
-    details = {
-        "version": manifest.memory_version,
-        "source": f"code {manifest.memory_source}",
-        "memory": f"memory by {manifest.models['memory']}",
-        "embedding": f"embeddings by {manifest.models['embedding']}",
-        "judge": f"user checked by {manifest.models.get('judge')}",
-        "places": " and ".join(manifest.places),
-        "replayed": f"dialogues of {manifest.replayed_run}",
-    }
-    return {**setting_labels(manifest.memory), **details}
-
-
-def _number(manifest: RunManifest) -> Mapping[str, str]:
-    return {"id": f"run ...{manifest.run_id[-6:]}"}

@@ -1,11 +1,11 @@
 """Reports of runs in Markdown: scores with intervals, where memories were lost, and the usage."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
-from assets.records.estimate import Estimate
+from assets.records.estimate import Estimate, counted
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.isolated import CONDITIONS, IsolatedScores
-from pipelines.evaluation.metrics.metrics import ASKING_BASELINES, BASELINES, BOARD, FRONT, METRICS, TABLE
+from pipelines.evaluation.metrics.metrics import BASELINES, FRONT, METRICS, TABLE
 from pipelines.evaluation.metrics.results import Results
 from pipelines.evaluation.report.formatting import (
     beside_the_paper,
@@ -16,114 +16,28 @@ from pipelines.evaluation.report.formatting import (
     mode_label,
     nothing_recalled,
     plumbing_note,
-    run_labels,
     settings_line,
     table,
 )
-
-RED, NO_RANK = 0.02, 0.1  # shares of unscored answers: marked, and without a rank
-
-
-def unscored_share(run: FinishedRun) -> float:
-    """The share of questions without a readable answer; they count as wrong."""
-    return run.results.metrics["unscored"].value or 0.0
-
-
-def best_first(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
-    """The runs by memory score, the highest first; by overall where one has no memory score. Unranked ones come last."""
-    scored = (run.results.metrics.get("memory") for run in runs)
-    name = "memory" if all(score is not None and score.value is not None for score in scored) else "overall"
-    return sorted(runs, key=lambda run: (unscored_share(run) > NO_RANK, -(run.results.metrics[name].value or 0.0)))
-
-
-def board_columns(run: FinishedRun) -> list[str]:
-    """The metrics of a leaderboard that the run's benchmark has."""
-    return [name for name in BOARD if name in run.results.metrics]
-
-
-def ranks(board: Sequence[FinishedRun]) -> dict[str, str]:
-    """The rank of each run of a sorted board by its id; "-" for one with too many unscored answers."""
-    return {
-        run.manifest.run_id: "-" if unscored_share(run) > NO_RANK else str(place) for place, run in enumerate(board, start=1)
-    }
-
-
-def unscored_label(run: FinishedRun) -> str:
-    """The share of unscored answers, marked where it is high."""
-    share = unscored_share(run)
-    return f"{100 * share:.1f} %" + (" (!)" if share > RED else "")
-
-
-def leaderboard(runs: Sequence[FinishedRun]) -> str:
-    """One line for each run, the best memory first, and below them what needs no memory or has a perfect one."""
-    names = run_labels(runs)
-    best, *_ = board = best_first(runs)
-    rank = ranks(board)
-    head = [
-        "rank",
-        "memory system",
-        "mode",
-        *map(metric_label, board_columns(best)),
-        "gain over none",
-        "unscored",
-        "tokens/answer",
-    ]
-    head += ["$/1000 answers", "s/answer"]
-    lines = [[rank[run.manifest.run_id], *_line(run, names[run.manifest.run_id])] for run in board]
-    blank = len(head) - 4
-    baselines = [
-        ["", label, "baseline", format_estimate(best.results.baselines[name], users=best.results.users), *[""] * blank]
-        for name, label in baseline_labels(best, names[best.manifest.run_id]).items()
-    ]
-    notes = dict.fromkeys(filter(None, (plumbing_note(run.manifest) for run in board)))
-    return "\n\n".join([table(head, [*lines, *baselines]), *notes])
-
-
-def baseline_labels(run: FinishedRun, assistant: str) -> dict[str, str]:
-    """The run's baselines for a leaderboard; those that ask the reasoner say in whose run."""
-    return {
-        name: metric_label(name) + (f" of {assistant}" if name in ASKING_BASELINES else "") for name in run.results.baselines
-    }
-
-
-def _line(run: FinishedRun, name: str) -> list[str]:
-    results, users = run.results, run.results.users
-    return [
-        name,
-        run.manifest.mode,
-        *(format_estimate(results.metrics[metric], users=users) for metric in board_columns(run)),
-        format_estimate(results.isolated.gain, users=users) if results.isolated else "-",
-        unscored_label(run),
-        format_number(results.costs["input_tokens_per_answer"].value, digits=0),
-        format_estimate(results.costs["usd_per_1000_answers"], digits=4, missing="unknown"),
-        format_estimate(run.latency.mean, digits=2, missing="unknown"),
-    ]
-
-
-def period_table(runs: Sequence[FinishedRun], name: str) -> str:
-    """One of the series, a line for each run and a column for each period."""
-    names = run_labels(runs)
-    board = [(names[run.manifest.run_id], run.results.periods[name]) for run in best_first(runs)]
-    head = ["memory system", *map(str, range(max(len(series) for _, series in board)))]
-    return table(head, [[assistant, *(format_number(one.value) for one in series)] for assistant, series in board])
 
 
 def run_report(run: FinishedRun) -> str:
     """The whole report of one run."""
     manifest, results = run.manifest, run.results
+    own = {manifest.memory.name: results}
     settings = ", ".join(filter(None, [settings_line(manifest.memory), f"{manifest.tokens:,} tokens of recalled text"]))
     simulated = f", user simulated by {manifest.models['user']}" if "user" in manifest.models else ""
     parts = [
         f"# {manifest.memory.name} on {manifest.dataset}",
-        f"Run `{manifest.run_id}`, {mode_label(manifest)}; {len(manifest.users)} {manifest.noun}s; {settings}; answered by "
-        f"{manifest.models['assistant']}{simulated}.",
+        f"Run `{manifest.run_id}`, {mode_label(manifest)}; {counted(len(manifest.users), manifest.noun)}; {settings}; answered "
+        f"by {manifest.models['assistant']}{simulated}.",
         *filter(None, [nothing_recalled(run), plumbing_note(manifest), beside_the_paper(manifest), results.no_memory_score]),
         *_errors(run),
         interval_note(results.users, manifest.noun),
         *_section("Scores", _estimates(results.metrics, FRONT, users=results.users)),
-        *(_section("Isolated scores", isolated_table([run])) if results.isolated else ()),
+        *(_section("Isolated scores", isolated_table(own)) if results.isolated else ()),
         *(_section("By length, and by needed facts", _isolated_groups(results)) if results.isolated_by else ()),
-        *(_section("Score against budget", curve_table([run])) if results.curve else ()),
+        *(_section("Score against budget", curve_table(own)) if results.curve else ()),
         *_section("Baselines", _estimates(results.baselines, BASELINES, users=results.users)),
         *(_dialogue_sections(results) if results.periods else ()),
         *_section("Counts", table(["what", "count"], [[name, f"{count:,}"] for name, count in results.counts.items()])),
@@ -152,7 +66,7 @@ def _errors(run: FinishedRun) -> list[str]:
         return []
     lines = "\n".join(f"- {error.sentence}" for error in errors)
     return [
-        f"**Finished with errors**: {len(errors)} {run.manifest.noun}s could not be evaluated to the end; their other "
+        f"**Finished with errors**: {counted(len(errors), run.manifest.noun)} could not be evaluated to the end; their other "
         f"questions count as wrong. The same command tries these again.\n\n{lines}"
     ]
 
@@ -173,15 +87,19 @@ ISOLATED = (*CONDITIONS, "gain", "gain_share")
 ISOLATED_HEAD = ("S: memory", "N: none", "O: needed facts", "F: everything", "S - N", "(S - N) / (O - N)")
 
 
-def isolated_table(runs: Sequence[FinishedRun]) -> str:
-    """S, N, O and F of each run, and what the memory brings, with the same reasoner, budget and seed."""
-    names = run_labels(runs)
+def isolated_table(named: Mapping[str, Results]) -> str:
+    """S, N, O and F of each run by its name, and what the memory brings, with the same reasoner, budget and seed."""
     lines = [
-        [names[run.manifest.run_id], *_isolated_cells(scores, users=run.results.users)]
-        for run in runs
-        if (scores := run.results.isolated)
+        [f"{name}{_unasked(results.isolated)}", *_isolated_cells(results.isolated, users=results.users)]
+        for name, results in named.items()
+        if results.isolated
     ]
     return table(["memory system", *ISOLATED_HEAD], lines)
+
+
+def _unasked(scores: IsolatedScores) -> str:
+    """The mark of a line whose memory failed before some of its questions were asked."""
+    return f" ({scores.unasked:,} of {scores.items:,} never asked, counted as wrong)" if scores.unasked else ""
 
 
 def _isolated_cells(scores: IsolatedScores, *, users: int) -> list[str]:
@@ -193,7 +111,7 @@ def _isolated_groups(results: Results) -> str:
     lines = [
         [
             group.by,
-            f"{group.value:,}",
+            f"{group.value:,}{_unasked(group.scores)}",
             *_isolated_cells(group.scores, users=results.users),
             format_estimate(group.fact_recall, users=results.users),
             f"{group.written_tokens:,.0f}",
@@ -204,14 +122,13 @@ def _isolated_groups(results: Results) -> str:
     return table(head, lines)
 
 
-def curve_table(runs: Sequence[FinishedRun]) -> str:
-    """Overall by budget, a line for each run."""
-    names = run_labels(runs)
-    budgets = sorted({point.tokens for run in runs for point in run.results.curve})
+def curve_table(named: Mapping[str, Results]) -> str:
+    """Overall by budget, a line for each run by its name."""
+    budgets = sorted({point.tokens for results in named.values() for point in results.curve})
     lines = list[list[str]]()
-    for run in runs:
-        found = {point.tokens: format_estimate(point.overall, users=run.results.users) for point in run.results.curve}
-        lines.append([names[run.manifest.run_id], *(found.get(tokens, "-") for tokens in budgets)])
+    for name, results in named.items():
+        found = {point.tokens: format_estimate(point.overall, users=results.users) for point in results.curve}
+        lines.append([name, *(found.get(tokens, "-") for tokens in budgets)])
     return table(["memory system", *(f"{tokens:,} tokens" for tokens in budgets)], lines)
 
 

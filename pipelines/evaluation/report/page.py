@@ -16,10 +16,13 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from assets.records.base import Record
+from assets.records.estimate import counted
+from assets.reporting.page_style import page_style
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.metrics.metrics import FRONT, TABLE
 from pipelines.evaluation.records import AnswerRow, RunManifest
 from pipelines.evaluation.report.formatting import (
+    RED,
     beside_the_paper,
     interval_note,
     mode_label,
@@ -95,7 +98,7 @@ def _hash(text: str) -> str:
 @cache
 def _files(scripts: tuple[str, ...]) -> tuple[str, str]:
     texts = [(FILES / f"{name}.js").read_text(encoding="utf-8") for name in scripts]
-    return (FILES / "page.css").read_text(encoding="utf-8"), "\n".join(texts)
+    return page_style(FILES / "page.css"), "\n".join(texts)
 
 
 @cache
@@ -131,6 +134,7 @@ def run_data(run: FinishedRun, items: Sequence[PageItem]) -> Json:
         "front": [name for name in FRONT if name in run.results.metrics],
         "notes": _notes(run),
         "noun": manifest.noun,
+        "red": RED,
         "place": "turn" if documents else "period",
         "perceived": "Documents" if documents else "Dialogue",
         "periods": max(len(item.periods) for item in items),
@@ -155,7 +159,7 @@ def _notes(run: FinishedRun) -> list[str]:
 def _facts(manifest: RunManifest) -> list[tuple[str, str]]:
     settings = settings_line(manifest.memory)
     return [
-        ("dataset", f"{manifest.dataset}, {len(manifest.users)} {manifest.noun}s, digest {manifest.dataset_digest[:16]}"),
+        ("dataset", f"{manifest.dataset}, {counted(len(manifest.users), manifest.noun)}, digest {manifest.dataset_digest[:8]}"),
         ("memory", ", ".join(filter(None, [manifest.memory.kind, settings, manifest.memory_version, manifest.memory_source]))),
         ("recalled text", f"{manifest.tokens:,} tokens at most"),
         *((f"{role} model", name) for role, name in manifest.models.items()),

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from assets.recipe.loading import nearest_first
 from assets.records.base import Record
 from dataset_card.release.writers import write_durably
 from pipelines.experiments.annotation.label_studio import from_label_studio
@@ -28,7 +29,7 @@ class StudyFolder:
         """The folder of a study that is there. Raises AnnotationError naming the studies that are."""
         path = Path(name) if (Path(name) / STUDY).is_file() else studies / name
         if not (path / STUDY).is_file():
-            known = ", ".join(sorted(path.parent.name for path in studies.glob(f"*/{STUDY}"))) or "none"
+            known = nearest_first(name, sorted(path.parent.name for path in studies.glob(f"*/{STUDY}")))
             raise AnnotationError(
                 f"There is no study {name!r} in {studies}; there is {known}. Make one: amemgym annotate sample"
             )
@@ -65,7 +66,7 @@ class StudyFolder:
         """One annotator's answers. Raises AnnotationError for one who has no part in the study."""
         own = next((sheet for sheet in self.sheets() if sheet.annotator == annotator), None)
         if own is None:
-            names = ", ".join(sheet.annotator for sheet in self.sheets())
+            names = nearest_first(annotator, (sheet.annotator for sheet in self.sheets()))
             raise AnnotationError(f"{annotator!r} has no part in the study {self.path.name!r}; there are {names}.")
         return own
 

@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from assets.reporting.page_style import page_style
 from pipelines.evaluation.report.page import embedded
 from pipelines.experiments.annotation.folder import StudyFolder
 from pipelines.experiments.annotation.records import AnnotationError, AnswerSheet, ItemAnswer, Study
@@ -59,7 +60,7 @@ def _hash(text: str) -> str:
 @cache
 def _files() -> tuple[str, str]:
     scripts = [(FILES / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS]
-    return (FILES / "page.css").read_text(encoding="utf-8"), "\n".join(scripts)
+    return page_style(FILES / "page.css"), "\n".join(scripts)
 
 
 @cache
@@ -102,7 +103,8 @@ def _with_headers(handle: Handler) -> Handler:
 
 def _with_slash(folder: StudyFolder) -> Handler:
     async def handle(request: Request) -> Response:
-        return RedirectResponse(f"/{folder.sheet(_name(request)).annotator}/")
+        root = request.scope.get("root_path", "")  # under which `amemgym ui` serves it
+        return RedirectResponse(f"{root}/{folder.sheet(_name(request)).annotator}/")
 
     return handle
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from assets.engine.ports import StageProgress
 from assets.llm.async_calls import wait_for_shielded_calls
 from pipelines.evaluation.amemgym.dataset import load_dataset
 from pipelines.evaluation.amemgym.subjects import MemorySubject
@@ -13,6 +14,7 @@ from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import RunFolder
 from pipelines.evaluation.forecast import forecast
 from pipelines.evaluation.plan import recipe_of
+from pipelines.evaluation.run import StepProgress
 from pipelines.experiments.evolution.loop import Evolution, evolve
 from pipelines.experiments.evolution.plan import EvolutionForecast, EvolutionPlan, evolution_manifest, size_of
 from pipelines.experiments.evolution.records import EvolutionManifest
@@ -39,10 +41,10 @@ class EvolutionRequest:
 
 @dataclass(frozen=True)
 class EvolutionProgress:
-    """Called with manifest and size before the first call, and with the key of every finished step."""
+    """Called with manifest and size before the first call, and twice a second with how far it is."""
 
     begun: Callable[[EvolutionManifest, EvolutionForecast], None] = field(default=lambda manifest, size: None)
-    step: Callable[[str], None] = field(default=lambda key: None)
+    show: Callable[[StageProgress], None] = field(default=lambda progress: None)
 
 
 async def run_evolution(
@@ -61,10 +63,14 @@ async def run_evolution(
         tasks = AMemGymTasks(dataset)
         work = await _prepare(request, tasks, models=models, home=home)
         size = forecast(tasks.sizes(work.run.manifest), work.run.manifest, prices=models.prices)
-        progress.begun(work.manifest, size_of(work.manifest, dataset, evaluation=size))
+        whole = size_of(work.manifest, dataset, evaluation=size)
+        progress.begun(work.manifest, whole)
         if work.run.folder.finished:
             return read_evolution(work.run.folder.path)
-        return await evolve_and_write(replace(work, run=replace(work.run, report=progress.step)))
+        calls = whole.evaluations * size.calls + whole.rewritings + whole.checks
+        watch = StepProgress(work.manifest.run, meter=work.run.meter, steps=whole.steps, calls=calls, show=progress.show)
+        async with watch.shown():
+            return await evolve_and_write(replace(work, run=replace(work.run, report=watch.step)))
 
 
 async def _prepare(request: EvolutionRequest, tasks: AMemGymTasks, *, models: OpenModels, home: Home) -> Evolution:

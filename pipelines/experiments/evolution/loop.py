@@ -15,11 +15,11 @@ from pipelines.evaluation.amemgym.diagnosis import diagnose
 from pipelines.evaluation.amemgym.interview import unasked_rows
 from pipelines.evaluation.amemgym.subjects import Subject
 from pipelines.evaluation.amemgym.tasks import AMemGymTasks
-from pipelines.evaluation.amemgym.user_run import UserRun, end_tasks
-from pipelines.evaluation.reasoning import gather_all
+from pipelines.evaluation.amemgym.user_run import UserRun
+from pipelines.evaluation.reasoning import end_tasks, gather_all
 from pipelines.evaluation.records import CALL_FAILED, AnswerRow, AnswersStep, DialogueTurn
 from pipelines.evaluation.run import ENDS_ITEM, PAID_CALLS_SECONDS, Run
-from pipelines.evaluation.spending import StepUsage, count_usage
+from pipelines.evaluation.spending import StepUsage
 from pipelines.experiments.evolution.feedback import UserFeedback, exposed_values, feedback_of, sample_answers
 from pipelines.experiments.evolution.improvement import Improver, PolicyUpdate, improve_policy, with_writer
 from pipelines.experiments.evolution.plan import taught_questions, taught_variables
@@ -40,13 +40,12 @@ async def check_recall(user: UserRun, subject: Subject, *, period: int, cycle: "
     """Every value that the period's sessions exposed, with a verdict; the memory is what it gives back for all of them."""
     episode = user.episode
     exposed = exposed_values(episode, [period], variables=frozenset(episode.state_schema.choices))
-    with count_usage(alone=True) as used:
-        query = "; ".join(name.replace("_", " ") for name in exposed)
-        try:
-            memory = await subject.recall(query, tokens=user.run.manifest.tokens)
-            verdicts = await _verdicts(user, memory, exposed)
-        except RequestFailed:  # of an embedding
-            verdicts = {}
+    query = "; ".join(name.replace("_", " ") for name in exposed)
+    try:
+        memory = await subject.recall(query, tokens=user.run.manifest.tokens)
+        verdicts = await _verdicts(user, memory, exposed)
+    except RequestFailed:  # of an embedding
+        verdicts = {}
     facts = [
         RecalledFact(
             arm=cycle.arm.name,
@@ -59,7 +58,7 @@ async def check_recall(user: UserRun, subject: Subject, *, period: int, cycle: "
         )
         for name, value in exposed.items()
     ]
-    return Recalled(facts=tuple(facts), usage=used.stored())
+    return Recalled(facts=tuple(facts))
 
 
 async def _verdicts(user: UserRun, memory: Sequence[str], exposed: Mapping[str, str]) -> dict[str, Verdict]:
@@ -151,7 +150,8 @@ async def _run_periods(
             try:
                 step = await user.live(period)
                 asked.append(await user.begin_interview(period))
-                asked.append(await _begin_check(cycle, user, period))
+                check = partial(check_recall, user, period=period, cycle=cycle)
+                asked.append(await user.begin(f"{period}/recalled", Recalled, check))
             except ENDS_ITEM as failed:
                 done.failed = failed
                 break
@@ -163,20 +163,6 @@ async def _run_periods(
                 done.answers += part.answers
             else:
                 done.facts += part.facts
-
-
-async def _begin_check(cycle: Cycle, user: UserRun, period: int) -> asyncio.Task[Recalled]:
-    """Take a copy now, and begin to check it; a step that is stored needs no copy."""
-    key = f"{user.key}/{period}/recalled"
-    done = await user.run.folder.read_step(key, Recalled)
-    if done is not None:
-        return asyncio.create_task(user.run.step(key, Recalled, partial(_as_it_is, done)))
-    copy = await (await user.up_to_date()).fork()
-    return asyncio.create_task(user.run.step(key, Recalled, partial(check_recall, user, copy, period=period, cycle=cycle)))
-
-
-async def _as_it_is(step: Recalled) -> Recalled:
-    return step
 
 
 def diagnose_cycles(manifest: EvolutionManifest, episode: Episode, cycles: Sequence[UserCycle]) -> None:
@@ -284,17 +270,16 @@ async def _improve(
     ]
     rng = SeededRandom(manifest.run.seed, "feedback", update.learner, cycle.number)
     sampled = sample_answers(feedbacks, most=manifest.feedback_questions, rng=rng)
-    with count_usage(alone=True) as used:
-        improved = await improve_policy(
-            update,
-            feedback_of(sampled, cycle.arm.feedback, manifest=manifest.run),
-            improver=Improver(
-                work.run.model("improvement", item_id=update.learner),
-                with_writer(work.run.recipe, manifest.improver),
-                manifest.most_characters,
-            ),
-        )
-    return Improved(step=improved, usage=used.stored())
+    improved = await improve_policy(
+        update,
+        feedback_of(sampled, cycle.arm.feedback, manifest=manifest.run),
+        improver=Improver(
+            work.run.model("improvement", item_id=update.learner),
+            with_writer(work.run.recipe, manifest.improver),
+            manifest.most_characters,
+        ),
+    )
+    return Improved(step=improved)
 
 
 def _user_feedback(cycle: Cycle, episode: Episode, answers: Sequence[AnswerRow]) -> UserFeedback:

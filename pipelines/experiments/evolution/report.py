@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from assets.amemgym.records.episode import Episode
-from assets.records.estimate import Estimate
+from assets.records.estimate import Estimate, counted
 from pipelines.evaluation.amemgym.dataset import AMemGymDataset
 from pipelines.evaluation.report.formatting import format_estimate, format_number, metric_label, table
 from pipelines.evaluation.report.page import Json, Texts, plain, render_page
@@ -45,9 +45,10 @@ LEAKS = (
 def facts(manifest: EvolutionManifest) -> str:
     """One paragraph on what was done."""
     return (
-        f"Evolution `{manifest.run.run_id}`: {len(manifest.run.users)} users, {manifest.cycles} cycles of one {manifest.cycle} "
-        f"each; sections rewritten by {manifest.improver}, memories checked by {manifest.run.models['judge']}. Brackets hold "
-        "95 % intervals over users; all cycles count, the first with the policy that everybody begins with."
+        f"Evolution `{manifest.run.run_id}`: {counted(len(manifest.run.users), 'user')}, {manifest.cycles} cycles of one "
+        f"{manifest.cycle} each; sections rewritten by {manifest.improver}, memories "
+        f"checked by {manifest.run.models['judge']}. Brackets hold 95 % intervals over users; "
+        "all cycles count, the first with the policy that everybody begins with."
     )
 
 
@@ -142,7 +143,7 @@ def _facts(manifest: EvolutionManifest, names: dict[str, str]) -> list[tuple[str
     run, out = manifest.run, manifest.held_out_users
     questions = sum(map(len, manifest.held_out_questions.values()))
     return [
-        ("dataset", f"{run.dataset}, {len(run.users)} users, digest {run.dataset_digest[:16]}"),
+        ("dataset", f"{run.dataset}, {counted(len(run.users), 'user')}, digest {run.dataset_digest[:16]}"),
         ("memory", f"{run.memory.name}: {run.memory.kind}, {run.models['memory']}"),
         ("policies by", f"{manifest.improver}; at most {manifest.most_characters:,} characters"),
         ("feedback", f"{', '.join(manifest.feedbacks)}; at most {manifest.feedback_questions} questions a cycle"),

@@ -8,7 +8,7 @@ import numpy as np
 from assets.amemgym.records.episode import Episode
 from assets.records.base import Record
 from assets.records.estimate import Estimate
-from assets.reporting.intervals import Array, Metric, Sample, Sums, Tallies, share
+from assets.reporting.intervals import GAIN, UNIT, Array, Metric, Sample, Sums, Tallies, share
 from pipelines.evaluation.metrics.metrics import MEMORY_COUNTS, MEMORY_KINDS, METRICS, tally
 from pipelines.evaluation.records import AnswerRow
 from pipelines.experiments.evolution.plan import SPLITS, taught_questions, taught_variables, users_of
@@ -153,7 +153,7 @@ def _estimates(
 ) -> Iterator[tuple[str, Estimate]]:
     sample = Sample.of(rows.tallies(view, feedback, cycles=cycles), seed=rows.manifest.run.seed)
     for name, metric in CYCLE_METRICS.items():
-        yield name, sample.estimate(metric)
+        yield name, sample.estimate(metric, within=UNIT)
 
 
 def gains(rows: EvolutionRows) -> list[Gain]:
@@ -190,7 +190,8 @@ def leaks(rows: EvolutionRows) -> list[Leak]:
             tallies = merged({key: rows.tallies(view, feedback, cycles=later) for key, (view, feedback) in four.items()})
             sample = Sample.of(tallies, seed=rows.manifest.run.seed)
             found += [
-                Leak(feedback=feedback, metric=name, excess=sample.estimate(excess_of(CYCLE_METRICS[name]))) for name in GAINS
+                Leak(feedback=feedback, metric=name, excess=sample.estimate(excess_of(CYCLE_METRICS[name]), within=GAIN))
+                for name in GAINS
             ]
     return found
 

@@ -65,7 +65,7 @@ async def subject_of(model: HonestModel, **settings: str | int) -> MemorySubject
     """An empty AWI memory with these settings."""
     host = host_memory(MemorySpec(name="awi", kind="awi", settings={"freq": 2, "ns": 0, **settings}), memory_tools(model))
     reasoner = Reasoner(model, "test-model", seed=7)
-    return MemorySubject(await host.new_memory(), reasoner, reasoner, 1000)
+    return MemorySubject(reasoner=reasoner, memory=await host.new_memory(), talking=reasoner, tokens=1000)
 
 
 def told(*words: str) -> list[MemoryEvent]:
@@ -114,7 +114,7 @@ def test_a_reply_that_cannot_be_used_is_asked_for_again_and_then_the_old_section
 def test_a_memory_without_a_policy_is_told_so() -> None:
     host = host_memory(MemorySpec(name="bm25", kind="bm25"), memory_tools(learner()))
     reasoner = Reasoner(learner(), "test-model", seed=7)
-    plain = MemorySubject(run(host.new_memory()), reasoner, reasoner, 1000)
+    plain = MemorySubject(reasoner=reasoner, memory=run(host.new_memory()), talking=reasoner, tokens=1000)
 
     with pytest.raises(EvaluationError, match="'bm25' has no section that could evolve"):
         assert plain.policy

@@ -17,6 +17,7 @@ const svg = (tag, attributes = {}, ...children) => fill(document.createElementNS
 const words = (name) => name.replaceAll("_", " ");
 const titled = (word) => word[0].toUpperCase() + word.slice(1);
 const count = (number) => number.toLocaleString("en");
+const plural = (number, noun) => noun + (number === 1 ? "" : "s");
 
 function figure(value, digits = 3) {
   if (value === null || value === undefined) return "-";
@@ -29,12 +30,15 @@ function shown(estimate, digits = 3, missing = "-") {
   return figure(estimate.value, digits) + interval;
 }
 
+const percent = (share) => `${(100 * share).toFixed(1)} %`;
+
+// Where the window is narrow, a row of many columns is a block of lines, each with its column's name.
 function table(head, rows, caption) {
-  return el("div", { class: "scroll" }, el("table", {},
+  return el("div", { class: "wide" }, el("table", { class: head.length > 2 ? "many" : null },
     caption ? el("caption", {}, caption) : null,
     el("thead", {}, el("tr", {}, head.map((name) => el("th", { scope: "col" }, name)))),
     el("tbody", {}, rows.map((row) => el("tr", {}, row.map((cell, place) =>
-      place ? el("td", { class: typeof cell === "string" && cell.length < 32 ? "tight" : null }, cell) : el("th", { scope: "row" }, cell)))))));
+      place ? el("td", { class: typeof cell === "string" && cell.length < 32 ? "tight" : null, "data-head": head[place] }, cell) : el("th", { scope: "row" }, cell)))))));
 }
 
 function section(id, title, ...content) {
@@ -51,4 +55,21 @@ function choice(name, title, values, onChange) {
 
 function facts(pairs) {
   return el("dl", {}, pairs.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
+}
+
+// A number with its interval on the way from `low` to `high`; what lies beyond an end is drawn a little beyond it.
+function scale(estimate, { low, high, left, right }) {
+  if (!estimate || estimate.value === null || !(high > low)) return null;
+  const at = (value) => 20 + 260 * Math.min(Math.max((value - low) / (high - low), -0.06), 1.06);
+  return svg("svg", { class: "scale", viewBox: "0 0 300 34", "aria-hidden": "true" },
+    svg("line", { class: "track", x1: 20, x2: 280, y1: 9, y2: 9 }),
+    estimate.low === null ? null : svg("line", { class: "interval", x1: at(estimate.low), x2: at(estimate.high), y1: 9, y2: 9 }),
+    svg("circle", { class: "dot", cx: at(estimate.value), cy: 9, r: 6 }),
+    svg("text", { x: 20, y: 30 }, `${left} ${figure(low, 2)}`), svg("text", { x: 280, y: 30, "text-anchor": "end" }, `${right} ${figure(high, 2)}`));
+}
+
+// `parts`: [number, what it is, picture, class of the number]; what has a picture is broad.
+function hero(parts) {
+  return el("ul", { class: "hero" }, parts.map(([value, what, picture, kind]) =>
+    el("li", { class: picture ? "broad" : null }, el("b", { class: kind }, value), what, picture)));
 }

@@ -4,16 +4,35 @@ const points = (list) => list.map((estimate, place) => [place, estimate]);
 const grouped = (groups) => Object.entries(groups).map(([value, estimate]) => [Number(value), estimate]);
 
 function boardTable(data) {
-  const head = ["memory system", "rank", "mode", "memory", "", "overall", ...data.columns.map(words), "gain over none", "unscored", "tokens/answer", "$/1000 answers", "seconds/answer", "lost writes"];
+  const head = ["memory system", "rank", "mode", "memory", "", "overall", "gain over none", "unscored"];
   const rows = data.runs.map((run) => [
     run.page ? el("a", { href: run.page }, run.label) : run.label, run.rank, run.mode,
     shown(run.metrics.memory), whisker(run.metrics.memory ?? run.metrics.overall), shown(run.metrics.overall),
-    ...data.columns.map((name) => shown(run.metrics[name])), shown(run.isolated?.gain), el("span", { class: run.unscored > data.red ? "wrong" : null }, `${figure(100 * run.unscored, 1)} %`),
-    figure(run.tokens, 0), shown(run.costs.usd_per_1000_answers, 4, "unknown"), shown(run.seconds, 2, "unknown"), count(run.lost_writes),
+    shown(run.isolated?.gain), el("span", { class: run.unscored > data.red ? "bad" : "good" }, percent(run.unscored)),
   ]);
   const baselines = data.baselines.map((one) => [one.label, "", "baseline", "", "", shown(one.estimate)]);
   return table(head, [...rows, ...baselines.map((row) => [...row, ...Array(head.length - row.length).fill("")])],
-    `The best memory first. Brackets hold 95 % intervals over ${data.noun}s. Unscored answers count as wrong; with more than a tenth there is no rank.`);
+    "The best memory first. Unscored answers count as wrong; with more than a tenth there is no rank.");
+}
+
+function lossTable(data) {
+  return table(["memory system", ...data.columns.map(words)], data.runs.map((run) => [run.label, ...data.columns.map((name) => shown(run.metrics[name]))]));
+}
+
+function priceTable(data) {
+  return table(["memory system", "tokens/answer", "$/1000 answers", "seconds/answer", "lost writes"], data.runs.map((run) =>
+    [run.label, figure(run.tokens, 0), shown(run.costs.usd_per_1000_answers, 4, "unknown"), shown(run.seconds, 2, "unknown"), count(run.lost_writes)]));
+}
+
+function boardHero(data) {
+  const best = data.runs[0], ends = Object.fromEntries(data.baselines.map((one) => [one.name, one.estimate.value]));
+  const name = best.metrics.memory && best.metrics.memory.value !== null ? "memory" : "overall";
+  const low = name === "memory" ? 0 : ends.random ?? 0, high = name === "memory" ? 1 : ends.upper_bound ?? 1;
+  const worst = Math.max(...data.runs.map((run) => run.unscored));
+  return hero([[best.label, "is ranked first"],
+    [shown(best.metrics[name]), `its ${name} score`, scale(best.metrics[name], { low, high, left: name === "memory" ? "chance" : "random", right: name === "memory" ? "perfect" : "upper bound" })],
+    [percent(worst), "unscored answers, where most are", null, worst > data.red ? "bad" : null],
+    [count(data.users), `${plural(data.users, data.noun)} in common`]]);
 }
 
 function periodSection(data) {
@@ -33,12 +52,14 @@ function dialogueBoards(data) {
   section("periods", "By period", ...periodSection(data));
   section("failures", "Failures over the periods", FAILURES.map((name) => el("div", {}, el("h3", {}, words(name)),
     lineChart(data.runs.map((run) => ({ label: run.label, points: points(run.periods[name]) })), { x: "period", y: words(name) }))));
-  section("age", "By age of the needed value", el("p", { class: "soft" }, "Share of right answers by periods since the oldest value that the question needs was told."),
+  section("age", "By age of the needed value", el("p", { class: "quiet" }, "Share of right answers by periods since the oldest value that the question needs was told."),
     lineChart(data.runs.map((run) => ({ label: run.label, points: grouped(run.by_age) })), { x: "periods since told", y: "overall", top: 1 }));
 }
 
 function boardPage(data) {
-  section("leaderboard", "Leaderboard", data.notes.map((note) => el("p", { class: "soft" }, note)), boardTable(data));
+  section("leaderboard", "Leaderboard", data.notes.map((note) => el("p", { class: "quiet" }, note)), boardTable(data));
+  if (data.columns.length) section("losses", "Where answers are lost", lossTable(data));
+  section("price", "What an answer takes", priceTable(data));
   if (data.runs[0].periods.overall) dialogueBoards(data);
   section("required", "By number of needed values",
     table(["memory system", ...Object.keys(data.runs[0].by_required)], data.runs.map((run) => [run.label, ...Object.values(run.by_required).map((one) => shown(one))])));
@@ -47,8 +68,8 @@ function boardPage(data) {
       data.policies.map((row) => [row.name, shown(row.on), shown(row.off), shown(row.difference), shown(row.ranks_gained, 0)])));
   }
   if (data.pairs.length) {
-    section("differences", "Differences", el("p", { class: "soft" }, `Over the same ${count(data.users)} ${data.noun}s. The p value comes from swapping whole ${data.noun}s between two runs; for several comparisons mind their number. Detectable is the smallest true difference that these ${data.noun}s would show four times out of five.`),
+    section("differences", "Differences", el("p", { class: "quiet" }, `Over the same ${count(data.users)} ${plural(data.users, data.noun)}. The p value comes from swapping whole ${data.noun}s between two runs; for several comparisons mind their number. Detectable is the smallest true difference that these ${data.noun}s would show four times out of five.`),
       data.pairs.map((pair) => el("details", {}, el("summary", {}, pair.title), table(["metric", "difference", "p", "detectable"],
-        pair.differences.map((one) => [words(one.metric), shown(one.difference), figure(one.p_value), figure(one.detectable)])))));
+        pair.differences.map((one) => [words(one.metric), shown(one.difference), figure(one.p_value), one.detectable])))));
   }
 }

@@ -58,7 +58,7 @@ function showList({ link = true } = {}) {
     el("table", {}, el("thead", {}, el("tr", {}, [PAGE.noun, PAGE.place, "asked", "outcome"].map((name) => el("th", { scope: "col" }, name)))), body), more);
   if (link) location.replace(`#${new URLSearchParams(Object.entries(filters).filter(([, value]) => value))}`);
   if (found.length) showDetail(found[0], body.firstElementChild);
-  else document.getElementById("detail").replaceChildren(el("p", { class: "soft" }, "No answer fits these filters."));
+  else document.getElementById("detail").replaceChildren(el("p", { class: "quiet" }, "No answer fits these filters."));
 }
 
 function listRow(answer) {
@@ -106,7 +106,7 @@ function conversation(told, period) {
 function sessionTurns(session) {
   const exposed = Object.entries(session.exposed).map(([name, value]) => `${words(name)}: ${words(value)}`).join("; ");
   const tells = exposed ? `Tells ${exposed}.` : "";
-  return [el("h3", {}, session.at), el("p", { class: "soft" }, `${session.event} ${tells}`.trim()),
+  return [el("h3", {}, session.at), el("p", { class: "quiet" }, `${session.event} ${tells}`.trim()),
     ...session.turns.flatMap((turn) => [
       el("div", { class: "turn user" }, el("div", { class: "who" }, turn.breaches.length ? `user, gives away: ${turn.breaches.join(", ")}` : "user"), el("div", { class: "text" }, turn.message)),
       el("div", { class: "turn assistant" }, el("div", { class: "who" }, "assistant"), el("div", { class: "text" }, turn.reply))])];
@@ -125,7 +125,7 @@ function startBrowsing(data) {
       choice("status", "Outcome", values(["right", "wrong", "unknown", "unscored"], "any"), change),
       choice("failure", "Lost by", values(["write", "read", "utilization", "undiagnosed"], "any or nothing"), change),
       el("label", {}, "Words", el("input", { name: "words", type: "search", change }))),
-    el("p", { id: "found", class: "soft", role: "status" }),
+    el("p", { id: "found", class: "quiet", role: "status" }),
     el("div", { class: "browse" }, el("div", { id: "list", class: "list" }), el("div", { id: "detail", class: "detail" })));
   const linked = new URLSearchParams(location.hash.slice(1));
   field("kind").value = linked.get("kind") ?? "question";

@@ -23,7 +23,7 @@ function heatMap(rows, columns, { corner, caption, pick }) {
       : el("span", { title }, figure(estimate.value, 2)));
     return told;
   };
-  return el("div", { class: "scroll" }, el("table", { class: "heat" }, el("caption", {}, caption),
+  return el("div", { class: "wide" }, el("table", { class: "heat" }, el("caption", {}, caption),
     el("thead", {}, el("tr", {}, el("th", { scope: "col" }, corner), columns.map((name) => el("th", { scope: "col" }, name)))),
     el("tbody", {}, rows.map((row) => el("tr", {}, el("th", { scope: "row" }, row.label),
       row.values.map((estimate, place) => cell(row, estimate, place)))))));

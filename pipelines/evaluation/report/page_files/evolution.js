@@ -33,7 +33,7 @@ function curves(data, split) {
 
 function curveSection(data) {
   const every = data.protocols.flatMap((protocol) => protocol.splits.map((split) => ({ protocol, split })));
-  const holder = el("div", {}), note = el("p", { class: "soft" });
+  const holder = el("div", {}), note = el("p", { class: "quiet" });
   const draw = (place) => {
     const { protocol, split } = every[place];
     note.textContent = protocol.name === "paper" ? protocol.words : `${protocol.words} Here: ${EXPLAINED[split.name]}.`;
@@ -52,10 +52,10 @@ function learnedSection(data) {
   const columns = LEARNED.map(words);
   return [
     el("h3", {}, "Gain over no feedback, in all cycles after the first"),
-    el("p", { class: "soft" }, "Paired over users; p, of the memory's gain, from swapping whole users between the two conditions. Failures are better when lower."),
+    el("p", { class: "quiet" }, "Paired over users; p, of the memory's gain, from swapping whole users between the two conditions. Failures are better when lower."),
     table(["scored on, feedback", ...columns, "p"], rows),
     excess.length ? el("h3", {}, "Gain on seen questions minus gain on new ones of the same users") : null,
-    excess.length ? el("p", { class: "soft" }, "Near 0: the policy learned what to remember. Far above, for the memory: it learned the questions that it was told.") : null,
+    excess.length ? el("p", { class: "quiet" }, "Near 0: the policy learned what to remember. Far above, for the memory: it learned the questions that it was told.") : null,
     excess.length ? table(["feedback", ...columns], excess) : null,
   ];
 }
@@ -71,7 +71,7 @@ function stepOf(step, history, data) {
     step.problem ? el("p", { class: "wrong" }, `The old section stays. ${step.problem}`) : null,
     step.changes.length ? el("ul", {}, step.changes.map((change) => el("li", {}, change))) : null,
     diffOf(step.diff),
-    el("details", {}, el("summary", {}, "Feedback that it was made from"), users.length ? users : el("p", { class: "soft" }, "None.")),
+    el("details", {}, el("summary", {}, "Feedback that it was made from"), users.length ? users : el("p", { class: "quiet" }, "None.")),
     el("details", {}, el("summary", {}, `${step.replies.length === 1 ? "One reply" : `${step.replies.length} replies`}, word for word`), step.replies.map((reply) => el("div", { class: "turn text" }, reply))));
 }
 
@@ -92,7 +92,7 @@ function historySection(data) {
     const rows = Object.entries(history.mentions).map(([name, shares]) => ({ label: words(name), values: shares.map((value) => ({ value, low: null, high: null })) }));
     holder.replaceChildren(
       el("h3", {}, "How much of each variable's name stands in one line of the policy"),
-      el("p", { class: "soft" }, "1: the policy names it outright; 0: no line has a word of it (after the paper's Table 5)."),
+      el("p", { class: "quiet" }, "1: the policy names it outright; 0: no line has a word of it (after the paper's Table 5)."),
       el("div", { class: "tall" }, heatMap(rows, [...Array(data.cycles).keys()], { corner: data.cycle, caption: "in force during" })),
       el("h3", {}, "The policy after each cycle"), ...history.steps.map((step) => stepOf(step, history, data)));
   };
@@ -108,8 +108,8 @@ function outcomeTable(data) {
 }
 
 const DATA = read("data");
-document.getElementById("top").append(el("h1", {}, DATA.title), el("p", { class: "soft" }, DATA.subtitle), facts(DATA.facts));
+document.getElementById("top").append(el("h1", {}, DATA.title), el("p", { class: "quiet" }, DATA.subtitle), facts(DATA.facts));
 section("curve", "Over the cycles", ...curveSection(DATA));
-section("scores", "Scores", ...DATA.protocols.map((protocol) => el("div", {}, el("h3", {}, words(protocol.name)), el("p", { class: "soft" }, protocol.words), protocolTable(protocol))));
+section("scores", "Scores", ...DATA.protocols.map((protocol) => el("div", {}, el("h3", {}, words(protocol.name)), el("p", { class: "quiet" }, protocol.words), protocolTable(protocol))));
 section("learned", "Learned or leaked", ...learnedSection(DATA));
 section("policies", "The policies", outcomeTable(DATA), ...historySection(DATA));

@@ -3,10 +3,22 @@ function scoreTable(names, estimates, data) {
   return table(["", "", "", "meaning", "formula"], names.map((name) => [words(name), shown(estimates[name]), whisker(estimates[name]), ...data.meanings[name]]));
 }
 
+function runHero(data) {
+  const { metrics, baselines } = data.results;
+  const random = baselines.random?.value ?? 0, bound = (baselines.upper_bound ?? baselines.everything)?.value ?? 1;
+  const overall = scale(metrics.overall, { low: random, high: bound, left: "random", right: "upper bound" });
+  const memory = metrics.memory && metrics.memory.value !== null ? [[shown(metrics.memory), "memory: from no better than chance, 0, to perfect, 1", scale(metrics.memory, { low: 0, high: 1, left: "chance", right: "perfect" })]] : [];
+  const gain = data.results.isolated?.gain && data.results.isolated.gain.value !== null ? [[shown(data.results.isolated.gain), "gain over no memory, with the same reasoner"]] : [];
+  const unscored = metrics.unscored?.value ?? 0;
+  return hero([[shown(metrics.overall), "overall: answers that are right", overall], ...memory, ...gain,
+    [percent(unscored), "of the answers could not be scored, and count as wrong", null, unscored > data.red ? "bad" : null],
+    [count(data.users.length), plural(data.users.length, data.noun)]]);
+}
+
 function isolatedTable(found) {
   const rows = [["S: with the memory", found.memory], ["N: with none", found.none], ["O: with the needed facts", found.facts], ["F: with everything", found.everything],
     ["S - N", found.gain], ["(S - N) / (O - N)", found.gain_share]];
-  return table(["same reasoner, budget and seed", "", ""], rows.map(([name, one]) => [name, shown(one), whisker(one)]), `Over ${count(found.items)} questions that were asked in every condition.`);
+  return table(["same reasoner, budget and seed", "", ""], rows.map(([name, one]) => [name, shown(one), whisker(one)]), found.unasked ? `${count(found.unasked)} of ${count(found.items)} questions were never asked, because the memory failed; S counts them as wrong.` : `Over ${count(found.items)} questions that were asked in every condition.`);
 }
 
 function curveChart(curve) {
@@ -68,7 +80,7 @@ function dialogueSections(data) {
 
 function runPage(data) {
   const results = data.results, dialogues = Boolean(results.periods.overall);
-  section("scores", "Scores", data.notes.map((note) => el("p", { class: "soft" }, note)), scoreTable(data.front, results.metrics, data));
+  section("scores", "Scores", data.notes.map((note) => el("p", { class: "quiet" }, note)), scoreTable(data.front, results.metrics, data));
   if (results.isolated) section("isolated", "Isolated scores", isolatedTable(results.isolated));
   if (results.curve.length) section("budget", "Score against budget", curveChart(results.curve));
   if (results.isolated_by.length) section("lengths", "By length, and by needed facts", ...groupTable(results.isolated_by));

@@ -1,4 +1,6 @@
 const DATA = read("data");
-document.getElementById("top").append(el("h1", {}, DATA.title), el("p", { class: "soft" }, DATA.subtitle), facts(DATA.facts));
+document.getElementById("top").append(el("h1", {}, DATA.title), el("p", { class: "quiet" }, DATA.subtitle),
+  DATA.results ? runHero(DATA) : boardHero(DATA),
+  DATA.facts.length ? el("details", {}, el("summary", {}, "How it was made"), facts(DATA.facts)) : "");
 if (DATA.results) runPage(DATA);
 else boardPage(DATA);

@@ -28,10 +28,10 @@ function header() {
   document.getElementById("top").replaceChildren(
     el("div", { class: "bar" },
       el("h1", {}, DATA.title),
-      el("span", { class: "soft" }, DATA.annotator),
+      el("span", { class: "quiet" }, DATA.annotator),
       el("span", { class: "grow" }),
-      el("span", { class: state.lost ? "state lost soft" : "state soft", role: "status" }, state.text),
-      el("span", { class: "soft", id: "count" }, `${done} of ${TASKS.length} answered`),
+      el("span", { class: state.lost ? "state lost quiet" : "state quiet", role: "status" }, state.text),
+      el("span", { class: "quiet", id: "count" }, `${done} of ${TASKS.length} answered`),
       el("button", { click: download, title: "Save all answers as a file" }, "Export")),
     el("div", { class: "progress" }, bar));
 }

@@ -24,14 +24,14 @@ from pipelines.evaluation.contract import MemoryEvent, Task
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.forecast import ItemSize
-from pipelines.evaluation.isolated import EventRow, GivenAnswer, ReasonerWithMemory, answer_in_conditions
+from pipelines.evaluation.isolated import EventRow, ReasonerWithMemory, answer_in_conditions
 from pipelines.evaluation.options import EvaluationOptions
 from pipelines.evaluation.reasoning import Answer, ReadableTask
 from pipelines.evaluation.records import AnswerRow, AnswersStep, DialogueTurn, RunManifest, Status
 from pipelines.evaluation.report.page import Json, PageItem
 from pipelines.evaluation.run import ENDS_ITEM, DatasetInfo, ItemRows, ItemStopped, Run
 from pipelines.evaluation.sources import release_recipe
-from pipelines.evaluation.spending import count_usage, priced_fields
+from pipelines.evaluation.spending import StepUsage
 from prompts.catalogue import load_prompt
 from prompts.template import Message
 
@@ -88,33 +88,27 @@ class DocumentItem:
         )
         return ReadableTask(task, read_answer)
 
-    def row(self, given: GivenAnswer[str], *, asked: str) -> AnswerRow:
+    def row(self, given: Answer[str], *, asked: str) -> AnswerRow:
         """The answer's row, graded by program."""
-        answer, outcome, values = self.task.answer, given.outcome, self.values
+        answer, value, values = self.task.answer, given.value, self.values
         found = sum(any(spells(text, value) for text in given.recalled) for value in values)
         return AnswerRow(
             user_id=self.task.task_id,
             period=len(self.sized.turns) - 1,
-            kind=given.kind,
             item=self.task.task_id,
             expected=answer.value,
-            given=outcome.value or "",
-            status=_status(answer, outcome.value),
-            reason=outcome.problem,
-            reply=outcome.reply,
-            tries=outcome.tries,
+            given=value or "",
+            status=_status(answer, value),
             options=len(answer.options),
             shown=0,
             required=len(values),
             age=0,
             asked=asked,
-            memories=tuple(given.recalled),
             written=len(self.events),
             written_tokens=self.sized.tokens,
             length=self.sized.target_tokens,
             fact_recall=round(found / len(values), 6),
-            budget=given.budget,
-            **priced_fields(outcome.usage),
+            **given.columns,
         )
 
 
@@ -200,33 +194,32 @@ class DocumentTasks:
         task_id, task = item.task.task_id, item.asked(language=self.info.language)
         host, place = run.host(task_id), "the beginning"
         try:
-            with count_usage(alone=True) as used:
-                memory = await host.new_memory()
-                for number, batch in enumerate(item.batches()):
-                    place = f"turn {number}"
-                    await memory.write(batch)
-                place = "the question"
-                given = await answer_in_conditions(
-                    task,
-                    ReasonerWithMemory(run.reasoner("interview", item_id=task_id), memory),
-                    run.bare(task_id),
-                    facts=item.facts,
-                    everything=[event.line for event in item.events],
-                    manifest=run.manifest,
-                )
+            memory = await host.new_memory()
+            for number, batch in enumerate(item.batches()):
+                place = f"turn {number}"
+                await memory.write(batch)
+            place = "the question"
+            given = await answer_in_conditions(
+                task,
+                ReasonerWithMemory(run.reasoner("interview", item_id=task_id), memory),
+                run.bare(task_id),
+                facts=item.facts,
+                everything=[event.line for event in item.events],
+                manifest=run.manifest,
+            )
         except ENDS_ITEM as error:
             raise ItemStopped(place, error) from error
         finally:
             host.close()
         answers = tuple(item.row(one, asked=task.task.text) for one in given)
-        usage = used.stored(lost_writes=host.lost_writes)
-        return AnswersStep(answers=answers, seconds=(given[0].outcome.seconds,), usage=usage)
+        usage = StepUsage(lost_writes=host.lost_writes)
+        return AnswersStep(answers=answers, seconds=(given[0].seconds,), usage=usage)
 
     def _item(self, item_id: str) -> DocumentItem:
         return next(item for item in self.documents if item.item_id == item_id)
 
     def unasked(self, manifest: RunManifest, item_id: str, answers: Sequence[AnswerRow], *, reason: str) -> list[AnswerRow]:
-        item, nothing = self._item(item_id), GivenAnswer("question", Answer[str](None, "", 0, reason))
+        item, nothing = self._item(item_id), Answer[str](None, "", 0, reason)
         return [] if answers else [item.row(nothing, asked=item.task.question)]
 
     def events(self, turns: Sequence[DialogueTurn]) -> Iterator[EventRow]:
