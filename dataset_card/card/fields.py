@@ -6,7 +6,14 @@ from typing import Any, NamedTuple, cast, get_args, get_origin
 
 from assets.records.base import Record
 
-WORDS = {"str": "text", "int": "whole number", "datetime": "time, as ISO text", "date": "day, as ISO text"}
+WORDS = {
+    "str": "text",
+    "int": "whole number",
+    "float": "number",
+    "bool": "true or false",
+    "datetime": "time, as ISO text",
+    "date": "day, as ISO text",
+}
 
 
 class FieldRow(NamedTuple):

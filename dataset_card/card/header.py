@@ -257,7 +257,7 @@ def _loaded_rows(folder: Path, name: str) -> int:
     library.disable_progress_bars()
     cache = tempfile.mkdtemp(prefix="configurations-")
     try:
-        return sum(split.num_rows for split in library.load_dataset(str(folder), name, cache_dir=cache).values())
+        return sum(split.num_rows for split in library.load_dataset(str(folder.resolve()), name, cache_dir=cache).values())
     except library.exceptions.DatasetsError as error:
         raise ValueError(str(error)) from error
     finally:

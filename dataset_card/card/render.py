@@ -78,7 +78,7 @@ def render_card(card: Card) -> str:
             table_paths={name: table_path(recipe.variant, name) for name in card.tables},
             models=model_names(recipe),
             embedded=embedded_model(recipe),
-            cost=cost(card.usage, users=card.facts.counts["users"]),
+            cost=cost(card.usage, users=card.facts.counts["users"], embedded=embedded_model(recipe) is not None),
             pool_terms=pool_terms(recipe.pool),
             generator=card.generator,
             plots=card.plots,
@@ -104,14 +104,16 @@ def _environment() -> Environment:
     return environment
 
 
-def cost(usage: ManifestUsage | None, *, users: int) -> str:
-    """What the rows took, in sentences."""
+def cost(usage: ManifestUsage | None, *, users: int, embedded: bool) -> str:
+    """What the rows took, in sentences. Prices change, so a release tells tokens; calls of the `embedded` model are free."""
     if usage is None:
         return "How many model calls the rows took was not recorded."
-    price = "at a price that is not known" if usage.cost_usd is None else f"for {usage.cost_usd:,.2f} USD"
+    price = "" if usage.cost_usd is None else f", for {usage.cost_usd:,.2f} USD"
+    by_price = "The embedded model's are free" if embedded else "What that costs depends on the provider's prices"
+    told = "" if price else f" {by_price}."
     each = f"{usage.calls / users:,.0f} calls, {usage.input_tokens / users:,.0f} and {usage.output_tokens / users:,.0f} tokens"
     return (
         f"The rows took {usage.calls:,} model calls with {usage.input_tokens:,} input and {usage.output_tokens:,} output "
-        f"tokens, {price}. Per user these are {each}. Calls that the cache answered are counted like the others, and so "
+        f"tokens{price}.{told} Per user these are {each}. Calls that the cache answered are counted like the others, and so "
         "are those for users who had to be replaced."
     )

@@ -13,6 +13,7 @@ import yaml
 from dataset_card.diff.records import MetricChange, ReleaseDiff, ReleaseIdentity, SettingChange, TableChange, VersionReason
 from dataset_card.diff.render import without_changes
 from dataset_card.diff.tables import ComparedTable, TablePair, compare_table
+from dataset_card.diff.titles import Titles
 from dataset_card.errata.files import errata_by_item, rewordings
 from dataset_card.release.content import ReleaseFormat
 from dataset_card.release.digests import canonical_digest
@@ -93,7 +94,7 @@ def compare(before: ComparedRelease, after: ComparedRelease, *, form: ReleaseFor
         raise DiffError(
             f"One is a release of {before.body.variant!r} and one of {after.body.variant!r}; give two of the same variant."
         )
-    compared, users = _rows(before, after, form=form, examples=examples)
+    compared, users, names = _rows(before, after, form=form, examples=examples)
     reasons = [reason for one in compared for reason in one.reasons]
     if not any(one.change.scored and one.change.changed for one in compared):
         reasons += _beyond_tables(before, after)
@@ -113,6 +114,7 @@ def compare(before: ComparedRelease, after: ComparedRelease, *, form: ReleaseFor
         level_by_first_rule=highest((*(one.by_first_rule for one in compared), "patch" if patches else "same")),
         users_added=users[0],
         users_removed=users[1],
+        user_names=names,
         tables=tuple(one.change for one in compared if one.change.before or one.change.after),
         statistics=metrics[0],
         quality=metrics[1],
@@ -123,8 +125,8 @@ def compare(before: ComparedRelease, after: ComparedRelease, *, form: ReleaseFor
 
 def _rows(
     before: ComparedRelease, after: ComparedRelease, *, form: ReleaseFormat, examples: int
-) -> tuple[list[ComparedTable], tuple[tuple[str, ...], tuple[str, ...]]]:
-    """All tables, and the ids of items that came and that went."""
+) -> tuple[list[ComparedTable], tuple[tuple[str, ...], tuple[str, ...]], dict[str, str]]:
+    """All tables, the ids of items that came and that went, and the names of all items that are listed."""
     compared, users = list[ComparedTable](), (tuple[str, ...](), tuple[str, ...]())
     marked = rewordings(after.folder)
     with _database() as connection:
@@ -141,7 +143,12 @@ def _rows(
             compared.append(_compared_table(connection, pair))
             if name == form.item_table:
                 users = _ids(connection, pair), _ids(connection, replace(pair, before=pair.after, after=pair.before))
-    return compared, users
+        titles = Titles(connection, form.benchmark.tables, (before.tables, after.tables))
+        compared = list(titles.added_to(compared))
+        (item_key,) = form.benchmark.tables[form.item_table].key
+        changed = {str(row.key[item_key]) for one in compared for row in one.change.examples if item_key in row.key}
+        names = titles.find(form.item_table, {(item,) for item in (*users[0], *users[1], *changed)})
+    return compared, users, {item: name for (item,), name in sorted(names.items())}
 
 
 def _compared_table(connection: "DuckDBPyConnection", pair: TablePair) -> ComparedTable:

@@ -1,16 +1,20 @@
 """A diff as one HTML page: the verdict, pictures, changed texts with their words marked, and then tables."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
+from assets.reporting.page_style import page_style, short_id
 from dataset_card.diff.records import MetricChange, ReleaseDiff
-from dataset_card.diff.render import COUNTS, by_interest, figure_text, marked_words, rules_text
+from dataset_card.diff.render import COUNTS, by_interest, figure_text, marked_words, named, rules_text
 
 USERS_SHOWN = 50
+UP, DOWN = "\N{UPWARDS ARROW}", "\N{DOWNWARDS ARROW}"
+STYLE = Path(__file__).with_name("page.css")
 FIGURES_DRAWN = 24
 # Kinds of rows in the picture of tables, from what stayed to what decides the version.
 PARTS = ("unchanged", "added", "annotated", "reworded", "relabelled", "removed")
@@ -46,18 +50,47 @@ class Movement:
     high: float | None
     is_noise: bool
 
+    @property
+    def arrow(self) -> str:
+        return arrow(self.before, self.after)
+
+    @property
+    def words(self) -> str:
+        """The arrow for who cannot see it."""
+        return {UP: "up", DOWN: "down"}.get(self.arrow, "as before")
+
+
+@dataclass(frozen=True)
+class Total:
+    """Rows of one kind of change over all tables; whether scores hang on them."""
+
+    rows: int
+    words: str
+    is_label: bool
+
+
+def arrow(before: float | None, after: float | None) -> str:
+    """Where a figure went; empty where one of the releases does not have it."""
+    if before is None or after is None:
+        return ""
+    return UP if after > before else DOWN if after < before else "="
+
 
 def diff_page(diff: ReleaseDiff) -> str:
     """The page. It follows from the diff alone."""
+    bars, movements = list(_bars(diff)), list(_movements(diff.quality))[:FIGURES_DRAWN]
     return (
         _environment()
         .get_template("diff.html.j2")
         .render(
             diff=diff,
+            style=page_style(STYLE),
             rules=rules_text(diff),
             tables=by_interest(diff.tables),
-            bars=list(_bars(diff)),
-            movements=list(_movements(diff.quality))[:FIGURES_DRAWN],
+            totals=list(_totals(diff)),
+            bars=bars,
+            movements=movements,
+            contents=list(_contents(diff, bars=bars, movements=movements)),
             news=[one for one in diff.figures if not one.is_noise],
             noise=[one for one in diff.figures if one.is_noise],
             counts=COUNTS,
@@ -65,6 +98,28 @@ def diff_page(diff: ReleaseDiff) -> str:
             users_shown=USERS_SHOWN,
         )
     )
+
+
+def _totals(diff: ReleaseDiff) -> Iterator[Total]:
+    scored = [table for table in diff.tables if table.scored]
+    for kind in PARTS[1:]:
+        rows = sum(getattr(table, kind) for table in scored)
+        if rows:
+            yield Total(rows, f"row{'s' * (rows != 1)} {NAMES[kind]}", is_label=kind in ("relabelled", "removed"))
+
+
+def _contents(diff: ReleaseDiff, *, bars: Sequence[Bar], movements: Sequence[Movement]) -> Iterator[tuple[str, str]]:
+    """The page's headings with their ids."""
+    if bars:
+        yield "bars", "Rows of both"
+    if movements:
+        yield "figures", "Figures that moved"
+    for table in by_interest(diff.tables):
+        if table.examples and table.scored:
+            yield table.table, table.table
+    yield "rows", "Rows by table"
+    if diff.settings:
+        yield "making", "How it was made"
 
 
 def _bars(diff: ReleaseDiff) -> Iterator[Bar]:
@@ -92,6 +147,11 @@ def _movements(figures: tuple[MetricChange, ...]) -> Iterator[Movement]:
         yield Movement(one.figure, 100 * one.before, 100 * one.after, low, high, one.is_noise)
 
 
+def titled(value: object, title: str | None) -> Markup:
+    """What readers know a row by, with its key as the title; a key without one as it is, or its beginning."""
+    return Markup('<span title="{0}">{1}</span>').format(value, title) if title else short_id(value)
+
+
 @cache
 def _environment() -> Environment:
     environment = Environment(
@@ -102,5 +162,9 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["figure"] = figure_text
+    environment.filters["titled"] = titled
+    environment.filters["share"] = lambda value: f"{value:.1f}\N{NO-BREAK SPACE}%"
+    environment.globals["arrow"] = arrow  # pyright: ignore[reportArgumentType]
+    environment.globals["named"] = named  # pyright: ignore[reportArgumentType]
     environment.globals["marked_words"] = marked_words  # pyright: ignore[reportArgumentType]
     return environment

@@ -38,9 +38,13 @@ class CellChange(Record):
 
 
 class RowChange(Record):
-    """A row that is in both releases with other values; `key` names it within its table."""
+    """A row that is in both releases with other values; `key` names it within its table.
+
+    `titles`: what readers know parts of the key by, such as a user's name and a question's words, by column.
+    """
 
     key: dict[str, str | int]
+    titles: dict[str, str] = Field(default_factory=dict)
     cells: tuple[CellChange, ...]
 
 
@@ -106,6 +110,7 @@ class ReleaseDiff(Record):
     """All differences. Counts are exact; examples and ids of users are the first in the order of their keys.
 
     `rule` is the one that decided the level, and `level_by_first_rule` what the first rule would have asked for.
+    `user_names`: what readers know the users by who are listed here, by id.
     """
 
     before: ReleaseIdentity
@@ -115,6 +120,7 @@ class ReleaseDiff(Record):
     level_by_first_rule: Level = "same"
     users_added: tuple[str, ...] = ()
     users_removed: tuple[str, ...] = ()
+    user_names: dict[str, str] = Field(default_factory=dict)
     tables: tuple[TableChange, ...] = ()
     statistics: tuple[MetricChange, ...] = ()
     quality: tuple[MetricChange, ...] = ()

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Literal
 
+from assets.reporting.asset_description import ID
 from dataset_card.card import markdown
 from dataset_card.diff.records import MetricChange, ReleaseDiff, TableChange
 from dataset_card.release.versions import FIRST_RULE
@@ -35,7 +36,15 @@ def verdict(diff: ReleaseDiff) -> str:
     """Which number has to grow, and why, in one sentence."""
     if diff.level == "same":
         return f"{diff.before.name} and {diff.after.name} are the same release."
-    return f"From {diff.before.name} to {diff.after.name}: a new {diff.level} number, because {diff.reason}."
+    return f"From {diff.before.name} to {diff.after.name}: a new {diff.level} number, because {named(diff.reason, diff)}."
+
+
+def named(sentence: str, diff: ReleaseDiff) -> str:
+    """The sentence with the users' names in place of their ids. In a card ids stay, because its bytes are released."""
+    for item, name in diff.user_names.items():
+        if ID.fullmatch(item):
+            sentence = sentence.replace(item, name)
+    return sentence
 
 
 def rules_text(diff: ReleaseDiff) -> str:

@@ -62,7 +62,8 @@ def _print_rows(table: TableChange, console: Console) -> None:
 
 
 def _name(row: RowChange) -> str:
-    return ", ".join(f"{name.removesuffix('_id')} {value}" for name, value in row.key.items())
+    parts = (f"{name.removesuffix('_id')} {row.titles.get(name, value)}" for name, value in row.key.items())
+    return ", ".join(parts)
 
 
 def _print_figures(console: Console, title: str, figures: Sequence[MetricChange]) -> None:

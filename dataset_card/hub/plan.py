@@ -92,11 +92,8 @@ class Planner:
     def __init__(self, hub: Hub, *, request: PublishRequest, format_of: FormatOf, scores_of: ScoresOf) -> None:
         self.hub, self.request, self._format_of = hub, request, format_of
         self.repo = checked_repo(request.repo)
-        manifest = checked_release(request.folder)
-        check_rows_follow_recipe(request.folder, form=format_of(request.folder), counts=manifest.counts)
-        self.release = ReleaseSummary.model_validate(manifest.model_dump())
-        self._scores = tuple(scores_of(manifest.digest))
-        self.files = release_files(request.folder, release=self.release)
+        self.release, self.files = publishable(request.folder, format_of=format_of)
+        self._scores = tuple(scores_of(self.release.digest))
         self._own_card = (request.folder / CARD).read_text(encoding="utf-8")
         self._read_before: dict[str, str] = {}
         self._follows: str | None = None
@@ -203,6 +200,14 @@ def narrows_visibility(state: RepoState, request: PublishRequest) -> bool:
     """Whether fewer people may read it than do now."""
     openness: list[Visibility | None] = ["private", "gated", "public"]
     return changes_visibility(state, request) and openness.index(request.visibility) < openness.index(state.visibility)
+
+
+def publishable(folder: Path, *, format_of: FormatOf) -> tuple[ReleaseSummary, dict[str, LocalFile]]:
+    """The release and its files by their paths in a repository, after all checks that need no Hub. Raises UnfitRelease."""
+    manifest = checked_release(folder)
+    check_rows_follow_recipe(folder, form=format_of(folder), counts=manifest.counts)
+    release = ReleaseSummary.model_validate(manifest.model_dump())
+    return release, release_files(folder, release=release)
 
 
 def check_rows_follow_recipe(folder: Path, *, form: ReleaseFormat, counts: Mapping[str, int]) -> None:

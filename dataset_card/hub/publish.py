@@ -79,15 +79,18 @@ class Publisher:
         state = self._hub.repo_state(repo, revision=revision)
         return None if state is None else state.sha
 
-    def preview(self, request: PublishRequest) -> tuple[Planner, PublishPlan]:
-        """The release and what publishing it would do; nothing is written."""
-        planner = self._planner(request)
+    def planner(self, request: PublishRequest) -> Planner:
+        """The release, read and checked here alone. Raises UnfitRelease for one that cannot be published."""
+        return Planner(self._hub, request=request, format_of=self._format_of, scores_of=self._scores_of)
+
+    def plan(self, planner: Planner) -> PublishPlan:
+        """What publishing it would do; nothing is written. Raises HubError."""
         self._check_registry(planner)
-        return planner, planner.plan()
+        return planner.plan()
 
     def publish(self, request: PublishRequest) -> Published:
         """Do what is missing. Raises HubError; running it again goes on from there."""
-        planner = self._planner(request)
+        planner = self.planner(request)
         self._check_registry(planner)
         failure: HubError = HubUncertain("nothing was tried")
         created = False
@@ -106,9 +109,6 @@ class Publisher:
         raise HubError(
             f"{planner.release.tag} is not published in {request.repo} yet: {words}; run it again to go on."
         ) from failure
-
-    def _planner(self, request: PublishRequest) -> Planner:
-        return Planner(self._hub, request=request, format_of=self._format_of, scores_of=self._scores_of)
 
     def _round(self, planner: Planner, plan: PublishPlan, *, created: bool) -> Published:
         if plan.state is None:
@@ -129,6 +129,7 @@ class Publisher:
     def _commit_and_tag(self, planner: Planner, change: TreeChange, *, head: str) -> str:
         """The commit that carries the tag, after one commit at most."""
         if change:
+            self._say_sending(planner, change)
             head = self._hub.commit(planner.repo, change=change, message=commit_message(planner), parent=head)
         if planner.change_at(head):
             raise HubUncertain(f"commit {head[:12]} does not hold what was sent")
@@ -147,8 +148,14 @@ class Publisher:
         existing = next((number for number, sha in latest if planner.has_release_at(sha)), None)
         if existing is not None:
             return Published(repo, digest, None, None, created=False, pull_request=existing)
+        self._say_sending(planner, plan.change)
         number = self._hub.propose(repo, change=plan.change, message=commit_message(planner), parent=head)
         return Published(repo, digest, None, None, created=True, pull_request=number)
+
+    def _say_sending(self, planner: Planner, change: TreeChange) -> None:
+        if self._notice is not None:
+            size = sum(file.size for file in change.adds)
+            self._notice(f"Sending {len(change.adds)} files of {size:,} bytes to {planner.repo}, in one commit.")
 
     def _set_visibility(self, planner: Planner) -> None:
         if planner.request.visibility is not None:

@@ -62,8 +62,7 @@ def repository_card(page: RepositoryPage) -> str:
         header["pretty_name"] = f"{str(header['pretty_name']).rpartition(' (')[0]} ({', '.join(names)})"
     releases = [page.cards[name].release for name in names]
     body = LOADING.sub(lambda _: _loading(page.repo, releases), _with_moved_paths(parts[0][1], releases[0]), count=1)
-    dumped = yaml.safe_dump(header, sort_keys=False, allow_unicode=True)
-    return f"---\n{dumped}---\n{_with_section(body, _releases(page, releases))}"
+    return f"---\n{_dumped(header)}---\n{_with_section(body, _releases(page, releases))}"
 
 
 def merged_card(base: str | None, *, ours: str, theirs: str, source: str) -> str:
@@ -75,7 +74,12 @@ def merged_card(base: str | None, *, ours: str, theirs: str, source: str) -> str
     old = split_card(base, source=source) if base is not None else (None, "")
     header = merged_header(old[0], parts[0][0], parts[1][0])
     body = merged_text(old[1], parts[0][1], parts[1][1]) if base is not None else parts[0][1]
-    return f"---\n{yaml.safe_dump(header, sort_keys=False, allow_unicode=True)}---\n{body}"
+    return f"---\n{_dumped(header)}---\n{body}"
+
+
+def _dumped(header: dict[str, Any]) -> str:
+    # The dumper that is written in C: a header has a line for each column of each variant, and each round writes it anew.
+    return yaml.dump(header, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True)
 
 
 def _merged(headers: list[dict[str, Any]]) -> dict[str, Any]:

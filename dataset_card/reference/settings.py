@@ -28,6 +28,10 @@ class DataSettings(Record):
     def language_name(self) -> str:
         return LANGUAGES[self.language]
 
+    def rounds(self, period: int) -> int:
+        """Rounds of a session in this period: one message of the user and one of the assistant."""
+        return self.num_rounds_update if period else self.num_rounds_initial
+
     @property
     def told(self) -> str:
         """The settings as they count, in a few words."""

@@ -19,6 +19,7 @@ from assets.recipe.recipe import Recipe
 from assets.records.report import BenchmarkReport
 from assets.reporting.asset_description import Row, markdown_table
 from assets.reporting.definition_metadata import OWNERS, definition
+from assets.reporting.materialization import page_link, with_details
 from dataset_card.release.content import ReleaseContent, ReleaseFormat, write_contents
 from dataset_card.release.folder import AUTO, Release, write_release
 from dataset_card.release.manifest import CARD, REPORT_PAGE, ManifestUsage, ReleaseError
@@ -164,17 +165,19 @@ def release_metadata(released: Release, address: str, benchmark: Benchmark) -> d
     files: list[Row] = [
         {"file": one.path, "bytes": one.bytes, "rows": "" if one.rows is None else one.rows} for one in manifest.files
     ]
-    return {
-        **({} if address == str(released.folder) else {"address": address}),
-        "folder": dg.PathMetadataValue(str(released.folder)),
+    place = ("releases", released.folder.parent.name, released.version, REPORT_PAGE)
+    metadata = {
         "version": released.version,
         "written": "by this run" if released.created else "before; this run came to the same release",
-        **({"report": dg.PathMetadataValue(str(report))} if report.is_file() else {}),
+        **({"report": page_link(*place)} if report.is_file() else {}),
+        "folder": dg.PathMetadataValue(str(released.folder)),
+        **({} if address == str(released.folder) else {"address": address}),
         "dagster/row_count": manifest.counts.get(f"{benchmark.noun}s", 0),
         **manifest.counts,
         **(manifest.usage.model_dump(exclude_none=True) if manifest.usage else {}),
-        "files": dg.MetadataValue.md(markdown_table(files)),
         "bytes": sum(file.bytes for file in manifest.files),
         "digest": released.digest,
         "data_digest": manifest.data_digest,
+        "files": dg.MetadataValue.md(markdown_table(files)),
     }
+    return with_details(metadata, apart=("version", "written", "report", "folder", f"{benchmark.noun}s", "questions", "bytes"))

@@ -2,19 +2,31 @@
 
 import secrets
 import shutil
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
+from assets.engine.last_made import LastMade
 from dataset_card.diff.compare import ComparedRelease, compare, read_release, same_release
 from dataset_card.diff.render import changes_section, too_low, with_changes
 from dataset_card.release.content import ReleaseContent, ReleaseFormat, write_contents
-from dataset_card.release.manifest import CARD, MANIFEST, Manifest, ManifestBody, ManifestError, Predecessor, ReleaseError
+from dataset_card.release.manifest import (
+    CARD,
+    MANIFEST,
+    Manifest,
+    ManifestBody,
+    ManifestError,
+    Predecessor,
+    ReleaseError,
+    read_manifest,
+)
 from dataset_card.release.versions import FIRST_VERSION, RULE, VARIANT, is_version, numbers, released_versions, smallest_after
 from dataset_card.release.writers import sync, sync_tree, write_file
 
 AUTO = "auto"
+LAST = ".last_release"
 
 
 class ReleaseConflict(ReleaseError):
@@ -45,6 +57,25 @@ def check_version(version: str) -> None:
         raise ReleaseError(f"{version!r} is no version; give three numbers such as 0.1.0, or {AUTO!r}.")
 
 
+def check_next_version(version: str, *, home: Path, fingerprint: Callable[[], str]) -> None:
+    """Raise ReleaseError for a version that a release cannot get beside those in the variant's folder, before it is made.
+
+    `fingerprint`: of the recipe that it will be made from, asked for where the version is there already.
+    """
+    check_version(version)
+    released = released_versions(home)
+    if version == AUTO or not released:
+        return
+    if version not in released and numbers(version) < numbers(released[-1]):
+        raise ReleaseError(
+            f"Version {version} of {home.name!r} is lower than {released[-1]}, which is there; give a higher one, or {AUTO!r}."
+        )
+    if version in released and _read(home / version).body.recipe_fingerprint != fingerprint():
+        raise ReleaseConflict(
+            f"Version {version} of {home.name!r} is already released, from another recipe; choose a higher version or {AUTO!r}."
+        )
+
+
 def write_release(content: ReleaseContent, *, root: Path, version: str = AUTO) -> Release:
     """Write `<root>/<variant>/<version>/`. An existing version with the same content is left as it is.
 
@@ -59,9 +90,35 @@ def write_release(content: ReleaseContent, *, root: Path, version: str = AUTO) -
         raise ReleaseError(f"The variant {content.recipe.variant!r} cannot name a folder; use letters, digits, dots, - and _.")
     home = root / content.recipe.variant
     home.mkdir(parents=True, exist_ok=True)
+    last = LastMade(home / LAST, *_made_from(content, home=home)) if content.made_from else None
+    if last and (known := _known(last.find(), home=home, version=version)):
+        return known
     with _hidden_folder(home) as folder:
         body = write_contents(content, folder=folder, home=home)
-        return _release_draft(ComparedRelease.of(folder, body), form=content.form, home=home, version=version)
+        released = _release_draft(ComparedRelease.of(folder, body), form=content.form, home=home, version=version)
+    if last:
+        last.note(f"{released.version} {released.digest}")
+    return released
+
+
+def _made_from(content: ReleaseContent, *, home: Path) -> Iterator[object]:
+    """All that decides the bytes of a release whose items come from snapshots, corrections in its folder among it."""
+    report = content.report.sha256() if content.report else None
+    yield from (content.recipe, content.generator, content.prompts, content.usage, content.made_from, report)
+    beside = sorted(path for path in home.iterdir() if path.is_file() and path.name != LAST)
+    yield {path.name: sha256(path.read_bytes()).hexdigest() for path in beside}
+
+
+def _known(noted: str | None, *, home: Path, version: str) -> Release | None:
+    """The release that the note names, if it is still there, the newest, and what is asked for."""
+    versions = released_versions(home)
+    if noted is None or not versions or version not in (AUTO, versions[-1]):
+        return None
+    try:
+        released = Release(home / versions[-1], read_manifest(home / versions[-1]), created=False)
+    except ManifestError:
+        return None
+    return released if noted == f"{released.version} {released.digest}" else None
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from assets.recipe.loading import nearest_first, variants
 from dataset_card.release.manifest import ReleaseError
 from dataset_card.release.versions import VARIANT, released_versions
 
@@ -62,3 +63,10 @@ def find_release(release_store: ReleaseStore, variant: str, *, version: str = ""
     if version and version not in versions:
         raise ReleaseError(f"{variant} has no version {version}; there are {', '.join(versions)}.")
     return release_store.folder(variant, version or versions[-1], fresh=fresh)
+
+
+def releases_there(release_store: ReleaseStore, wrong: str) -> str:
+    """The end of a sentence about a name without a release: where releases are, and of which variants."""
+    names = [name for name in variants() if release_store.versions(name)]
+    known = f"are those of {nearest_first(wrong, names)}." if names else "is none yet; make one with: amemgym generate demo"
+    return f"in {release_store.address} {known}"

@@ -1,5 +1,6 @@
 """Croissant metadata: valid, true to the files, and usable from the release folder as from the Hub's layout."""
 
+import gc
 import json
 import logging
 import shutil
@@ -96,3 +97,12 @@ def test_every_column_has_its_meaning(release: Release) -> None:
     fields = [field for record_set in described["recordSet"] for field in record_set["field"]]
     assert len(fields) > 50
     assert not [field["name"] for field in fields if not field.get("description")]
+
+
+def test_nothing_of_a_description_stays_in_memory(tmp_path: Path) -> None:
+    vocabulary = type(mlcroissant.Context().rdf)
+    gc.collect()
+    before = sum(isinstance(one, vocabulary) for one in gc.get_objects())
+    write_release(content(), root=tmp_path)
+    gc.collect()
+    assert sum(isinstance(one, vocabulary) for one in gc.get_objects()) <= before

@@ -19,3 +19,9 @@ def test_a_column_stands_under_its_table_with_its_type() -> None:
     benchmark = BENCHMARKS[0].benchmark
     (first, *_) = column_rows({"states": benchmark.tables["states"].row}, shown=["states"])
     assert first == ("states.user_id", "text", "the persona's uuid")
+
+
+def test_what_is_true_or_false_is_not_called_text() -> None:
+    benchmark = BENCHMARKS[0].benchmark
+    kinds = {row.name: row.kind for row in column_rows({"g": benchmark.tables["gate_records"].row}, shown=["g"])}
+    assert kinds["g.released"] == kinds["g.accepted"] == "true or false"

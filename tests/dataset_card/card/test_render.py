@@ -71,7 +71,7 @@ def test_the_card_tells_the_facts(tmp_path: Path) -> None:
     assert "| sessions | 8 | 943 | 1,632 |" in text
     assert "| `tables/demo/states.parquet` | 18 |" in text
     assert "| answers | gate_exhausted | 1 |" in text
-    assert "12 model calls with 3,456 input and 789 output tokens, at a price that is not known." in text
+    assert "12 model calls with 3,456 input and 789 output tokens. What that costs depends on the provider's prices." in text
     assert "| `pool.paths` | personas.parquet |" in text
     assert "| `questions/draft` | `bbbbbbbbbbbb` |" in text
     assert "No quality report was attached" in text
@@ -81,7 +81,9 @@ def test_a_release_by_the_embedded_model_says_that_it_is_for_trying_the_tooling(
     spec = ModelSpec(model=f"{EMBEDDED_FAMILY}-0123abcd")
     embedded = scenario.recipe(num_users=2, models=Models(writer=spec))
     warning = "Do not publish it"
-    assert warning in one_line(readme(tmp_path / "a", recipe=embedded))
+    text = one_line(readme(tmp_path / "a", recipe=embedded))
+    assert warning in text
+    assert "The embedded model's are free." in text
     assert warning not in one_line(readme(tmp_path / "b"))
 
 
@@ -156,7 +158,7 @@ def test_a_panel_of_judges_is_named_whole(tmp_path: Path) -> None:
 
 
 def test_known_and_unrecorded_costs_are_told_apart(tmp_path: Path) -> None:
-    assert "for 0.40 USD" in readme(tmp_path / "a", usage=ManifestUsage(calls=2, cost_usd=0.4))
+    assert "tokens, for 0.40 USD. Per user" in one_line(readme(tmp_path / "a", usage=ManifestUsage(calls=2, cost_usd=0.4)))
     assert "was not recorded" in readme(tmp_path / "b", usage=None)
 
 

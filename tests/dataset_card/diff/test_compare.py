@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from html import unescape
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,28 @@ def test_figures_of_two_reports_are_paired_by_name(tmp_path: Path) -> None:
     assert report_metrics(tmp_path / "none.json") == {}
 
 
+def test_readers_see_names_and_words_where_rows_have_ids(tmp_path: Path) -> None:
+    """The id of a user is the title of the name, and stays in the record."""
+    item = "3a7b3fed2fd36c59e2ae0efd7afb9f74"
+    episode, gone = scenario.episode(item), scenario.episode("9b0c3fed2fd36c59e2ae0efd7afb9f74")
+    first, *others = episode.questions
+    choice, *choices = first.answer_choices
+    first = scenario.varied(first, answer_choices=(scenario.varied(choice, answer=f"{choice.answer} Always."), *choices))
+    found = diff(tmp_path, {"items": [episode, gone]}, {"items": [scenario.varied(episode, questions=(first, *others))]})
+    name = episode.user_profile.name
+    (row,) = table(found, "answer_choices").examples
+    assert row.titles == {"user_id": name, "question_id": first.query}
+    assert found.user_names == {item: name, gone.user_id: name}
+
+    told, page = StringIO(), diff_page(found)
+    print_diff(found, Console(file=told, width=400))
+    for text in (told.getvalue(), unescape(re.sub("<[^>]*>", " ", page))):
+        assert {name, first.query} <= {one for one in (name, first.query) if one in text}
+        assert item[:8] not in text
+        assert gone.user_id[:8] not in text
+    assert page.count(f'title="{item}"') == page.count(f'title="{gone.user_id}"') == 1
+
+
 def test_nothing_changed_is_told_as_such(tmp_path: Path) -> None:
     found = diff(tmp_path, {}, {})
     assert (found.level, found.reasons, found.statistics, found.settings) == ("same", (), (), ())
@@ -165,7 +188,7 @@ def test_the_page_needs_nothing_else_and_escapes_what_it_shows(tmp_path: Path) -
 
 def test_the_page_shows_pictures_before_tables_and_texts_before_bookkeeping(tmp_path: Path) -> None:
     page = diff_page(diff(tmp_path, {}, {"items": [retold(), scenario.episode(SECOND)], "gate_records": []}))
-    places = [page.index(part) for part in ("<svg", 'id="answer_choices"', 'id="sessions"', "Rows by table", ">gate_records<")]
+    places = [page.index(part) for part in ("<svg", 'id="answer_choices"', 'id="sessions"', 'id="rows"', ">gate_records<")]
     assert places == sorted(places)
 
 

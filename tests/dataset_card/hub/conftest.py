@@ -19,7 +19,9 @@ with socket.create_server(("127.0.0.1", 0)) as probe:
     PORT: int = probe.getsockname()[1]
 URL = f"http://127.0.0.1:{PORT}"
 HF_HOME = tempfile.TemporaryDirectory(prefix="hf-home-")
-os.environ |= {"HF_ENDPOINT": URL, "HF_HOME": HF_HOME.name, "HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+os.environ |= {"HF_ENDPOINT": URL, "HF_HOME": HF_HOME.name}
+# What `open_hub` sets too, but a test before these may have imported the client without it.
+os.environ |= {"HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
 
 from dataset_card.hub.port import Hub  # noqa: E402
 from dataset_card.hub.read import ReleaseReader  # noqa: E402
@@ -79,10 +81,11 @@ def reader(hub: Hub, tmp_path: Path, registry: TagRegistry, notices: list[str]) 
 
 
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The client's retries sleep by the clock of these two modules."""
+    """The client's retries sleep by the clock of the first two modules, ours by that of the third."""
     clock = SimpleNamespace(**{**vars(time), "sleep": no_sleep})
     monkeypatch.setattr("huggingface_hub.utils._http.time", clock)
     monkeypatch.setattr("huggingface_hub.file_download.time", clock)
+    monkeypatch.setattr("pipelines.resources.hub.retry.time", clock)
 
 
 def no_sleep(_: float) -> None:

@@ -97,7 +97,8 @@ def test_a_dry_run_tells_what_people_wrote(fake: FakeHub, hub: Hub, repo: str) -
     published(hub, a_release(), repo=repo)
     edit(fake, repo, ("## Quality", "## Thanks\n\n## Quality"))
     commit_by_hand(fake, repo, {"paper.pdf": b"%PDF"})
-    _, plan = Publisher(hub, format_of=format_of).preview(PublishRequest(a_release(version="1.0.0", users=1).folder, repo))
+    publisher = Publisher(hub, format_of=format_of)
+    plan = publisher.plan(publisher.planner(PublishRequest(a_release(version="1.0.0", users=1).folder, repo)))
     assert plan.by_hand == ("README.md was edited by hand, which is kept", "paper.pdf was added by hand and is kept")
 
 

@@ -65,6 +65,43 @@ def test_a_variant_is_published_and_fetched(fake: FakeHub, home: Path, repo: str
     assert f"demo 0.2.0 at commit {commit}, digest {a_release(version='0.2.0', users=1).digest}" in fetched.stderr
 
 
+@pytest.mark.usefixtures("home", "hub")
+def test_publishing_quietly_tells_the_end_alone(fake: FakeHub, repo: str) -> None:
+    fake.faults.add(Fault("commit", "drop"))
+    quiet = run("publish", "demo", "--repo", repo, "--quiet")
+    assert f"Published {repo}@demo-v0.2.0" in quiet.stdout
+    assert not quiet.stderr
+
+
+@pytest.mark.usefixtures("home", "hub")
+def test_a_dry_run_without_the_hub_tells_all_that_is_known_here(fake: FakeHub, repo: str) -> None:
+    fake.faults.add(Fault("info", "drop", times=99))
+    result = run("publish", "demo", "--repo", repo, "--dry-run")
+    told = result.stdout.splitlines()
+    assert result.exit_code == 0
+    assert any(line.startswith("file  demo/data.json  (") for line in told)
+    assert told[-4].startswith("demo-v0.2.0 has ")
+    assert told[-3].startswith("Its card: ")
+    assert told[-2].startswith(f"What {repo} has of it could not be checked: ")
+    assert told[-1] == "Nothing was changed."
+    as_json = json.loads(run("publish", "demo", "--repo", repo, "--dry-run", "--json").stdout)
+    assert (as_json["tag"], as_json["hub"]) == ("demo-v0.2.0", told[-2])
+    assert "demo/data.json" in as_json["files"]
+
+
+@pytest.mark.usefixtures("home")
+def test_a_dry_run_needs_no_repository_and_publishing_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AMEMGYM_HUB_REPO", raising=False)
+    dry = run("publish", "demo", "--dry-run")
+    assert dry.exit_code == 0
+    assert "demo-v0.2.0 has " in dry.stdout
+    assert dry.stdout.splitlines()[-2].startswith("No repository is named (--repo OWNER/NAME)")
+    assert json.loads(run("publish", "demo", "--dry-run", "--json").stdout)["repo"] == ""
+    refused = run("publish", "demo").exception
+    assert isinstance(refused, Problem)
+    assert str(refused) == "Say where to: name a dataset repository with --repo OWNER/NAME, or in AMEMGYM_HUB_REPO."
+
+
 @pytest.fixture
 def embedded(home: Path) -> Path:
     """A release of the demo whose rows the embedded model wrote."""
@@ -124,6 +161,7 @@ def test_fetch_says_where_it_could_not_look_up_whether_a_version_is_deprecated(f
     ("arguments", "sentence"),
     [
         (["publish", "nothing", "--repo", "lab/x"], "'nothing' is neither a release folder nor a variant with a release"),
+        (["publish", "nothing", "--repo", "lab/x"], "/releases are those of demo."),
         (["publish", "demo", "--repo", "lab/x", "--version", "3.0.0"], "demo has no version 3.0.0; there are 0.1.0, 0.2.0."),
         (["publish", "demo", "--repo", "lab/x", "--public", "--private"], "give one"),
         (["publish", "demo", "--repo", "lab/x", "--public", "--pull-request"], "changes no settings"),

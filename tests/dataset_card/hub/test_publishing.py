@@ -101,7 +101,9 @@ def test_a_dry_run_tells_the_change_and_writes_nothing(fake: FakeHub, hub: Hub, 
     published(hub, a_release(), repo=repo)
     before, fake.asked = (fake.repos[repo].git.refs(), held_files(fake, repo)), []
     later = a_release(version="1.0.0", users=1)
-    planner, plan = Publisher(hub, format_of=format_of).preview(PublishRequest(later.folder, repo, visibility="public"))
+    publisher = Publisher(hub, format_of=format_of)
+    planner = publisher.planner(PublishRequest(later.folder, repo, visibility="public"))
+    plan = publisher.plan(planner)
     assert planner.release.tag == "demo-v1.0.0"
     assert "demo/manifest.json" in {file.path for file in plan.change.adds}
     assert (plan.tagged, plan.change.deletes, plan.change.new) == (None, [], frozenset())
@@ -110,7 +112,8 @@ def test_a_dry_run_tells_the_change_and_writes_nothing(fake: FakeHub, hub: Hub, 
 
 
 def test_a_dry_run_without_a_repository_makes_none(fake: FakeHub, hub: Hub, repo: str) -> None:
-    _, plan = Publisher(hub, format_of=format_of).preview(PublishRequest(a_release().folder, repo))
+    publisher = Publisher(hub, format_of=format_of)
+    plan = publisher.plan(publisher.planner(PublishRequest(a_release().folder, repo)))
     assert plan.state is None
     assert len(plan.change.new) == len(plan.change.adds) > 10
     assert not fake.repos

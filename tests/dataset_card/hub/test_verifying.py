@@ -1,5 +1,6 @@
 """What `verify` tells of a repository at a tag, and of a release on the disk: one sentence for each problem."""
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -53,6 +54,12 @@ def test_a_whole_release_passes_on_the_hub_and_on_the_disk(fake: FakeHub, hub: H
         result = run(*arguments)
         assert (result.exit_code, result.stdout) == (0, ""), result.output
         assert "every file is as released" in result.stderr
+
+
+def test_a_release_is_whole_as_seen_from_its_own_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(a_release().folder)
+    result = run(".")
+    assert (result.exit_code, result.stdout) == (0, ""), result.output
 
 
 def test_a_moved_tag_is_named(fake: FakeHub, hub: Hub, repo: str) -> None:
@@ -124,3 +131,12 @@ def test_every_problem_of_a_folder_is_told_and_the_exit_status_is_one(tmp_path: 
     assert [line.split()[0] for line in told(str(folder))] == ["LICENSE", "recipe.yaml"]
     (folder / "manifest.json").unlink()
     assert told(str(folder)) == ["manifest.json cannot be read: No such file or directory."]
+    result = run(str(folder), "--json")
+    assert json.loads(result.stdout)["problems"] == told(str(folder))
+
+
+def test_a_folder_that_is_no_release_is_one_sentence(tmp_path: Path) -> None:
+    result = run(str(tmp_path))
+    assert isinstance(result.exception, Problem)
+    assert str(result.exception).startswith(f"{tmp_path} is a folder, but no release: it has neither manifest.json nor")
+    assert not result.stdout

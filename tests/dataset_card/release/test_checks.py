@@ -94,9 +94,10 @@ def test_a_folder_without_a_manifest_is_told_in_one_sentence(tmp_path: Path) -> 
     assert len(list(card_problems(tmp_path))) == 1
 
 
-def test_the_materialization_counts_rows_and_names_folder_and_report(written: Release) -> None:
+def test_the_materialization_counts_rows_and_links_no_report_that_is_not_there(written: Release) -> None:
     told = release_metadata(written, str(written.folder), AMEMGYM)
     assert told["dagster/row_count"] == told["users"] == 2
     assert told["folder"].value == str(written.folder)
-    assert "address" not in told
+    assert "report" not in told
+    assert "address" not in told["details"].md_str
     assert card_metadata(written)["words"] > 100
