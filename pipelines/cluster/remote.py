@@ -8,8 +8,8 @@ from itertools import groupby
 from typing import Any
 
 from pipelines.cli.errors import Problem
-from pipelines.cli.generate import Phase
 from pipelines.cluster.web_server import WebServer
+from pipelines.jobs import Phase
 
 POLL_SECONDS = 2.0
 TRIES = 3
@@ -68,14 +68,18 @@ class Deployment:
             raise Problem(f"Dagster on {self._server.address} has no code loaded; its log says why.")
         return {"repositoryLocationName": nodes[0]["location"]["name"], "repositoryName": nodes[0]["name"]}
 
-    def _run(self, phase: Phase) -> str:
+    def launch(self, phase: Phase) -> str:
+        """Start the phase's run; its id. Raises Problem."""
         tags = [{"key": "dagster/partition", "value": phase.partition}]
         params = {
             "selector": {"jobName": phase.job, **self._repository},
             "runConfigData": {"ops": phase.config},
             "executionMetadata": {"tags": tags},
         }
-        run_id = self._server.launch(LAUNCH_RUN, key="run", what=phase.job, params=params)["run"]["runId"]
+        return self._server.launch(LAUNCH_RUN, key="run", what=phase.job, params=params)["run"]["runId"]
+
+    def _run(self, phase: Phase) -> str:
+        run_id = self.launch(phase)
         self.tell(f"{phase.job} of {phase.partition}: run {run_id}")
         run = self._last_try(run_id)
         if run["status"] != "SUCCESS":

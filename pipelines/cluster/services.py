@@ -21,7 +21,7 @@ from pipelines.cluster.layout import DATABASE, FILES, Cluster, module, program, 
 START_SECONDS = 60.0
 STOP_SECONDS = 10.0
 CHECK_SECONDS = 1.0
-DAGSTER_PROCESSES = "pipelines.cluster.worker|dagster._daemon|dagster_webserver"
+DAGSTER_PROCESSES = "pipelines.cluster.worker|dagster._daemon|pipelines.ui.server"
 REDIS = "port 0\nunixsocket {sockets}/redis.sock\nunixsocketperm 700\ndir {folder}\nappendonly yes\n"
 
 
@@ -143,15 +143,15 @@ class Services:
 
 def dagster_services(cluster: Cluster) -> list[Service]:
     """Workers of one pool process each, the daemon and the web server."""
-    workspace = ["-m", "pipelines.definitions"]
+    workspace = str(FILES / "workspace.yaml")
     worker = [*module("celery"), "-A", "pipelines.cluster.worker", "worker", "-Q", "dagster", "-c", "1", "-l", "INFO"]
     # A worker told to quit leaves its run to the next start, which finds that nobody has it.
     workers = [
         Service(f"worker-{number}", [*worker, "-n", f"worker-{number}@%h"], stop=signal.SIGQUIT)
         for number in range(1, cluster.workers + 1)
     ]
-    page = [*module("dagster_webserver"), *workspace, "-h", "127.0.0.1", "-p", str(cluster.port)]
-    return [*workers, Service("daemon", [*module("dagster._daemon"), "run", *workspace]), Service("webserver", page)]
+    page = [*module("pipelines.ui.server"), workspace, "127.0.0.1", str(cluster.port)]
+    return [*workers, Service("daemon", [*module("dagster._daemon"), "run", "-w", workspace]), Service("webserver", page)]
 
 
 def _redis(cluster: Cluster) -> Service:

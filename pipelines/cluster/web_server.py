@@ -3,6 +3,7 @@
 import re
 import time
 from dataclasses import dataclass, field
+from textwrap import shorten
 from typing import Any, cast
 
 import httpx2
@@ -11,6 +12,7 @@ from pipelines.cli.errors import Problem
 
 PAUSE_SECONDS = 2.0
 TIMEOUT_SECONDS = 300.0
+MOST_CHARACTERS = 300  # of what Dagster says
 NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout)
 
 
@@ -94,4 +96,6 @@ def _content(answer: httpx2.Response) -> dict[str, Any]:
 
 def _error_text(answer: dict[str, Any]) -> str:
     errors = cast(list[dict[str, str]], answer.get("errors") or [answer])
-    return "; ".join(" ".join((error.get("message") or answer["__typename"]).split()) for error in errors)
+    # That of a database comes with the statement and all its values.
+    messages = ((error.get("message") or answer["__typename"]).partition("[SQL:")[0] for error in errors)
+    return "; ".join(shorten(message, MOST_CHARACTERS, placeholder=" ...") for message in messages)

@@ -7,7 +7,9 @@ if [ -z "${CHROMIUM:-}" ] && ! command -v chromium >/dev/null; then
     echo "There is no chromium; install it (on Debian: apt-get install chromium), or set CHROMIUM to a browser's path." >&2
     exit 1
   fi
-  apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null
+  # The installations for other tests may run at the same time, and apt serves one.
+  lock=${TMPDIR:-/tmp}/amemgym-apt.lock
+  flock "$lock" apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive flock "$lock" apt-get install -y -qq chromium >/dev/null
 fi
 "$python" -m pip install --quiet --disable-pip-version-check --require-hashes --requirement tests/browser/requirements.lock

@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, Request,
 JOBS = "/locations/amemgym/jobs"
 JOB = f"{JOBS}/generate_and_release"
 RUN_SECONDS = 150.0
+TOOLBAR = 130  # pixels above the graph
 # A page on a loaded machine takes its time.
 expect.set_options(timeout=20_000)
 ENDED = re.compile(r"^(Success|Failure|Canceled)$")
@@ -97,6 +98,20 @@ def graph(page: Page) -> Locator:
     return nodes
 
 
+def zoom_out_until_in_sight(page: Page, *names: str) -> None:
+    """Make the graph smaller until the nodes of these names are on the screen; what is not, Dagster does not draw."""
+    nodes = page.locator("svg foreignObject")
+    height = page.viewport_size["height"] if page.viewport_size else 0
+
+    def in_sight(name: str) -> bool:
+        node = nodes.get_by_text(name, exact=True)
+        box = node.first.bounding_box() if node.count() else None
+        return box is not None and box["y"] > TOOLBAR and box["y"] + box["height"] < height
+
+    while not all(map(in_sight, names)):
+        page.get_by_role("button", name="zoom_out").click()
+
+
 def fill_in(page: Page, *, partition: str, config: str, op: str = "recipe") -> Locator:
     """Open the materialize dialog of the page's job, choose a partition and configure one of its assets."""
     # Until the graph knows what is materialized, the page would ask whether one is sure.
@@ -104,7 +119,7 @@ def fill_in(page: Page, *, partition: str, config: str, op: str = "recipe") -> L
     page.get_by_role("button", name="Materialize").first.click()
     dialog = page.locator(".dagster-dialog").first
     dialog.get_by_text("Select a partition").click()
-    page.locator(".dagster-popover").get_by_role("menuitem").filter(has_text=partition).click()
+    page.locator(".dagster-popover").get_by_role("menuitem").filter(has=page.get_by_text(partition, exact=True)).click()
     page.keyboard.press("Escape")
     dialog.get_by_text("Config", exact=True).click()
     dialog.get_by_text("Add config").click()

@@ -45,6 +45,7 @@ def served(folder: StudyFolder) -> Generator[str, None, None]:
     """The study's server on a free port of loopback."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
+        listening.listen()  # a visitor who comes before the server waits
         server = uvicorn.Server(uvicorn.Config(create_app(folder), log_level="error"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()

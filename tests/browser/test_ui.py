@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from pipelines.definitions import defs
-from tests.browser.pages import JOB, Visit, fill_in, graph, metadata, opened_markdown, write_config
+from tests.browser.pages import JOB, Visit, fill_in, graph, metadata, opened_markdown, write_config, zoom_out_until_in_sight
 from tests.support.ui_server import UiServer
 
 pytestmark = pytest.mark.browser
@@ -27,6 +27,23 @@ def test_the_graph_shows_every_asset_in_its_group(user: Visit) -> None:
         expect(nodes.get_by_text(shown).first).to_be_visible()
         expect(nodes.get_by_text(str(spec.group_name), exact=True).first).to_be_visible()
     user.shoot(page, "01_graph")
+    page.close()
+
+
+def test_a_benchmarks_graph_can_be_read_on_one_screen_with_all_groups_open(user: Visit) -> None:
+    page = user.open("/pages/graph/amemgym", width=1400, height=900)
+    nodes = page.locator("svg foreignObject")
+    expect(nodes.first).to_be_visible()
+    page.wait_for_timeout(1000)
+    # At first it is as wide as the screen; a few clicks bring all of it in sight.
+    zoom_out_until_in_sight(page, "recipe_file", "hub_release")
+    user.shoot(page, "01_graph_of_amemgym")
+    own = [name for name, spec in SPECS.items() if spec.tags.get("benchmark") == "amemgym"]
+    for name in own:
+        # In full: at most 18 letters, which Dagster does not cut from afar.
+        expect(nodes.get_by_text(name, exact=True).first).to_be_in_viewport()
+    letters = nodes.get_by_text("recipe_file", exact=True).first.evaluate("node => node.getBoundingClientRect().height")
+    assert letters >= 18, "letters are too small to be read"
     page.close()
 
 
@@ -98,11 +115,17 @@ def test_a_materialization_shows_counts_and_rows_of_real_text(user: Visit, serve
     user.shoot(page, "06_session_queries_overview")
     assert int(shown["users"]) == 2
     assert int(shown["calls"]) > 0
-    dialog = opened_markdown(page, "preview")
-    dialog.locator("tbody tr").nth(11).wait_for()  # the table is drawn after the dialog
-    cells = dialog.locator("tbody tr td:nth-child(4)").all_inner_texts()
-    user.shoot(page, "07_session_queries_preview")
-    kept = _text_of(server.home / "snapshots" / shown["snapshot"])
+    # The preview stands in place, cut; the rows whole are among the details.
+    expect(
+        page.locator("tr").filter(has=page.get_by_text("preview", exact=True)).last.locator("table tbody tr").first
+    ).to_be_visible()
+    dialog = opened_markdown(page, "details")
+    rows = dialog.locator("table").last.locator("tbody tr")
+    rows.nth(11).wait_for()  # the table is drawn after the dialog
+    cells = rows.locator("td:nth-child(4)").all_inner_texts()
+    place = dialog.locator("tr").filter(has=page.get_by_text("snapshot", exact=True)).locator("td").last.inner_text()
+    user.shoot(page, "07_session_queries_details")
+    kept = _text_of(server.home / "snapshots" / place.strip())
     assert len(cells) == 12
     assert all(json.dumps(cell.strip()) in kept for cell in cells)
     page.close()
@@ -110,6 +133,36 @@ def test_a_materialization_shows_counts_and_rows_of_real_text(user: Visit, serve
 
 def _text_of(snapshot: Path) -> str:
     return json.dumps(duckdb.read_parquet(f"{snapshot}/part-*.parquet").fetchall(), default=str)
+
+
+@pytest.mark.usefixtures("demo")
+@pytest.mark.parametrize("asset", ["session_queries", "quality_report", "release"])
+def test_what_an_asset_shows_fits_a_screen(user: Visit, asset: str) -> None:
+    page = user.open(f"/assets/{asset}", width=1400, height=1200)
+    shown = metadata(page)
+    user.shoot(page, f"30_{asset}_1400")
+    assert len(shown) <= 12
+    wide = page.locator("table").filter(has=page.get_by_text("Timestamp", exact=True))
+    assert (
+        wide.evaluate("table => Math.max(...[...table.querySelectorAll('*')].map(one => one.getBoundingClientRect().right))")
+        <= 1400
+    )
+    page.close()
+
+
+@pytest.mark.usefixtures("demo")
+def test_metadata_lead_to_the_pages(user: Visit) -> None:
+    for asset, key, heading in (
+        ("quality_report", "page", "Quality report: demo"),
+        ("release", "report", "Quality report: demo"),
+    ):
+        page = user.open(f"/assets/{asset}")
+        row = page.locator("tr").filter(has=page.get_by_text(key, exact=True)).last
+        with user.context.expect_page() as opened:
+            row.get_by_role("link").first.click()
+        expect(opened.value.get_by_role("heading", name=heading)).to_be_visible()
+        opened.value.close()
+        page.close()
 
 
 @pytest.mark.usefixtures("demo")

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from assets.amemgym.personas.sampling import OWN_POOL
 from tests.browser.lab import Lab
-from tests.browser.pages import Visit, metadata, opened_markdown, outcome, start
+from tests.browser.pages import JOBS, Visit, fill_in, launch, metadata, opened_markdown, outcome, save_config, start
 from tests.support.hub_server.state import FakeHub
 from tests.support.simulated_provider.fault_profile import FaultProfile
 from tests.support.ui_server import UiServer
@@ -129,13 +129,19 @@ def test_a_check_that_is_run_without_a_partition_says_what_to_do_instead(user: V
 
 @pytest.mark.usefixtures("demo")
 def test_an_assistant_is_evaluated_from_the_page(user: Visit) -> None:
-    page = start(user, job="evaluate", partition="demo", op="evaluation", config="users: 1")
+    page = user.open(f"{JOBS}/evaluate")
+    dialog = fill_in(page, partition="demo", config="users: 1", op="evaluation")
+    save_config(page)
+    launch(page, dialog)
     assert outcome(page) == "Success"
     page.goto(f"{user.url}/assets/evaluation")
     shown = metadata(page)
     user.shoot(page, "27_evaluated")
     assert 0 <= float(shown["memory_full-history"]) <= 1
-    assert Path(shown["page_full-history"]).is_file()
+    for key, heading in (("page_full-history", "full-history on demo"), ("board", "1 run on demo")):
+        page.goto(f"{user.url}{shown[key]}")
+        expect(page.get_by_role("heading", name=heading)).to_be_visible()
+        page.goto(f"{user.url}/assets/evaluation")
     assert "full-history" in shown["leaderboard"]
     page.close()
 

@@ -10,9 +10,12 @@ from playwright.sync_api import Browser, Page, expect
 
 from dataset_card.diff.page import diff_page
 from pipelines.evaluation.folder import PAGE
+from pipelines.evaluation.records import MemorySpec
 from pipelines.experiments.annotation.page import annotation_page
 from pipelines.experiments.compare import compare
 from pipelines.experiments.leaderboard import write_leaderboard
+from pipelines.home import Home
+from pipelines.ui.pages import index_page
 from tests.browser.pages import Visit, visit
 from tests.dataset_card.diff.test_compare import BOTH, diff, retold
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of
@@ -23,12 +26,16 @@ from validation.amemgym.report.page import render_page
 pytestmark = pytest.mark.browser
 WIDTHS = (390, 768, 1400)
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+# What of a page has to be scrolled sideways by itself.
+SCROLLED = """[...document.querySelectorAll(".wide")].filter((one) => one.scrollWidth > one.clientWidth)
+  .map((one) => `${one.closest("section")?.id}: ${one.scrollWidth}`)"""
 PAGES = {
     "quality": "quality.html",
     "diff": "diff.html",
     "evaluation": f"runs/*/{PAGE}",
     "board": "boards/*.html",
     "annotation": "annotation.html",
+    "pages": "pages.html",
 }
 
 
@@ -38,9 +45,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("pages")
     (place / "quality.html").write_text(render_page(hostile()), encoding="utf-8")
     run = finish(run_of(place / "runs", HonestModel()))
-    write_leaderboard(compare([run]), runs=place / "runs")
+    searching = finish(run_of(place / "runs", HonestModel(), spec=MemorySpec(name="rag", kind="rag", settings={"topk": 3})))
+    write_leaderboard(compare([run, searching]), runs=place / "runs")
     study = begin_study(place / "study")
     (place / "annotation.html").write_text(annotation_page(study.study(), study.sheet(TWO[0])), encoding="utf-8")
+    (place / "pages.html").write_text(index_page(Home(place), problem="There is a variant 'demo' already."), encoding="utf-8")
     changed = diff(place, {"items": BOTH}, {"items": (retold(), BOTH[1])})
     (place / "diff.html").write_text(diff_page(changed), encoding="utf-8")
     return place
@@ -68,5 +77,7 @@ def test_a_page_is_read_without_scrolling_sideways(name: str, width: int, reader
         expect(page.locator("body")).to_be_visible()
         reader.shoot(page, f"40_{name}_{width}_{scheme}")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+        if name in ("evaluation", "board"):
+            assert page.evaluate(SCROLLED) == []
         assert (min(ink(page)) > 200) == (scheme == "dark")
     page.close()

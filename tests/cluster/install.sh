@@ -10,8 +10,10 @@ if [ "${#missing[@]}" != 0 ]; then
     echo "Missing: ${missing[*]}; install Redis and PostgreSQL (on Debian: apt-get install redis-server postgresql)." >&2
     exit 1
   fi
-  apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  # The installations for other tests may run at the same time, and apt serves one.
+  lock=${TMPDIR:-/tmp}/amemgym-apt.lock
+  flock "$lock" apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive flock "$lock" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 fi
 test -x "$venv/bin/python" || "$python" -m venv "$venv"
 echo "Installing the extra \`cluster\` into $venv (once; a minute or two) ..."

@@ -99,22 +99,50 @@ def child(parent: int, mark: str) -> int:
     raise AssertionError(f"There is no {mark} among the processes.")
 
 
-def test_two_workers_make_the_bytes_of_one_process_although_a_pool_process_a_worker_and_the_daemon_are_killed(
-    place: Path,
-) -> None:
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
     with provider("--latency", "0.2") as url:
-        alone, shared = Machine(place / "alone", url), Machine(place / "shared", url)
-        alone.run("generate", "crowd", *WORDS)
-        with cluster_up(shared) as (cluster, supervisor):
-            until((shared.home / "cluster" / "url").exists, alive=supervisor)
-            asked = shared.start("cluster", "generate", "crowd", *WORDS)
-            until(lambda: paid(cluster)[0] >= 40, alive=asked)
-            os.kill(child(child(supervisor.pid, "worker-1@"), "worker-1@"), signal.SIGKILL)
-            until(lambda: paid(cluster)[0] >= 100, alive=asked)
-            for mark in ("worker-2@", "dagster._daemon"):
-                os.killpg(child(supervisor.pid, mark), signal.SIGKILL)
-            assert asked.wait(SLOW) == 0
-            calls, different = paid(cluster)
-    assert shared.digest() == alone.digest()
+        yield url
+
+
+@pytest.fixture(scope="module")
+def alone(place: Path, url: str) -> str:
+    """The digest of what one process makes."""
+    machine = Machine(place / "alone", url)
+    machine.run("generate", "crowd", *WORDS)
+    return machine.digest()
+
+
+def test_two_workers_make_the_bytes_of_one_process_although_a_pool_process_a_worker_and_the_daemon_are_killed(
+    place: Path, url: str, alone: str
+) -> None:
+    shared = Machine(place / "shared", url)
+    with cluster_up(shared) as (cluster, supervisor):
+        until((shared.home / "cluster" / "url").exists, alive=supervisor)
+        asked = shared.start("cluster", "generate", "crowd", *WORDS)
+        until(lambda: paid(cluster)[0] >= 40, alive=asked)
+        os.kill(child(child(supervisor.pid, "worker-1@"), "worker-1@"), signal.SIGKILL)
+        until(lambda: paid(cluster)[0] >= 100, alive=asked)
+        for mark in ("worker-2@", "dagster._daemon"):
+            os.killpg(child(supervisor.pid, mark), signal.SIGKILL)
+        assert asked.wait(SLOW) == 0
+        calls, different = paid(cluster)
+    assert shared.digest() == alone
     # A call is noted and then kept: a kill in between may repeat what was in flight, and nothing else.
     assert calls - different <= 2 * IN_FLIGHT
+
+
+@pytest.mark.parametrize("server", ["redis-server", "postgres"])
+def test_the_same_command_goes_on_after_a_server_was_killed(place: Path, url: str, alone: str, server: str) -> None:
+    shared = Machine(place / f"killed-{server[0]}", url)  # no name that is in the other server's command
+    with cluster_up(shared) as (cluster, supervisor):
+        until((shared.home / "cluster" / "url").exists, alive=supervisor)
+        asked = shared.start("cluster", "generate", "crowd", *WORDS)
+        until(lambda: paid(cluster)[0] >= 60, alive=asked)
+        os.kill(child(supervisor.pid, server), signal.SIGKILL)
+        if asked.wait(SLOW) != 0:
+            shared.run("cluster", "generate", "crowd", *WORDS)
+        calls, different = paid(cluster)
+    print(f"{server}: {calls} calls paid, {calls - different} of them twice; the command ended with {asked.returncode}")
+    assert shared.digest() == alone
+    assert calls - different <= IN_FLIGHT

@@ -7,8 +7,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from pipelines.cli.generate import Phase
 from pipelines.cluster.remote import Deployment
+from pipelines.jobs import Phase
 from tests.pipelines.llm.scripted_server import on_a_port
 
 
@@ -37,7 +37,7 @@ def test_a_unit_that_died_as_the_last_of_its_backfill_is_asked_for_again() -> No
         return JSONResponse({"data": {"field": answers.pop(0)}})
 
     with on_a_port(Starlette(routes=[Route("/graphql", answer, methods=["POST"])])) as url:
-        units = [Phase("generate_unit", unit, {}) for unit in ("crowd-0000", "crowd-0001")]
+        units = [Phase("generate_unit", unit) for unit in ("crowd-0000", "crowd-0001")]
         Deployment(url.removesuffix("/v1"), tell=print).make(units)
     assert answers == []
     assert [ask["params"]["partitionNames"] for ask in asked if "params" in ask] == [

@@ -3,11 +3,9 @@
 import asyncio
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import psycopg2
 import pytest
 
 from assets.llm.ports import ModelReply
@@ -23,6 +21,7 @@ from pipelines.resources.ledger.queries import Grouping, summary
 from pipelines.resources.llm.batch.store import BatchStore
 from pipelines.resources.storage.database import VARIABLE
 from pipelines.resources.storage.errors import StoreError
+from tests.cluster.sessions import end_sessions
 from tests.pipelines.cache import test_places
 from tests.pipelines.ledger.ledger_stores import LedgerStores, UsingModel, call, open_stores
 
@@ -97,13 +96,6 @@ def test_a_claim_that_was_cancelled_while_it_was_taken_is_free(database: str, tm
     assert asyncio.run(use()) == [True, False]
     one.close()
     other.close()
-
-
-def end_sessions(database: str) -> None:
-    """What a server does that goes down."""
-    with closing(psycopg2.connect(database.replace("+psycopg2", ""))) as connection, connection.cursor() as cursor:
-        query = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database()"
-        cursor.execute(f"{query} AND pid <> pg_backend_pid()")
 
 
 def test_a_reply_waits_for_a_server_that_restarts(database: str, servers: Cluster, tmp_path: Path) -> None:

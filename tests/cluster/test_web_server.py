@@ -1,12 +1,16 @@
 """Dagster's web server may be away for a while; what it is to start is sent once, and what waiting cannot mend told at once."""
 
+import shutil
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 import uvicorn
@@ -16,8 +20,13 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from pipelines.cli.errors import Problem
+from pipelines.cluster.layout import FILES, Cluster
+from pipelines.cluster.remote import Deployment
 from pipelines.cluster.web_server import WebServer
+from pipelines.jobs import Phase
+from tests.cluster.sessions import end_sessions
 from tests.pipelines.llm.scripted_server import on_a_port
+from tests.support.commands import clean_environment, free_port
 
 TROUBLE = {"data": {"field": {"__typename": "PythonError", "message": "The storage\nis away."}}}
 WELL = {"data": {"field": {"results": [1]}}}
@@ -48,6 +57,14 @@ def test_a_question_is_asked_again_until_the_trouble_is_over(page: tuple[Page, W
     script, server = page
     script.script = [JSONResponse(TROUBLE), JSONResponse(TROUBLE, 500), PlainTextResponse("no", 502), JSONResponse(WELL)]
     assert server.ask("{ field }", key="results") == {"results": [1]}
+
+
+def test_what_the_database_says_is_told_without_its_statement(page: tuple[Page, WebServer]) -> None:
+    script, server = page
+    message = "OperationalError: server closed\n the connection [SQL: INSERT INTO event_logs ...] [parameters: {'secret': 1}]"
+    script.script = [JSONResponse({"data": {"field": {"__typename": "PythonError", "message": message}}})]
+    with pytest.raises(Problem, match=r"^job cannot be started: OperationalError: server closed the connection$"):
+        server.launch("mutation { field }", key="run", what="job")
 
 
 def test_trouble_that_stays_is_told_in_one_line(page: tuple[Page, WebServer]) -> None:
@@ -113,3 +130,22 @@ def test_an_address_that_is_none_is_told_without_a_login(url: str) -> None:
     with closing(server.client), pytest.raises(Problem, match="is no address of a web server") as told:
         server.ask("{ field }", key="results")
     assert "hush" not in f"{told.value} {told.value.__context__!r}"
+
+
+def test_a_launch_succeeds_after_a_restart_of_the_database(database: str, servers: Cluster, tmp_path: Path) -> None:
+    dagster_home = tmp_path / "dagster"
+    dagster_home.mkdir()
+    shutil.copy(FILES / "dagster.yaml", dagster_home)
+    own = {"AMEMGYM_DATABASE": database, "AMEMGYM_BROKER": servers.broker, "AMEMGYM_RUNS_AT_ONCE": "1"}
+    around = clean_environment(tmp_path, DAGSTER_HOME=str(dagster_home), **own)
+    port = free_port()
+    command = [sys.executable, "-m", "pipelines.ui.server", str(FILES / "workspace.yaml"), "127.0.0.1", str(port)]
+    process = subprocess.Popen(command, env=around)
+    try:
+        deployment = Deployment(f"http://127.0.0.1:{port}", tell=print)
+        first = deployment.launch(Phase("resolve_recipe", "demo"))
+        end_sessions(database)
+        assert deployment.launch(Phase("resolve_recipe", "demo")) != first
+    finally:
+        process.terminate()
+        process.wait(30)

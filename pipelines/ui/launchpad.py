@@ -1,0 +1,75 @@
+"""The launchpad of a variant's job, filled in with what it is made with now; and variants that begin as another one."""
+
+import re
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import urlencode
+
+import yaml
+
+from assets.engine.overrides import lay_overrides
+from assets.engine.ports import AssetValues
+from assets.recipe import loading
+from assets.recipe.config_schema import NOT_FOR_PEOPLE
+from assets.recipe.loading import RecipeError, check_variant, load_recipe, variants
+from assets.recipe.partitions import PARTITION_TAG
+from assets.recipe.recipe import Recipe
+from pipelines.benchmarks import benchmark_of
+from pipelines.jobs import GENERATE_AND_RELEASE, phases_op
+
+NAME = re.compile(r"[a-z0-9]([a-z0-9_-]{0,38}[a-z0-9])?")
+
+
+def present_recipe(variant: str, values: AssetValues) -> Recipe:
+    """The recipe that a run without config would follow: the file, and the overrides of the last run. Raises RecipeError."""
+    check_variant(variant)
+    recipe_asset = benchmark_of(load_recipe(variant)).key("recipe")
+    laid = lay_overrides(values, recipe_asset, variant, given={})
+    return load_recipe(variant, laid.fields)
+
+
+def launchpad_address(variant: str, values: AssetValues) -> str:
+    """The path of the job's launchpad with the variant's partition and present values. Raises RecipeError."""
+    recipe = present_recipe(variant, values)
+    benchmark = benchmark_of(recipe)
+    job, asset = benchmark.key(GENERATE_AND_RELEASE), benchmark.key("recipe")
+    fields = present_values(recipe)
+    ops = {phases_op(job): {"config": {asset: fields}}} if benchmark.partitions.sharded else {asset: {"config": fields}}
+    config = yaml.safe_dump({"ops": ops}, sort_keys=False, allow_unicode=True)
+    query = {"config": config, "tags[0][key]": PARTITION_TAG, "tags[0][value]": variant}
+    return f"/locations/amemgym/jobs/{job}/playground/setup?{urlencode(query)}"
+
+
+def present_values(recipe: Recipe) -> dict[str, Any]:
+    """The recipe's fields as the launchpad takes them, without what is empty, and without lists of groups of fields."""
+    return _filled(recipe.model_dump(mode="json"), "")
+
+
+def _filled(fields: dict[str, Any], above: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in fields.items():
+        if f"{above}{name}" in (*NOT_FOR_PEOPLE, "benchmark"):
+            continue
+        if isinstance(value, dict):
+            value = _filled(cast(dict[str, Any], value), f"{above}{name}.")
+        is_list_of_groups = isinstance(value, list) and any(isinstance(one, dict) for one in cast(list[object], value))
+        if value not in (None, "", [], {}) and not is_list_of_groups:
+            found[name] = value
+    return found
+
+
+def begin_variant(name: str, *, like: str) -> Path:
+    """Write a recipe file that says what another one says. Raises RecipeError for a name that cannot be, or a bad disk."""
+    check_variant(like)
+    if not NAME.fullmatch(name):
+        raise RecipeError(f"{name!r} cannot name a variant; take small letters, digits, - and _, at most 40.")
+    if name in variants():
+        raise RecipeError(f"There is a variant {name!r} already; choose another name.")
+    path = loading.RECIPES / f"{name}.yaml"
+    try:
+        words = (loading.RECIPES / f"{like}.yaml").read_text(encoding="utf-8")
+        with path.open("x", encoding="utf-8") as file:
+            file.write(f"# Began as {like}.\n{words}")
+    except OSError as error:
+        raise RecipeError(f"{path} cannot be written ({error.strerror}); set AMEMGYM_RECIPES to a folder of yours.") from error
+    return path

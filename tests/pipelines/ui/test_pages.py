@@ -1,0 +1,149 @@
+"""What `amemgym ui` serves beside Dagster: pages, no data, to nobody else's site."""
+
+import os
+import re
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+
+import assets.recipe.loading as loading
+from pipelines.evaluation.folder import PAGE
+from pipelines.evaluation.report.formatting import format_estimate
+from pipelines.home import Home, prepare_dagster_home
+from pipelines.ui.pages import index_page, pages_app
+from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of
+from tests.experiments.annotation.making import TWO, begin_study
+from tests.pipelines.llm.scripted_server import on_a_port
+from tests.support.ui_server import ROOT, ui_server
+
+
+@contextmanager
+def visited(home: Home, *, reloaded: list[str] | None = None) -> Generator[httpx2.Client]:
+    app = pages_app(home, reload=lambda: None if reloaded is None else reloaded.append("reloaded"))
+    with on_a_port(app) as address, httpx2.Client(base_url=address.removesuffix("/v1")) as client:
+        yield client
+
+
+def write(path: Path, text: str = "<h1>here</h1>") -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def test_pages_are_served_and_nothing_else_of_their_folders(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    write(home.reports / "demo.html")
+    write(tmp_path / "runs" / "one" / PAGE)
+    write(tmp_path / "runs" / "one" / "answers.parquet", "rows")
+    write(tmp_path / "runs" / "one" / "manifest.json", "{}")
+    with visited(home) as client:
+        for path in ("/reports/demo.html", f"/runs/one/{PAGE}"):
+            answer = client.get(path)
+            assert answer.text == "<h1>here</h1>"
+            # A page with texts of models has no way to Dagster's API on the same address.
+            assert answer.headers["content-security-policy"].startswith("sandbox")
+            assert "allow-same-origin" not in answer.headers["content-security-policy"]
+        for path in (
+            "/runs/one/answers.parquet",
+            "/runs/one/manifest.json",
+            "/reports/..%2fcalls.sqlite",
+            "/reports/none.html",
+        ):
+            assert client.get(path).status_code == 404
+
+
+def test_the_first_page_lists_what_there_is_and_each_link_leads_somewhere(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    write(home.reports / "demo.html")
+    write(tmp_path / "runs" / "one" / PAGE)
+    begin_study(home.studies)
+    with visited(home) as client:
+        page = client.get("/").text
+        links = {part.partition('"')[0] for part in page.split('href="/pages')[1:]}
+        assert {"/reports/demo.html", f"/runs/one/{PAGE}", "/launchpad/demo"} <= links
+        assert any(link.endswith(f"/{TWO[0]}/") for link in links)
+        assert {link: client.get(link).status_code for link in links if "launchpad" not in link} == dict.fromkeys(
+            (link for link in links if "launchpad" not in link), 200
+        )
+        opened = client.get("/launchpad/demo")
+        assert opened.status_code == 303
+        assert opened.headers["location"].startswith("/locations/amemgym/jobs/generate_and_release/playground/setup?config=")
+
+
+def made_before(path: Path, seconds: int) -> None:
+    """As if the file had been written so long ago."""
+    then = time.time() - seconds
+    os.utime(path, (then, then))
+
+
+def test_evaluations_stand_newest_first_with_what_tells_those_of_one_name_apart(tmp_path: Path) -> None:
+    for age, run in ((3600, "demo-bm25-2"), (7200, "demo-bm25-1")):
+        write(tmp_path / "runs" / run / PAGE, "<title>bm25 on demo</title>")
+        made_before(tmp_path / "runs" / run / PAGE, age)
+    for age, name, other in ((3600, "a", "demo-bm25-2"), (1800, "b", "demo-none-3")):
+        links = "".join(f'"../runs/{run}/{PAGE}"' for run in ("demo-bm25-1", other))
+        write(tmp_path / "boards" / f"{name}.html", f"<title>2 runs on demo</title>{links}")
+        made_before(tmp_path / "boards" / f"{name}.html", age)
+    lines = re.findall('<li>.*?<span class="quiet">(.*?)</span></li>', index_page(Home(tmp_path)))
+
+    dates = [line.rpartition(", ")[2] for line in lines]
+    assert [line.rpartition(", ")[0] for line in lines] == [
+        "demo-bm25-1, demo-none-3",
+        "demo-bm25-1, demo-bm25-2",
+        "demo-bm25-2",
+        "demo-bm25-1",
+    ]
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", date) for date in dates)
+
+
+def test_a_run_stands_with_its_score(tmp_path: Path) -> None:
+    run = finish(run_of(tmp_path / "runs", HonestModel()))
+    memory = format_estimate(run.results.metrics["memory"])
+    assert f"memory {memory}, {run.manifest.run_id}, " in index_page(Home(tmp_path))
+
+
+def test_a_studys_key_is_out_of_reach_and_its_page_saves(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    study = begin_study(home.studies)
+    with visited(home) as client:
+        address = f"/annotation/{study.path.name}"
+        assert client.get(f"{address}/key.json").status_code == 422
+        moved = client.get(f"{address}/{TWO[0]}")
+        assert moved.headers["location"] == f"{address}/{TWO[0]}/"
+        item = study.study().tasks[0]
+        answers = {item.item: {"value": item.labels[0].value}}
+        assert client.post(f"{address}/{TWO[0]}/answers", json=answers).json() == {"saved": 1}
+        assert client.get("/annotation/nobody/anna/").status_code == 404
+
+
+def test_a_variant_is_begun_from_the_servers_own_page_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "RECIPES", tmp_path / "recipes")
+    write(tmp_path / "recipes" / "demo.yaml", "num_users: 3\n")
+    reloaded, form = list[str](), {"name": "retired", "like": "demo"}
+    with visited(Home(tmp_path), reloaded=reloaded) as client:
+        for origin in ("", "https://elsewhere.example", "null"):
+            assert client.post("/variants", data=form, headers={"origin": origin}).status_code == 403
+        own = client.post("/variants", data=form, headers={"origin": str(client.base_url).rstrip("/")})
+        assert own.status_code == 303
+        assert "num_users%3A+3" in own.headers["location"]
+        again = client.post("/variants", data=form, headers={"origin": str(client.base_url).rstrip("/")})
+        assert again.status_code == 422
+        assert "There is a variant &#39;retired&#39; already" in again.text
+    assert reloaded == ["reloaded"]
+
+
+def test_the_web_server_of_a_cluster_serves_the_pages_and_the_launchpads_that_they_lead_to(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    write(home.reports / "demo.html")
+    surroundings = {"DAGSTER_HOME": str(prepare_dagster_home(home))}
+    workspace = ROOT / "pipelines" / "cluster" / "workspace.yaml"
+    with ui_server(tmp_path, surroundings, workspace=workspace) as server, httpx2.Client(base_url=server.url) as client:
+        assert client.get("/pages/reports/demo.html").text == "<h1>here</h1>"
+        (location,) = re.findall("/locations/([^/]+)/", client.get("/pages/launchpad/demo").headers["location"])
+        asked = client.post(
+            "/graphql", json={"query": "{ workspaceOrError { ... on Workspace { locationEntries { name } } } }"}
+        )
+        assert [entry["name"] for entry in asked.json()["data"]["workspaceOrError"]["locationEntries"]] == [location]
