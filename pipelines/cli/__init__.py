@@ -7,6 +7,7 @@ from types import FrameType
 
 STOPPED = "amemgym: stopped; everything finished so far is kept, run the same command to go on."
 INTERRUPTED = 130  # the exit status of a command that Ctrl-C ended
+UNREAD = 141  # of one whose output nobody reads any more, as `head` leaves it; that of SIGPIPE in every shell
 
 
 def stop_at_once(_number: int = signal.SIGINT, _frame: FrameType | None = None) -> None:

@@ -9,16 +9,18 @@ from typing import Annotated, Optional, get_args
 
 import typer
 
+from assets.amemgym.recipe import AMemGymRecipe
+from assets.recipe.loading import nearest_first
 from assets.records.annotation import StudyKind
 from dataset_card.errata.files import ERRATA
 from dataset_card.release.store import FolderReleaseStore
 from dataset_card.release.writers import write_durably
 from pipelines.cli.errors import Problem
-from pipelines.cli.options import option, options_of
-from pipelines.cli.recipe import checked_recipe
+from pipelines.cli.groups import command_group
+from pipelines.cli.options import json_option, option, options_of
 from pipelines.cli.release import release_errors, source_folder
 from pipelines.cli.serve import bound_socket, run_server
-from pipelines.cli.terminal import print_markdown
+from pipelines.cli.terminal import print_json, print_markdown
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import FinishedRun, read_run, runs_folder
 from pipelines.experiments.annotation.dry_run import answer_with_model
@@ -46,12 +48,7 @@ HOST = "127.0.0.1"
 KINDS: tuple[StudyKind, ...] = get_args(StudyKind)
 StudyName = Annotated[str, typer.Argument(help="Name of the study, or its folder.")]
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    help="Annotation: have people check items by hand, and say how far they agree.",
-)
+app = command_group("Annotation: have people check items by hand, and say how far they agree.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +60,7 @@ class SampleOptions:
     half_width: float = option("Half the width that a 95 % interval of the score should have.", 0.03, most=0.5)
     expected: float = option("The score expected, for the arithmetic.", 0.95, most=1.0)
     controls: float = option("Share of items shown with a value known to be wrong.", 0.1, most=0.5)
-    size: Optional[int] = option("So many items, sessions or questions, whatever the arithmetic says.", None)
+    size: Optional[int] = option("So many items, sessions or questions, whatever the arithmetic says.", None, least=1)
     paper: bool = option("The paper's sample: 200 values, 40 sessions or 100 questions, none planted.", False)
     seed: int = option("Seed of the sample and of every order.", 42)
 
@@ -87,7 +84,7 @@ def sample(
         name = options.name or f"{study_kind}-{source.digest[:6]}"
         request = StudyRequest(name=name, kind=study_kind, annotators=tuple(annotator), target=target, seed=options.seed)
         study, keys = make_study(request, source, run=_run(study_kind, options.run))
-        folder = StudyFolder(_studies() / name)
+        folder = StudyFolder(home().studies / name)
         folder.begin(study, keys)
     for sentence in study.sizing:
         print(sentence)
@@ -166,7 +163,7 @@ def dry_run(
 
     async def fill_in_all() -> list[AnswerSheet]:
         with open_run_context(home()) as run_context:
-            base = checked_recipe("base", reset=True)
+            base = AMemGymRecipe(variant="base")
             asked = model or run_context.embedded_model or base.models.judge.model
             recipe = with_model(base, "judge", asked).model_copy(update={"variant": "annotation"})
             language_model = run_context.for_unit("annotation", recipe=recipe).model
@@ -180,7 +177,7 @@ def dry_run(
 
 
 @app.command()
-def agree(study: StudyName) -> None:
+def agree(study: StudyName, as_json: Annotated[bool, json_option("the study's result.json")] = False) -> None:
     """Tell agreement and score with their intervals, and write them into the study's folder."""
     folder = _find_study(study)
     with annotation_errors():
@@ -189,8 +186,11 @@ def agree(study: StudyName) -> None:
         text = report(result)
         write_durably(folder.path / "result.json", (result.model_dump_json(indent=2) + "\n").encode())
         write_durably(folder.path / "result.md", text.encode())
-    print_markdown(text)
-    print(progress(all_answers))
+    if as_json:
+        print_json(result)
+    else:
+        print_markdown(text)
+        print(progress(all_answers))
 
 
 @app.command()
@@ -232,7 +232,7 @@ def _kind(asked: str) -> StudyKind:
     for kind in KINDS:
         if asked == kind:
             return kind
-    raise Problem(f"There is no study {asked!r}; there are {', '.join(KINDS)}.")
+    raise Problem(f"There is no study {asked!r}; there are {nearest_first(asked, KINDS)}.")
 
 
 def _target(kind: StudyKind, options: SampleOptions) -> Target:
@@ -256,18 +256,14 @@ def annotation_errors() -> Generator[None, None, None]:
     """Raise Problem for what the user can correct."""
     try:
         yield
-    except (AnnotationError, EvaluationError, OSError) as error:
+    except (AnnotationError, EvaluationError) as error:
         raise Problem(str(error)) from error
-
-
-def _studies() -> Path:
-    return home().root / "studies"
 
 
 def _find_study(name: str) -> StudyFolder:
     """The folder of an existing study. Raises Problem where there is none."""
     with annotation_errors():
-        return StudyFolder.of(name, studies=_studies())
+        return StudyFolder.of(name, studies=home().studies)
 
 
 def _collected(folder: StudyFolder) -> StudyAnswers:

@@ -1,6 +1,7 @@
 """`amemgym cache` and `doctor`: the replies that were paid for, and whether the whole data folder is sound."""
 
 import asyncio
+import shutil
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -9,12 +10,12 @@ from typing import Annotated, Optional
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from pipelines.cli.errors import Problem
-from pipelines.cli.options import JsonOption
-from pipelines.cli.terminal import print_json, print_plain
-from pipelines.home import home
+from pipelines.cli.groups import command_group
+from pipelines.cli.options import json_option
+from pipelines.cli.terminal import print_json, print_plain, print_table
+from pipelines.home import home, obstacles
 from pipelines.resources.cache.export import ModelShare, NotReplies, shares
 from pipelines.resources.cache.export import export as write_copy
 from pipelines.resources.cache.export import prune as delete_replies
@@ -27,21 +28,16 @@ from pipelines.resources.storage.database import Database
 from pipelines.resources.storage.key_value import KeyValueStore
 from pipelines.resources.storage.open_database import open_database
 
-MEGABYTE = 1_000_000
+MEGABYTE, GIGABYTE = 1_000_000, 1_000_000_000
 MOST_LOOKS = 3
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    help="The reply cache: every reply that was ever paid for.",
-)
+app = command_group("The reply cache: every reply that was ever paid for.")
 
 
 @app.command("info")
-def info(as_json: JsonOption = False) -> None:
+def info(as_json: Annotated[bool, json_option("database", "bytes", "models")] = False) -> None:
     """Print size, replies and hit rate, by model."""
-    with _open_cache() as replies:
+    with _open_cache(reading=True) as replies:
         models = asyncio.run(shares(replies))
         if as_json:
             print_json({"database": str(replies.database), "bytes": replies.database.size(), "models": models})
@@ -52,12 +48,12 @@ def info(as_json: JsonOption = False) -> None:
 @app.command("export")
 def export(path: Annotated[Path, typer.Argument(help="The file to write: .jsonl, or else a SQLite copy.")]) -> None:
     """Copy the cache into a file, to keep or to give to others."""
-    with _open_cache() as replies:
+    with _open_cache(reading=True) as replies:
         try:
             count = asyncio.run(write_copy(replies, path))
         except OSError as error:
             raise Problem(f"{path} cannot be written: {error.strerror}." if error.strerror else str(error)) from error
-    print(f"Wrote {count} replies to {path}.")
+    print(f"Wrote {count} {'reply' if count == 1 else 'replies'} to {path}.")
 
 
 @app.command("import")
@@ -91,14 +87,21 @@ def prune(
 
 def _print_shares(models: list[ModelShare], database: Database) -> None:
     rates = _hit_rates()
-    table = Table("model", title=str(database), title_justify="left")
-    for name in ("replies", "rejected", "MB", "oldest", "newest", "hit rate"):
-        table.add_column(name, justify="right")
-    for share in models:
-        numbers = (f"{share.replies:,}", f"{share.rejected:,}", f"{share.size / MEGABYTE:.1f}")
-        table.add_row(share.model, *numbers, _day(share.oldest), _day(share.newest), rates.get(share.model, ""))
+    head = ("model", "replies", "rejected", "MB", "oldest", "newest", "hit rate")
+    rows = [
+        (
+            share.model,
+            f"{share.replies:,}",
+            f"{share.rejected:,}",
+            f"{share.size / MEGABYTE:.1f}",
+            _day(share.oldest),
+            _day(share.newest),
+            rates.get(share.model, ""),
+        )
+        for share in models
+    ]
     console = Console()
-    console.print(table)
+    print_table(console, head, rows, title=str(database))
     size = database.size() / MEGABYTE
     console.print(f"{sum(share.replies for share in models):,} replies, {size:.1f} MB on the disk; hit rates are the ledger's.")
     if any(share.rejected for share in models):
@@ -109,7 +112,7 @@ def _hit_rates() -> dict[str, str]:
     path = ledger_file(home())
     if not open_database(path).exists:
         return {}
-    ledger = Ledger(path)
+    ledger = Ledger(path, reading=True)
     try:
         lines = asyncio.run(summary(ledger, by="model"))
     finally:
@@ -122,45 +125,68 @@ def _day(moment: float | None) -> str:
 
 
 @contextmanager
-def _open_cache(*, new: bool = False) -> Generator[KeyValueStore]:
+def _open_cache(*, new: bool = False, reading: bool = False) -> Generator[KeyValueStore]:
     path = home().calls
     if not new and not open_database(path).exists:
         raise Problem(f"There is no reply cache in {path.parent} yet; it begins with the first run.")
-    replies = open_replies(path)
+    replies = open_replies(path, reading=reading)
     try:
         yield replies
     finally:
         replies.close()
 
 
-def doctor(repair: Annotated[bool, typer.Option("--repair", help="Repair what can be repaired.")] = False) -> None:
-    """Check every file of the data folder, and say what is damaged and what can be made again. --repair repairs it."""
-    found = left = _tell(examine(home()), repair=repair)
+def doctor(
+    repair: Annotated[bool, typer.Option("--repair", help="Repair what can be repaired.")] = False,
+    as_json: Annotated[bool, json_option("folder", "obstacles", "damages", "of_another_version")] = False,
+) -> None:
+    """Check every file of the data folder, and say what is damaged and what can be made again. --repair repairs it.
+
+    Says as well where nothing can be written, and whether the disk is nearly full.
+    """
+    data, console = home(), Console(quiet=as_json)
+    stopping = list(obstacles(data))
+    for sentence in stopping:
+        print_plain(console, sentence)
+    found = _tell(console, examine(data), repair=repair)
+    damages = open_ones = _damages(found)
+    others = len(found) - len(damages)
     # What is taken away may be what something else points to.
-    for _ in range(MOST_LOOKS if repair and found else 0):
-        left = _tell(examine(home()), repair=repair)
-        found += left
-        if not left:
+    for _ in range(MOST_LOOKS if repair and damages else 0):
+        open_ones = _damages(examine(data))
+        new = [one for one in open_ones if one not in damages]
+        if not new:
             break
-    if left:
+        damages = damages + _tell(console, new, repair=repair)
+    if as_json:
+        rows = [
+            {"where": one.where, "what": one.what, "remedy": one.remedy, "repaired": repair and one not in open_ones}
+            for one in damages
+        ]
+        print_json({"folder": str(data.root), "obstacles": stopping, "damages": rows, "of_another_version": others})
+    if open_ones:
         hint = "." if repair else "; amemgym doctor --repair repairs what can be."
-        raise Problem(f"{left} of {found} damages are left{hint}")
-    print(f"{home().root}: {f'{found} damages were repaired' if found else 'nothing is damaged'}.")
+        raise Problem(f"{len(open_ones)} of {len(damages)} damages are left{hint}")
+    if stopping:
+        raise Problem("Nothing is damaged, but a run could not write here.")
+    free = f"{shutil.disk_usage(data.root).free / GIGABYTE:,.1f} GB are free"
+    mended = f"{len(damages)} damages were repaired" if damages else "nothing is damaged"
+    print_plain(console, f"{data.root}: {mended}, everything can be written, {free}.")
 
 
-def _tell(findings: list[Finding], *, repair: bool) -> int:
-    """Say what was found, and repair it; how many damages there were. What is of another version is no damage."""
-    console, others = Console(), [finding for finding in findings if finding.of_another_version]
+def _damages(findings: list[Finding]) -> list[Finding]:
+    return [finding for finding in findings if not finding.of_another_version]
+
+
+def _tell(console: Console, findings: list[Finding], *, repair: bool) -> list[Finding]:
+    """Say what was found, and repair it. What is of another version is no damage, and told in one sentence."""
+    others = [finding for finding in findings if finding.of_another_version]
     for finding in others if repair else ():
         finding.mend()
     if others:
         done = "They were deleted." if repair else "--repair deletes them."
         print_plain(console, f"{home().root}: {len(others)} values and snapshots are {OF_ANOTHER_VERSION} {done}")
-    for finding in findings:
-        if finding.of_another_version:
-            continue
-        if repair and finding.mend():
-            print_plain(console, f"{finding.where}: {finding.what}. {finding.remedy} Repaired.")
-        else:
-            print_plain(console, f"{finding.where}: {finding.what}. {finding.remedy}")
-    return len(findings) - len(others)
+    for finding in _damages(findings):
+        repaired = " Repaired." if repair and finding.mend() else ""
+        print_plain(console, f"{finding.where}: {finding.what}. {finding.remedy}{repaired}")
+    return findings

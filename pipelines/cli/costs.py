@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.deep_research.recipe import DeepResearchRecipe
 from assets.recipe.recipe import Recipe
+from assets.records.estimate import counted
 from pipelines.benchmarks import benchmark_of
 from pipelines.cli.errors import Problem
-from pipelines.cli.options import JsonOption, ModelOption, RecipeArgument, SetOption
-from pipelines.cli.recipe import checked_recipe, recipe_to_follow
-from pipelines.cli.terminal import print_json
+from pipelines.cli.groups import command_group
+from pipelines.cli.options import ModelOption, RecipeArgument, SetOption, json_option
+from pipelines.cli.recipe import recipe_to_follow
+from pipelines.cli.terminal import print_json, print_table
 from pipelines.home import home
 from pipelines.planning.defaults import ErrorMargin, load_defaults
 from pipelines.planning.document_tasks import WIDENED, forecast_tasks
@@ -36,14 +36,19 @@ PAPER = "140 K input and 15.2 K output tokens, $0.40 with gpt-4.1 (App. C.2)"
 USERS_AT_ONCE = 32
 
 
-def plan(variant: RecipeArgument, overrides: SetOption = None, model: ModelOption = "", as_json: JsonOption = False) -> None:
+def plan(
+    variant: RecipeArgument,
+    overrides: SetOption = None,
+    model: ModelOption = "",
+    as_json: Annotated[bool, json_option("variant", "from", "stages", "all")] = False,
+) -> None:
     """Say calls, tokens, money and time per stage, with intervals, before the first paid call."""
     recipe = recipe_to_follow(variant, overrides, model=model)
     settings = EndpointSettings.from_environment()
     prices = Prices(read_prices(), base_url=settings.address if settings else None)
     terms = Terms(prices, (settings or EndpointSettings()).max_in_flight, USERS_AT_ONCE)
     path, spent = ledger_file(home()), list[LedgerSums]()
-    ledger = Ledger(path) if open_database(path).exists else None
+    ledger = Ledger(path, reading=True) if open_database(path).exists else None
     try:
         forecasts, source = _forecast(recipe, ledger, terms=terms)
         if ledger is not None:
@@ -55,8 +60,10 @@ def plan(variant: RecipeArgument, overrides: SetOption = None, model: ModelOptio
         print_json({"variant": recipe.variant, "from": source, "stages": forecasts[:-1], "all": forecasts[-1]})
         return
     console = Console(highlight=False)
-    console.print(_plan_table(recipe, forecasts))
+    _print_plan(console, recipe, forecasts)
     console.print(f"From {source}. Prefix caching is not counted.")
+    if isinstance(recipe, AMemGymRecipe) and recipe.audit.enabled:
+        console.print("A line counts the stage's own prompts; audits ask those of the gates too, which stand with the gates.")
     for line in (*_sentences(recipe, forecasts[-1]), *_spent(spent)):
         console.print(line)
     if settings is None:
@@ -78,20 +85,16 @@ def _forecast(recipe: Recipe, ledger: Ledger | None, *, terms: Terms) -> tuple[l
     )
 
 
-def _plan_table(recipe: Recipe, forecasts: Sequence[StageForecast]) -> Table:
+def _print_plan(console: Console, recipe: Recipe, forecasts: Sequence[StageForecast]) -> None:
     auditor = [recipe.audit.model] if isinstance(recipe, AMemGymRecipe) and recipe.audit.model else []
     models = " and ".join(dict.fromkeys((recipe.models.writer.model, *recipe.models.judge.panel, *auditor)))
-    title = f"{recipe.variant}: {recipe.num_items} {benchmark_of(recipe).noun}s, {models}"
-    table = Table("", title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    for name in ("calls", "K input", "K output", "US$", "seconds"):
-        table.add_column(name, justify="right", no_wrap=True)
+    title = f"{recipe.variant}: {counted(recipe.num_items, benchmark_of(recipe).noun)}, {models}"
+    rows = list[list[str]]()
     for each in forecasts:
-        if each is forecasts[-1]:
-            table.add_section()
         cells = [_spread(spread, write) for spread, write in _figures(each)]
-        table.add_row("all" if each is forecasts[-1] else each.name, *(mid for mid, _ in cells))
-        table.add_row("", *(interval for _, interval in cells), style="dim")
-    return table
+        rows.append(["all" if each is forecasts[-1] else each.name, *(mid for mid, _ in cells)])
+        rows.append(["", *(interval for _, interval in cells)])
+    print_table(console, ("stage", "calls", "K input", "K output", "US$", "seconds"), rows, title=title)
 
 
 def _figures(each: StageForecast) -> list[tuple[Range | None, Callable[[float], str]]]:
@@ -121,7 +124,7 @@ def _sentences(recipe: Recipe, whole: StageForecast) -> Iterator[str]:
     yield f"One {noun}: {sent} K input and {received} K output tokens, {cost}."
     if recipe.models.batched:
         yield "Calls in batch jobs are counted at half price; a job may take up to a day, the seconds are those of live calls."
-    if isinstance(recipe, AMemGymRecipe) and RecipeSize.of(recipe) == RecipeSize.of(checked_recipe("base", reset=True)):
+    if isinstance(recipe, AMemGymRecipe) and RecipeSize.of(recipe) == RecipeSize.of(AMemGymRecipe(variant="base")):
         yield f"The paper's: {PAPER}."
     if whole.cost_usd is None:
         yield "Give the model's price in pipelines/resources/ledger/prices.yaml, or in the file that AMEMGYM_PRICES names."
@@ -138,21 +141,19 @@ def _widened(margin: ErrorMargin) -> str:
 def _spent(lines: Sequence[LedgerSums]) -> list[str]:
     return [
         f"So far {dollars(line.cost_usd, unpriced=line.unpriced)} were spent on {line.name}, in {line.calls - line.hits:,} "
-        "calls that a model answered; the reply cache has the replies, and nobody is asked for them again."
+        "calls that a model answered; the reply cache has the replies, and who asks the same of the same model pays nothing."
         for line in lines
     ]
 
 
-ledger_app = typer.Typer(
-    add_completion=False, rich_markup_mode=None, help="Every call that was made: calls, tokens, cost and hit rate."
-)
+ledger_app = command_group("Every call that was made: calls, tokens, cost and hit rate.", needs_command=False)
 
 
 @ledger_app.callback(invoke_without_command=True)
 def summarise(
     context: typer.Context,
     variant: Annotated[Optional[str], typer.Option(help="Only this variant.")] = None,
-    as_json: JsonOption = False,
+    as_json: Annotated[bool, json_option("stage", "model", "prompt")] = False,
 ) -> None:
     """Print the ledger's sums by stage, model and prompt."""
     if context.invoked_subcommand is None:
@@ -169,7 +170,7 @@ def export(path: Annotated[Path, typer.Argument(help="The Parquet file to write.
         raise Problem(f"{path} cannot be written: {error.strerror}." if error.strerror else str(error)) from error
     finally:
         ledger.close()
-    print(f"Wrote {count} calls to {path}.")
+    print(f"Wrote {counted(count, 'call')} to {path}.")
 
 
 def _print_summary(variant: str | None, *, as_json: bool) -> None:
@@ -184,7 +185,7 @@ def _print_summary(variant: str | None, *, as_json: bool) -> None:
         print_json(groups)
         return
     for by, lines in groups.items():
-        console.print(_ledger_table(by, lines))
+        _print_sums(console, by, lines)
     console.print(
         "Tokens and cost are of calls that a model answered; what the reply cache answers costs nothing.", style="dim"
     )
@@ -194,19 +195,16 @@ def _open_ledger() -> Ledger:
     path = ledger_file(home())
     if not open_database(path).exists:
         raise Problem(f"There is no ledger in {path.parent} yet; it begins with the first run, as in: amemgym generate demo")
-    return Ledger(path)
+    return Ledger(path, reading=True)
 
 
-def _ledger_table(by: str, lines: list[LedgerSums]) -> Table:
+def _print_sums(console: Console, by: str, lines: list[LedgerSums]) -> None:
     rows = [dict(_cells(line)) for line in lines]
-    table = Table(by, title=f"by {by}", title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     # What never happened gets no column.
     names = [name for name in rows[0] if name not in ("errors", "cached") or any(row[name] != "0" for row in rows)]
-    for name in names:
-        table.add_column(name, justify="right", no_wrap=True)
-    for line, row in zip(lines, rows, strict=True):
-        table.add_row(line.name, *(row[name] for name in names))
-    return table
+    cells = [[line.name, *(row[name] for name in names)] for line, row in zip(lines, rows, strict=True)]
+    print_table(console, (by, *names), cells, title=f"by {by}")
+    console.print()
 
 
 def _cells(line: LedgerSums) -> list[tuple[str, str]]:

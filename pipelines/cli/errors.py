@@ -13,6 +13,10 @@ class Problem(Exception):
     """One sentence: what, where, what to do."""
 
 
+class Stopped(Problem):
+    """The sentence of a run that a signal ended."""
+
+
 def user_errors() -> tuple[type[Exception], ...]:
     """The errors that end a command with one sentence."""
     # Imported only when a command failed, because the modules take time that `amemgym --help` does not have.

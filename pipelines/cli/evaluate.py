@@ -14,25 +14,44 @@ import typer
 from rich.console import Console
 
 from assets.llm.ports import BudgetReached, EndpointError
+from assets.records.base import duplicates
+from assets.records.estimate import counted
 from pipelines.cli.errors import Problem
-from pipelines.cli.options import DatasetArgument, DataSettingsOption, option, options_of, parse_overrides
-from pipelines.cli.terminal import print_markdown, print_plain, step_progress
-from pipelines.evaluation.command import EvaluationProgress, EvaluationRequest, budget_of, plan_evaluation, run_evaluation
+from pipelines.cli.options import (
+    DatasetArgument,
+    DataSettingsOption,
+    QuietOption,
+    json_option,
+    option,
+    options_of,
+    parse_overrides,
+)
+from pipelines.cli.terminal import LiveProgress, print_json, print_markdown, print_plain, stderr_console
+from pipelines.evaluation.command import (
+    EvaluationProgress,
+    EvaluationRequest,
+    budget_of,
+    check_memories,
+    plan_evaluation,
+    run_evaluation,
+)
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import PAGE, FinishedRun, RunFolder, read_run, runs_folder
 from pipelines.evaluation.forecast import EvaluationForecast
 from pipelines.evaluation.isolated import CONDITIONS
 from pipelines.evaluation.options import EvaluationOptions
 from pipelines.evaluation.report.formatting import format_estimate
-from pipelines.evaluation.report.markdown import curve_table, isolated_table, run_report
-from pipelines.evaluation.report.markdown import leaderboard as leaderboard_table
+from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.run import Run
 from pipelines.experiments.compare import compare as compare_finished
 from pipelines.experiments.compare import comparison_report
 from pipelines.experiments.leaderboard import runs_by_dataset, write_leaderboard
+from pipelines.experiments.ranking import best_first, board_sections
+from pipelines.experiments.ranking import leaderboard as leaderboard_table
 from pipelines.home import home
 
 T = TypeVar("T")
+SCORING = "scores and report"
 RUN = "Folder or id of a finished run; the beginning of an id is enough."
 
 
@@ -53,12 +72,12 @@ class EvaluateOptions:
     )
     unknown_probes: bool = option('Probe states a second time with "don\'t know" allowed.', False)
     wording: Literal["own", "paper"] = option("Our questions, or the paper's form, order of options and notes prompt.", "own")
-    users: Optional[int] = option("Only the first so many users, or tasks at all their lengths.", None)
+    users: Optional[int] = option("Only the first so many users, or tasks at all their lengths.", None, least=1)
     replay: str = option("Off-policy: replay the dialogues of this run.", metavar="RUN")
     seed: int = option("Seed of the order of options, and of all calls.", 42)
     again: bool = option("Evaluate once more, though there is a finished run of this plan.", False)
-    concurrency: int = option("Users, or tasks, evaluated at once.", 32)
-    deadline: int = option("Seconds that one call of a memory that is not ours may take.", 300)
+    concurrency: int = option("Users, or tasks, evaluated at once.", 32, least=1)
+    deadline: int = option("Seconds that one call of a memory that is not ours may take.", 300, least=1)
     max_cost: Optional[float] = option("US dollars that each run may spend, over all its tries; at the limit it pauses.", None)
     max_tokens: Optional[int] = option("Tokens that each run may spend, likewise.", None)
     offline: bool = option("Ask no model; use recorded replies only.", False)
@@ -83,74 +102,113 @@ def evaluate(
     plan: Annotated[
         bool, typer.Option("--plan", help="Say models, calls, tokens and price of each run, and ask nothing.")
     ] = False,
+    quiet: QuietOption = False,
+    as_json: Annotated[bool, json_option("runs", "page; with --plan: runs")] = False,
     *,
     options: EvaluateOptions,
 ) -> None:
     """Evaluate memories on a release of any benchmark, each with the same reasoner. The same command again goes on."""
     settings = parse_overrides(set_ or ())
     requests = evaluation_requests(dataset, memory or [], options, assistants=assistant or [])
+    requests = [replace(request, settings=settings) for request in requests]
     if not requests:
         raise Problem("Name what to evaluate with --memory, as in: amemgym evaluate demo --memory bm25 --memory full-history")
-    console = Console(stderr=True)
+    console = stderr_console()
+    folder, page = runs_folder(home()), None
     with evaluation_errors():
         notice = cache(partial(print_plain, console))  # once, however many memories
         if plan:
-            for request in requests:
-                asyncio.run(_plan(replace(request, settings=settings), console, notice))
+            plans = [asyncio.run(_plan(request, console, notice)) for request in requests]
+            if as_json:
+                print_json({"runs": plans})
             return
-        runs = [_evaluate(replace(request, settings=settings), console, notice) for request in requests]
-    print_markdown(comparison_table(runs) if len(runs) > 1 else run_report(runs[0]))
-    folder = runs_folder(home())
-    for run in runs:
-        print_plain(console, f"{run.manifest.run_id}: {_latency(run)} Page: {folder / run.manifest.run_id / PAGE}")
-    if len(runs) > 1:
-        with evaluation_errors():
+        if len(requests) > 1:  # one alone is checked as it begins
+            requests = run_to_end(check_memories(requests, home=home()))
+        runs = [_evaluate(request, console, notice, quiet=quiet) for request in requests]
+        if len(runs) > 1:
             page = write_leaderboard(compare_finished(runs), runs=folder)
-        print_plain(console, f"All of them: {page}")
+    if as_json:
+        print_json({"runs": list(map(run_record, runs)), "page": page and str(page)})
+    else:
+        print_markdown(comparison_table(runs) if len(runs) > 1 else run_report(runs[0]))
+        for run in runs:
+            print_plain(console, f"{run.manifest.run_id}: {_latency(run)} Page: {folder / run.manifest.run_id / PAGE}")
+        if page:
+            print_plain(console, f"All of them: {page}")
     if unfinished := [run for run in runs if run.results.errors]:
-        count, noun = sum(len(run.results.errors) for run in unfinished), unfinished[0].manifest.noun
-        raise Problem(
-            f"Finished with errors: {count} {noun}s could not be evaluated to the end. The same command tries these again."
-        )
+        failed = counted(sum(len(run.results.errors) for run in unfinished), unfinished[0].manifest.noun)
+        raise Problem(f"Finished with errors: {failed} could not be evaluated to the end. The same command tries these again.")
 
 
 def comparison_table(runs: Sequence[FinishedRun]) -> str:
     """The leaderboard of these runs, and their isolated scores."""
-    parts = [leaderboard_table(runs)]
-    if any(run.results.isolated for run in runs):
-        parts += ["**Isolated scores**", isolated_table(runs)]
-    if any(run.results.curve for run in runs):
-        parts += ["**Overall against budget**", curve_table(runs)]
-    return "\n\n".join(parts)
+    below = [f"**{title}**\n\n{content}" for title, content in board_sections(runs).items()]
+    return "\n\n".join([leaderboard_table(runs), *below])
 
 
-def compare(runs: Annotated[list[str], typer.Argument(help=RUN)]) -> None:
+def run_record(run: FinishedRun) -> dict[str, object]:
+    """What a run says as JSON: its settings and results, as its folder has them."""
+    folder = runs_folder(home()) / run.manifest.run_id
+    return {"page": str(folder / PAGE), "manifest": run.manifest, "results": run.results, "latency": run.latency}
+
+
+def compare(
+    runs: Annotated[list[str], typer.Argument(help=RUN)],
+    as_json: Annotated[bool, json_option("runs", "users", "pairs", "policies", "page")] = False,
+) -> None:
     """Compare runs over the same users, in the terminal and as a page: differences with intervals, ranks on- and off-policy."""
     if len(runs) < 2:
         raise Problem("Give two or more runs to compare, by their folders or ids, as in: amemgym compare RUN RUN")
     folder = runs_folder(home())
     with evaluation_errors():
-        results = compare_finished([read_run(name, runs=folder) for name in runs])
-    print_markdown(comparison_report(results))
-    with evaluation_errors():
+        found = [read_run(name, runs=folder) for name in runs]
+        if twice := duplicates([run.manifest.run_id for run in found]):
+            raise Problem(f"{twice[0]} is named twice, and a run does not differ from itself; name another run beside it.")
+        results = compare_finished(found)
         page = write_leaderboard(results, runs=folder)
+    if as_json:
+        parts = {"users": results.users, "pairs": results.pairs, "policies": results.policies, "page": str(page)}
+        print_json({"runs": list(map(run_record, results.runs)), **parts})
+        return
+    print_markdown(comparison_report(results))
     print_plain(Console(stderr=True), f"Page: {page}")
 
 
 def leaderboard(
     dataset: Annotated[str, typer.Option(help="Only runs on datasets whose name begins so, as in: base 0.1.0")] = "",
+    as_json: Annotated[bool, json_option("dataset", "digest", "page", "runs, best first")] = False,
 ) -> None:
     """Rank all finished runs, one page for each dataset."""
-    folder = runs_folder(home())
+    folder, console = runs_folder(home()), Console(stderr=True)
     with evaluation_errors():
-        groups = runs_by_dataset(folder, dataset=dataset)
+        groups, unread = runs_by_dataset(folder, dataset=dataset)
+    if unread:
+        counted = "1 run is" if len(unread) == 1 else f"{len(unread)} runs are"
+        print_plain(
+            console,
+            f"{counted} left out, of another version of this program or damaged; evaluate again (replies to prompts that did "
+            f"not change are in the cache), or remove them from {folder}: {', '.join(unread)}",
+        )
     if not groups:
         raise Problem(f"There is no finished run{f' on {dataset}' if dataset else ''} in {folder}; amemgym evaluate makes one.")
-    for runs in groups:
+    with evaluation_errors():
+        pages = [write_leaderboard(compare_finished(runs), runs=folder) for runs in groups]
+    if as_json:
+        print_json(
+            [
+                {
+                    "dataset": runs[0].manifest.dataset,
+                    "digest": runs[0].manifest.dataset_digest,
+                    "page": str(page),
+                    "runs": list(map(run_record, best_first(runs))),
+                }
+                for runs, page in zip(groups, pages, strict=True)
+            ]
+        )
+        return
+    for runs, page in zip(groups, pages, strict=True):
         print_markdown(f"# {runs[0].manifest.dataset}\n\n{leaderboard_table(runs)}\n")
-        with evaluation_errors():
-            page = write_leaderboard(compare_finished(runs), runs=folder)
-        print_plain(Console(stderr=True), f"Page: {page}")
+        print_plain(console, f"Page: {page}")
 
 
 def inspect_log(
@@ -203,10 +261,10 @@ def evaluation_requests(
             users=options.users,
             replayed=options.replay,
             budget=budget,
-            items_at_once=max(1, options.concurrency),
+            items_at_once=options.concurrency,
             cache="replay" if options.offline else "use",
             again=options.again,
-            deadline=max(1, options.deadline),
+            deadline=options.deadline,
         )
         for whole, names in ((False, memories), (True, assistants))
         for name in names
@@ -238,7 +296,7 @@ def evaluation_errors() -> Generator[None, None, None]:
         yield
     except BudgetReached as error:
         raise Problem(f"{error} For an evaluation these are --max-cost and --max-tokens.") from error
-    except (EvaluationError, EndpointError, OSError) as error:
+    except (EvaluationError, EndpointError) as error:
         raise Problem(str(error)) from error
 
 
@@ -267,31 +325,33 @@ def run_to_end(work: Coroutine[Any, Any, T]) -> T:
 def tell_run(console: Console, run: Run) -> None:
     """Say before the first call which model plays which role, and where."""
     manifest = run.manifest
-    places = " and ".join(manifest.places) or "the embedded model in this process"
-    print_plain(console, f"{manifest.run_id}: asks {places}.")
+    print_plain(console, f"{manifest.run_id}: asks {manifest.asks}.")
     print_plain(console, "Models: " + ", ".join(f"{role} {name}" for role, name in manifest.models.items()) + ".")
     if run.folder.finished:
         made = f"{run.folder.made_at:%Y-%m-%d %H:%M} UTC"
         print_plain(console, f"This plan was run before, at {made}, and is shown again; --again runs it once more.")
 
 
-async def _plan(request: EvaluationRequest, console: Console, notice: Callable[[str], None]) -> None:
+async def _plan(request: EvaluationRequest, console: Console, notice: Callable[[str], None]) -> dict[str, object]:
+    """Tell what a run would be; the same as JSON says it."""
+    told = dict[str, object]()
+
     def begun(run: Run, size: EvaluationForecast) -> None:
         tell_run(console, run)
         print_plain(console, f"{size.sentence} {size.warning(request.budget)}".strip())
+        told.update(manifest=run.manifest, finished=run.folder.finished, calls=size.calls, tokens=size.tokens, usd=size.usd)
+        told.update(by_purpose=size.sizes, warning=size.warning(request.budget))
 
     await plan_evaluation(request, home=home(), progress=EvaluationProgress(begun, notice=notice))
+    return told
 
 
-def _evaluate(request: EvaluationRequest, console: Console, notice: Callable[[str], None]) -> FinishedRun:
-    with step_progress(console) as bars:
-        task = bars.add_task(request.memory, total=None)
+def _evaluate(request: EvaluationRequest, console: Console, notice: Callable[[str], None], *, quiet: bool) -> FinishedRun:
+    with LiveProgress(console, quiet=quiet, after=SCORING) as live:
 
         def begun(run: Run, size: EvaluationForecast) -> None:
             tell_run(console, run)
             if not run.folder.finished:
                 print_plain(console, f"{size.sentence} {size.warning(request.budget)}".strip())
-            bars.update(task, total=size.steps)
 
-        progress = EvaluationProgress(begun, lambda key: bars.advance(task), notice)
-        return run_to_end(run_evaluation(request, home=home(), progress=progress))
+        return run_to_end(run_evaluation(request, home=home(), progress=EvaluationProgress(begun, live.show, notice)))

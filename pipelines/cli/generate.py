@@ -16,16 +16,19 @@ from sqlalchemy.exc import OperationalError
 
 from assets.engine.benchmark import Benchmark
 from assets.engine.cancellation import STOPPED
+from assets.engine.ports import VALUES
 from assets.engine.provenance import ReportValue, ResolvedRecipe
-from assets.engine.recipe_asset import observe_recipe_files, stand_in
+from assets.engine.recipe_asset import observe_recipe_files, stand_in, with_embedded_model
 from assets.recipe.config_schema import RESET
-from assets.recipe.loading import units
+from assets.recipe.loading import nearest_first, units
 from assets.recipe.model_policy import ROLES
 from assets.recipe.recipe import EVERYONE, Recipe
 from assets.records.base import ItemRecord
+from assets.records.estimate import counted
+from dataset_card.release.folder import check_next_version
 from dataset_card.release.manifest import ReleaseError
 from pipelines.benchmarks import BENCHMARKS, benchmark_of
-from pipelines.cli.errors import Problem
+from pipelines.cli.errors import Problem, Stopped
 from pipelines.cli.options import (
     ModelOption,
     QuietOption,
@@ -36,12 +39,12 @@ from pipelines.cli.options import (
     VersionOption,
 )
 from pipelines.cli.recipe import checked_recipe, launchpad_config, recipe_in_file, recipe_to_follow
-from pipelines.cli.show import choose_item, finished_items, print_item
-from pipelines.cli.stories import item_name
+from pipelines.cli.show import choose_item, finished_items, item_name, print_item
 from pipelines.cli.terminal import LiveProgress, print_plain, stderr_console
 from pipelines.definitions import defs
-from pipelines.home import Home, home, prepare_dagster_home
-from pipelines.preflight import check_before_run
+from pipelines.home import Home, home, obstacles, prepare_dagster_home
+from pipelines.jobs import Phase, phases
+from pipelines.resources.dagster_resources import configured_resources
 from pipelines.resources.llm.settings import EndpointSettings
 from pipelines.resources.open import open_run_context
 from pipelines.resources.storage.dagster_sqlite import stay_connected
@@ -56,15 +59,6 @@ QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 ASKING_STAGES = [name for entry in BENCHMARKS for name in entry.benchmark.asking_stages]
 STAGE_HELP = f"The stage that is asked anew; the stages below it follow. One of {', '.join(ASKING_STAGES)}."
 ConcurrencyOption = Annotated[int, typer.Option(min=1, help="Users worked on at once.")]
-
-
-@dataclass(frozen=True)
-class Phase:
-    """One Dagster run: a job, its partition, and the config of its root asset."""
-
-    job: str
-    partition: str
-    config: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -111,7 +105,8 @@ def regenerate(
     before = finished_items(variant)
     item_id = EVERYONE if item == EVERYONE else choose_item(item, before, noun=benchmark.noun).item_id
     if stage not in benchmark.asking_stages:
-        raise Problem(f"--from {stage!r} is no stage that asks a model; there are {', '.join(benchmark.asking_stages)}.")
+        known = nearest_first(stage, benchmark.asking_stages)
+        raise Problem(f"--from {stage!r} is no stage that asks a model; there are {known}.")
     last = recipe_to_follow(variant)
     recipe = asked_again(last, item_id=item_id, stage=stage, finished=_is_finished(variant, benchmark))
     generate_variant(recipe, RunOptions(concurrency, version, quiet=quiet))
@@ -126,7 +121,7 @@ def demo(quiet: QuietOption = False) -> None:
     console = Console()
     shown = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
     console.print(f"\nThe release is in [bold]{shown}[/bold]; start with README.md and demo/data.json there.")
-    console.print("Next: [bold]amemgym show 2[/bold] tells another user's story (the command is in .venv/bin), and")
+    console.print("Next: [bold]amemgym show 2[/bold] tells another user's story (from .venv/bin), and")
     console.print("      [bold]make ui[/bold] opens the same assets in Dagster.")
 
 
@@ -134,22 +129,36 @@ def generate_variant(recipe: Recipe, options: RunOptions) -> Path:
     """Make the variant and its release; return the release's folder. Raises Problem with one sentence."""
     console = stderr_console()
     started = time.monotonic()
+    for sentence in obstacles(home()):
+        raise Problem(sentence)
     with LiveProgress(console, quiet=options.quiet) as progress, _run_context(home(), options, progress) as run_context:
-        try:
-            check_before_run(recipe, version=options.version, home=home())
-        except ReleaseError as error:
-            raise Problem(str(error)) from error
+        check_version_of(recipe, version=options.version, embedded=run_context.embedded_model)
         for sentence in asked_models(recipe, embedded=run_context.embedded_model, offline=options.offline):
             print_plain(console, sentence)
         instance = dagster_instance()
         observe_recipe_files(instance, benchmark_of(recipe))
-        *earlier, last = phases(recipe, version=options.version)
+        *earlier, last = runs_of(recipe, version=options.version)
         for phase in earlier:
             _run(phase, {"run_context": run_context}, instance=instance)
         result = _run(last, {"run_context": run_context}, instance=instance)
         folder = _release_folder(result, benchmark_of(recipe))
     console.print(f"Made [bold]{recipe.variant}[/bold] in {time.monotonic() - started:.1f} s: {folder}")
     return folder
+
+
+def check_version_of(recipe: Recipe, *, version: str, embedded: str | None) -> None:
+    """Raise Problem for a version that the release could not get, which would be found after calls were paid for.
+
+    Releases in an object store are not looked at; a version that is too low is refused there when the release is written.
+    """
+    try:
+        check_next_version(
+            version,
+            home=home().releases / recipe.variant,
+            fingerprint=lambda: benchmark_of(recipe).resolve(with_embedded_model(recipe, embedded_model=embedded)).fingerprint,
+        )
+    except ReleaseError as error:
+        raise Problem(str(error)) from error
 
 
 def asked_models(recipe: Recipe, *, embedded: str | None, offline: bool) -> Iterator[str]:
@@ -178,20 +187,14 @@ def freeze_variant(variant: str, *, version: str) -> Path:
         return _release_folder(result, benchmark)
 
 
-def phases(recipe: Recipe, *, version: str) -> list[Phase]:
-    """The runs that make a variant: one if it is not split into work units, else recipe, each unit, release."""
+def runs_of(recipe: Recipe, *, version: str) -> Iterator[Phase]:
+    """The runs that make the recipe's variant and its release, with the overrides of earlier runs, which the recipe has."""
     benchmark = benchmark_of(recipe)
-    key = benchmark.key
-    # The recipe has the overrides of earlier runs already.
-    root = {key("recipe"): {"config": {**launchpad_config(recipe), RESET: True}}}
-    last = {key("release"): {"config": {"version": version}}}
-    if not benchmark.partitions.sharded:
-        return [Phase(key("generate_and_release"), recipe.variant, {**root, **last})]
-    return [
-        Phase(key("resolve_recipe"), recipe.variant, root),
-        *(Phase(key("generate_unit"), unit.key, {}) for unit in units(recipe)),
-        Phase(key("make_release"), recipe.variant, last),
-    ]
+    config = {
+        benchmark.key("recipe"): {"config": {**launchpad_config(recipe), RESET: True}},
+        benchmark.key("release"): {"config": {"version": version}},
+    }
+    return phases(benchmark, recipe.variant, units=[unit.key for unit in units(recipe)], config=config)
 
 
 def _run_context(installation: Home, options: RunOptions, progress: LiveProgress) -> Any:
@@ -234,7 +237,8 @@ def _run(phase: Phase, resources: dict[str, Any], *, instance: dg.DagsterInstanc
             instance=instance,
             partition_key=phase.partition,
             run_config={**QUIET, "ops": phase.config},
-            resources={**defs.resources, **resources} if defs.resources else resources,
+            # The definitions have those of the environment in which they were loaded.
+            resources={**configured_resources(), VALUES: open_asset_values(home()), **resources},
             raise_on_error=False,
         )
     if not result.success:
@@ -264,7 +268,7 @@ def first_problem(result: dg.ExecuteInProcessResult) -> Problem | StepFailed:
         if event.is_step_failure:
             data = event.step_failure_data
             if data.error is not None and data.error.cls_name == dg.DagsterExecutionInterruptedError.__name__:
-                return Problem(STOPPED)
+                return Stopped(STOPPED)
             if data.user_failure_data is not None and data.user_failure_data.description:
                 return Problem(data.user_failure_data.description)
             return StepFailed(f"Step {event.step_key} failed: {data.error_display_string.strip()}")
@@ -306,4 +310,6 @@ def _changed_items(before: Sequence[ItemRecord], after: Sequence[ItemRecord], *,
     changed = [item_name(item) for item in after if known.get(item.item_id) != item.sha256()]
     if not changed:
         return f"The new replies came to the same: all {len(after)} {noun}s are as they were."
-    return f"Changed: {', '.join(changed)}. The other {len(after) - len(changed)} of {len(after)} {noun}s are as they were."
+    return (
+        f"Changed: {', '.join(changed)}. The other {len(after) - len(changed)} of {counted(len(after), noun)} are as they were."
+    )

@@ -5,6 +5,7 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import version as distribution_version
 from types import TracebackType
@@ -14,9 +15,10 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
-from assets.engine.gc_control import pause_gc
-from pipelines.cli import INTERRUPTED, STOPPED, stop_at_once
-from pipelines.cli.errors import Problem, report_crash, sentence_of, user_errors
+from assets.engine.gc_control import pause_gc, settle_gc
+from pipelines.cli import INTERRUPTED, STOPPED, UNREAD, stop_at_once
+from pipelines.cli.errors import Problem, Stopped, report_crash, sentence_of, user_errors
+from pipelines.cli.groups import WHOLE
 
 # Commands in the order of use, by panel of the help: the module of `pipelines.cli` and its object, and the first sentence of
 # the command's own help.
@@ -71,12 +73,12 @@ PANELS = {
         "leaderboard": ("evaluate:leaderboard", "Rank all finished runs, one page for each dataset."),
         "memory": ("memory:app", "Memories: hold one of your own to the contract."),
         "evolve": (
-            "evolve:evolve",
+            "memory:evolve",
             "Let a memory's policy evolve through feedback, and tell learning from leaking. Again: goes on.",
         ),
         "export": (
             "memory:export",
-            "Write documents and questions of a release for other harnesses: Parquet and JSONL, for what is told off-policy.",
+            "Write documents and questions of a release of any benchmark for other harnesses: Parquet and JSONL, off-policy.",
         ),
         "inspect-log": ("evaluate:inspect_log", "Write a finished run as a log of Inspect, for its viewer."),
     },
@@ -127,6 +129,7 @@ def load_command(name: str) -> Any:
     module, _, attribute = COMMANDS[name][0].partition(":")
     with pause_gc():  # it would search through what is being imported, which takes a quarter of the time
         command = getattr(import_module(f"pipelines.cli.{module}"), attribute)
+    settle_gc()
     if isinstance(command, typer.Typer):
         return get_group(command)
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -149,12 +152,11 @@ class CommandGroup(TyperGroup):
         for panel, commands in PANELS.items():
             with formatter.section(typer.style(panel, bold=True)):
                 formatter.write_dl(
-                    [(typer.style(f"{name:{NAME}}", fg="cyan"), self._short(name, formatter.width)) for name in commands]
+                    [
+                        (typer.style(f"{name:{NAME}}", fg="cyan"), self.commands[name].get_short_help_str(WHOLE))
+                        for name in commands
+                    ]
                 )
-
-    def _short(self, name: str, width: int) -> str:
-        # Beside an indent of two and two between the columns, so that each takes one line.
-        return self.commands[name].get_short_help_str(width - NAME - 6)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         if args[0] in GONE:
@@ -195,13 +197,41 @@ def amemgym(
     """Hold the options of the program as a whole."""
 
 
+def run_command(words: Sequence[str] | None = None) -> int:
+    """Run the command of these words, else of the command line, and return its exit status.
+
+    A problem that the user can solve is told in one sentence, and so is Ctrl-C.
+    """
+    try:
+        app(words)
+    except SystemExit as end:  # how a command ordinarily ends
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        if status == INTERRUPTED:
+            print(f"\n{STOPPED}", file=sys.stderr)
+        # Met by rich or typer, which end the command.
+        return UNREAD if isinstance(end.__context__, BrokenPipeError) else status
+    except BrokenPipeError:
+        return UNREAD
+    except user_errors() as problem:
+        print(f"amemgym: {sentence_of(problem)}", file=sys.stderr)
+        if isinstance(problem, Stopped):
+            return INTERRUPTED
+    except KeyboardInterrupt:
+        print(f"\n{STOPPED}", file=sys.stderr)
+        return INTERRUPTED
+    return 1
+
+
 def main() -> None:
-    """Run the command. A problem that the user can solve ends with one sentence and exit status 1."""
+    """Run the command, and end the process with its status."""
     status = 1  # also of an error that nothing below catches
 
     def exit_now() -> None:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except BrokenPipeError:
+            os._exit(UNREAD)
         os._exit(status)
 
     def tell_crash(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -225,17 +255,7 @@ def main() -> None:
     if logging.lastResort is not None:
         logging.lastResort.addFilter(is_no_interrupt)
     try:
-        app()
-    except SystemExit as end:  # how a command ordinarily ends
-        status = end.code if isinstance(end.code, int) else int(end.code is not None)
-        if status == INTERRUPTED:
-            print(f"\n{STOPPED}", file=sys.stderr)
-        raise
-    except user_errors() as problem:
-        print(f"amemgym: {sentence_of(problem)}", file=sys.stderr)
-    except KeyboardInterrupt:
-        print(f"\n{STOPPED}", file=sys.stderr)
-        status = INTERRUPTED
+        status = run_command()
     finally:
         # The interpreter's last resort, for what nothing above catches; typer has set its own.
         sys.excepthook = tell_crash

@@ -1,32 +1,39 @@
-"""`amemgym memory` and `amemgym export`."""
+"""`amemgym memory`, `export` and `evolve`: what is done with memories beside scoring them."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, Literal, Optional, TypeVar
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from assets.records.estimate import shown
 from pipelines.cli.errors import Problem
-from pipelines.cli.evaluate import evaluation_errors, run_to_end
-from pipelines.cli.options import DatasetArgument
-from pipelines.cli.terminal import print_plain
-from pipelines.evaluation.amemgym.dataset import load_dataset
+from pipelines.cli.evaluate import RUN, SCORING, EvaluateOptions, evaluation_errors, evaluation_requests, run_to_end
+from pipelines.cli.groups import command_group
+from pipelines.cli.options import DatasetArgument, QuietOption, json_option, option, options_of
+from pipelines.cli.terminal import LiveProgress, print_json, print_markdown, print_plain, print_table, stderr_console
+from pipelines.evaluation.benchmarks import open_tasks
 from pipelines.evaluation.contract import MemoryTools
-from pipelines.evaluation.folder import runs_folder, write_table
+from pipelines.evaluation.folder import PAGE, find_run, runs_folder, write_table
 from pipelines.evaluation.memories.check import ContractVerdict, check_memory
 from pipelines.evaluation.memories.registry import find_memory
 from pipelines.evaluation.options import EvaluationOptions
 from pipelines.evaluation.plan import CHECK_RECIPE
-from pipelines.experiments.export import LOST, export_dataset
+from pipelines.experiments.evolution.command import EvolutionProgress, EvolutionRequest, run_evolution
+from pipelines.experiments.evolution.plan import EvolutionForecast, EvolutionPlan
+from pipelines.experiments.evolution.records import EvolutionManifest
+from pipelines.experiments.evolution.report import evolution_report
+from pipelines.experiments.evolution.results import FinishedEvolution, evolutions_folder
+from pipelines.experiments.export import export_tasks, lost
 from pipelines.experiments.reward_rows import RewardRow, floors, reward_rows
 from pipelines.home import home
 from pipelines.resources.llm.embeddings import ModelEmbedder
 from pipelines.resources.open import open_models
 from pipelines.resources.storage.open_stores import open_release_store
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="Memories: hold one of your own to the contract.")
+W = TypeVar("W", bound=str)
+app = command_group("Memories: hold one of your own to the contract.")
 
 
 @app.callback()
@@ -40,13 +47,16 @@ def check(
     model: Annotated[str, typer.Option(help="Model for the memory's own work.")] = "",
     embedding_model: Annotated[str, typer.Option(help="Model of its embeddings.")] = "",
     deadline: Annotated[int, typer.Option(min=1, help="Seconds that one call may take.")] = 20,
+    as_json: Annotated[bool, json_option("what", "broken", "sentence")] = False,
 ) -> None:
     """Hold a memory to the contract, in seconds: what copies see, what recalling changes, types, deadlines."""
     console = Console(stderr=True)
     options = EvaluationOptions(model=model, embedding_model=embedding_model)
     with evaluation_errors():
         verdicts = run_to_end(_checked(memory, options, deadline=deadline))
-    for verdict in verdicts:
+    if as_json:
+        print_json(verdicts)
+    for verdict in () if as_json else verdicts:
         print_plain(console, f"{verdict.word:6}  {verdict.what}. {verdict.sentence}".rstrip())
     if any(verdict.broken for verdict in verdicts):
         raise Problem(next(verdict.sentence for verdict in verdicts if verdict.broken))
@@ -54,22 +64,25 @@ def check(
 
 @app.command()
 def rows(
-    runs: Annotated[list[str], typer.Argument(help="Finished runs: their names, or folders.")],
+    runs: Annotated[list[str], typer.Argument(help=RUN)],
     out: Annotated[Path, typer.Option(help="Parquet file to write.")],
     seed: Annotated[int, typer.Option(help="Seed of the intervals.")] = 42,
+    as_json: Annotated[bool, json_option("file", "rows", "labelled", "baselines")] = False,
 ) -> None:
     """Rows from which a reward model of memories learns, of runs on any benchmark, and what trivial baselines reach on them."""
     with evaluation_errors():
-        found = reward_rows([Path(run) if Path(run).is_dir() else runs_folder(home()) / run for run in runs])
+        found = reward_rows([find_run(run, runs=runs_folder(home())) for run in runs])
         out.parent.mkdir(parents=True, exist_ok=True)
         write_table(out, found, kind=RewardRow)
     labelled = sum(row.kept is not None for row in found)
     measured = floors(found, seed=seed)
-    table = Table("split", "baseline", "rows", "items", "area under the curve", title="The floor for a model of memory quality")
-    for floor in measured:
-        table.add_row(floor.split, floor.baseline, str(floor.rows), str(floor.items), shown(floor.area))
+    if as_json:
+        print_json({"file": str(out), "rows": len(found), "labelled": labelled, "baselines": measured})
+        return
     if measured:
-        Console().print(table)
+        head = ("split", "baseline", "rows", "items", "area under the curve")
+        lines = [(one.split, one.baseline, f"{one.rows:,}", f"{one.items:,}", shown(one.area)) for one in measured]
+        print_table(Console(), head, lines, title="The floor for a model of memory quality")
     else:
         print_plain(Console(stderr=True), "There are too few labels or memories to measure what trivial baselines reach.")
     print_plain(Console(stderr=True), f"{len(found):,} rows, {labelled:,} of them with a label, are in {out}.")
@@ -86,12 +99,95 @@ async def _checked(source: str, options: EvaluationOptions, *, deadline: float) 
 def export(
     dataset: DatasetArgument,
     out: Annotated[Path, typer.Option(help="Folder to write.")],
-    users: Annotated[Optional[int], typer.Option(min=1, help="Only the first so many users.")] = None,
+    users: Annotated[Optional[int], typer.Option(min=1, help="Only the first so many users, or tasks.")] = None,
 ) -> None:
-    """Write documents and questions of a release for other harnesses: Parquet and JSONL, for what is told off-policy."""
+    """Write documents and questions of a release of any benchmark for other harnesses: Parquet and JSONL, off-policy."""
     with evaluation_errors():
-        loaded = load_dataset(dataset, release_store=open_release_store(home())).first(users)
-        documents, questions = export_dataset(loaded, out)
+        tasks = open_tasks(dataset, release_store=open_release_store(home())).first(users)
+        documents, questions = export_tasks(tasks, out)
     console = Console(stderr=True)
-    print_plain(console, f"{documents:,} documents and {questions:,} questions of {loaded.name} are in {out}.")
-    print_plain(console, LOST)
+    print_plain(console, f"{documents:,} documents and {questions:,} questions of {tasks.info.name} are in {out}.")
+    print_plain(console, lost(tasks))
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvolveOptions:
+    """Options of an evolution, beside those of every evaluation in it."""
+
+    feedback: str = option(
+        "What those who improve a policy are told, in one or several conditions.", "none,question-only,complete"
+    )
+    protocol: str = option(
+        "paper: users learn from their own questions; held-out: one policy, new users and questions.", "paper,held-out"
+    )
+    cycle: Literal["period", "episode"] = option("A policy may change after each: period or episode.", "period")
+    cycles: int = option("Episodes to live, with --cycle episode.", 4)
+    held_out_users: float = option("Share of users that no feedback tells of.", 0.3, most=1)
+    held_out_questions: float = option("Share of the other users' questions that no feedback tells.", 0.3, most=1)
+    feedback_questions: int = option("Questions that one cycle's feedback tells at most.", 40)
+    most_characters: int = option("Length of an improved policy at most.", 6000)
+    improver_model: str = option("Model that rewrites policies; the memory's by default.")
+
+
+@options_of(EvolveOptions, keyword="plan", panel="Evolution")
+@options_of(EvaluateOptions, keyword="options")
+def evolve(
+    dataset: DatasetArgument,
+    memory: Annotated[
+        str, typer.Option(help="Name, FILE.py:CLASS or YAML file of a memory with a policy, such as awi.")
+    ] = "awi",
+    quiet: QuietOption = False,
+    as_json: Annotated[bool, json_option("page", "manifest", "results")] = False,
+    *,
+    plan: EvolveOptions,
+    options: EvaluateOptions,
+) -> None:
+    """Let a memory's policy evolve through feedback, and tell learning from leaking. Again: goes on."""
+    if options.replay:
+        raise Problem("An evolving memory leads its own dialogues; leave --replay out.")
+    [request] = evaluation_requests(dataset, [memory], options)
+    console = stderr_console()
+    with evaluation_errors():
+        evolution = _evolve(EvolutionRequest(request, plan_of(plan)), console, quiet=quiet)
+    page = evolutions_folder(home()) / evolution.manifest.run.run_id / PAGE
+    if as_json:
+        print_json({"page": str(page), "manifest": evolution.manifest, "results": evolution.results})
+        return
+    print_markdown(evolution_report(evolution))
+    print_plain(console, f"Page: {page}")
+
+
+def plan_of(chosen: EvolveOptions) -> EvolutionPlan:
+    """The plan that the options make. Raises Problem for counts that leave nothing to do."""
+    if not (chosen.cycles and chosen.feedback_questions and chosen.most_characters):
+        raise Problem("--cycles, --feedback-questions and --most-characters are 1 or more.")
+    usual = EvolutionPlan()
+    return EvolutionPlan(
+        feedbacks=_chosen("--feedback", chosen.feedback, usual.feedbacks),
+        protocols=_chosen("--protocol", chosen.protocol, usual.protocols),
+        cycle=chosen.cycle,
+        cycles=chosen.cycles,
+        held_out_users=chosen.held_out_users,
+        held_out_questions=chosen.held_out_questions,
+        feedback_questions=chosen.feedback_questions,
+        most_characters=chosen.most_characters,
+        improver=chosen.improver_model,
+    )
+
+
+def _chosen(option: str, text: str, allowed: tuple[W, ...]) -> tuple[W, ...]:
+    """The values of a comma-separated option in their usual order. Raises Problem for one that is not allowed."""
+    chosen = [word.strip() for word in text.split(",")]
+    wrong = [word for word in chosen if word not in allowed]
+    if wrong:
+        raise Problem(f"{option} {wrong[0]!r} is not known; give one or several of {','.join(allowed)}.")
+    return tuple(word for word in allowed if word in chosen)
+
+
+def _evolve(request: EvolutionRequest, console: Console, *, quiet: bool) -> FinishedEvolution:
+    with LiveProgress(console, quiet=quiet, after=SCORING) as live:
+
+        def begun(manifest: EvolutionManifest, size: EvolutionForecast) -> None:
+            print_plain(console, f"{manifest.run.run_id}: {size.sentence} {size.warning(request.evaluation.budget)}".strip())
+
+        return run_to_end(run_evolution(request, home=home(), progress=EvolutionProgress(begun, live.show)))

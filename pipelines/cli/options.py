@@ -30,7 +30,6 @@ SetOption = Annotated[
 ]
 ModelOption = Annotated[str, typer.Option(help="One model for every role, in place of the recipe's.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="Show no progress, only how it ended.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
 VersionOption = Annotated[str, typer.Option(help="Version of the release, or auto.")]
 DataSettingsOption = Annotated[
     Optional[list[str]],
@@ -43,6 +42,14 @@ DataSettingsOption = Annotated[
 DatasetArgument = Annotated[
     str, typer.Argument(help="A variant with a release, a release folder, OWNER/NAME@TAG, or a data.json.")
 ]
+
+
+def json_option(*keys: str) -> Any:
+    """The option of a command that prints a table to print JSON in its place, with these keys at the top or in each row.
+
+    Nothing else goes to standard output then, and a key keeps its name and meaning.
+    """
+    return typer.Option("--json", help=f"Print JSON, for other programs: {', '.join(keys)}.")
 
 
 def parse_overrides(pairs: Sequence[str]) -> dict[str, object]:
@@ -68,8 +75,8 @@ def option(text: str, default: Any = "", **more: Any) -> Any:
 def options_of(kind: type[Any], *, keyword: str, panel: str | None = None) -> Callable[[Command], Command]:
     """A decorator: the command with its keyword argument, a `kind`, given by options such as --max-cost 2.
 
-    Of a field's metadata, `help` is the help text, `most` the largest number, and `metavar` the name of the value in the help.
-    Numbers are never negative.
+    Of a field's metadata, `help` is the help text, `least` (0 by default) and `most` bound a number, and `metavar` is the name
+    of the value in the help.
     """
 
     def decorate(command: Command) -> Command:
@@ -108,7 +115,7 @@ def _option(setting: Field[Any], *, type_: Any, panel: str | None) -> Any:
     name = [f"--{setting.name.replace('_', '-')}"] if type_ is bool else []
     return typer.Option(
         *name,
-        min=0 if number else None,
+        min=setting.metadata.get("least", 0) if number else None,
         max=setting.metadata.get("most"),
         metavar=setting.metadata.get("metavar"),
         help=setting.metadata["help"],

@@ -7,19 +7,17 @@ from pathlib import Path
 from typing import Annotated, Any, Optional
 
 import typer
-from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
-from scipy.stats import binomtest  # pyright: ignore[reportUnknownVariableType]
 
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.llm.usage import Usage
 from assets.recipe.policies import GatePolicy
 from pipelines.cli.errors import Problem
-from pipelines.cli.options import JsonOption
+from pipelines.cli.groups import command_group
+from pipelines.cli.options import json_option
 from pipelines.cli.recipe import checked_recipe
-from pipelines.cli.terminal import print_json
+from pipelines.cli.terminal import print_json, print_table
 from pipelines.experiments.prompt_trials.judging import CANNOT_TELL, UNUSABLE, Verdict, judge_cases, load_cases
 from pipelines.experiments.prompt_trials.trial import (
     Exchange,
@@ -42,9 +40,7 @@ from prompts.template import Prompt, PromptError, parse_prompt
 CALIBRATED_FROM = {"exposure": ("exposure", "leak"), "recovery": ("recovery",), "choice": ("recovery",)}
 SHOWN = 600  # characters of a reply or an objection
 
-app = typer.Typer(
-    no_args_is_help=True, add_completion=False, rich_markup_mode=None, help="Prompts: try them before you change them."
-)
+app = command_group("Prompts: try them before you change them.")
 
 
 @app.callback()
@@ -60,7 +56,7 @@ def try_prompt(
     model: Annotated[Optional[list[str]], typer.Option(help="Model in the prompt's role; give it twice to compare.")] = None,
     against: Annotated[Optional[Path], typer.Option(help="File with another version of the prompt.")] = None,
     samples: Annotated[int, typer.Option(min=0, help="Replies shown, and as many objections.")] = 2,
-    as_json: JsonOption = False,
+    as_json: Annotated[bool, json_option("by model and version, the figures of the table")] = False,
 ) -> None:
     """Make the prompt's stage anew for finished users and say how many replies pass, what they cost, and why some do not.
 
@@ -76,7 +72,7 @@ def try_prompt(
         print_json({trial.side.name: _figures(trial, prices=prices) for trial in trials})
         return
     console = Console(highlight=False)
-    console.print(trial_table(name, trials, prices=prices))
+    print_trials(console, name, trials, prices=prices)
     for trial in trials:
         show_samples(console, trial, count=samples)
 
@@ -86,7 +82,7 @@ def judge(
     model: Annotated[str, typer.Option(help="The model that judges; the embedded one where no endpoint is configured.")] = "",
     variant: Annotated[str, typer.Option(help="Whose recipe sets the gates.")] = "base",
     misses: Annotated[int, typer.Option(min=0, help="Wrong readings shown.")] = 10,
-    as_json: JsonOption = False,
+    as_json: Annotated[bool, json_option("gate", "wanted", "read", "settled", "text")] = False,
 ) -> None:
     """Let a model judge sixty hand-labelled cases with the gates' own prompts, and say how often it is right.
 
@@ -104,7 +100,7 @@ def judge(
         print_json(verdicts)
         return
     console = Console(highlight=False)
-    console.print(accuracy_table(verdicts))
+    print_accuracy(console, verdicts)
     for line in calibration(verdicts):
         console.print(line, soft_wrap=True)
     show_misses(console, verdicts, count=misses)
@@ -154,18 +150,17 @@ def _run(name: str, sides: Sequence[Side], *, variant: str, users: int) -> list[
     return asyncio.run(all_sides())
 
 
-def accuracy_table(verdicts: Sequence[Verdict]) -> Table:
+def print_accuracy(console: Console, verdicts: Sequence[Verdict]) -> None:
     """Right readings per gate with Wilson's interval, then apart for texts that settle the value and texts that do not."""
-    table = Table("gate", title="Hand-labelled cases", title_justify="left", box=box.SIMPLE_HEAD)
-    for column in ("right", "95 % interval", "where the text tells", "where it leaves it open"):
-        table.add_column(column, justify="right")
+    rows = list[tuple[str, ...]]()
     for gate in dict.fromkeys(verdict.gate for verdict in verdicts):
         own = [verdict for verdict in verdicts if verdict.gate == gate]
         parts = [own, [verdict for verdict in own if verdict.settled], [verdict for verdict in own if not verdict.settled]]
         right = [_share(sum(verdict.right for verdict in part), len(part)) for part in parts]
-        spread: Any = binomtest(sum(verdict.right for verdict in own), len(own)).proportion_ci(method="wilson")
-        table.add_row(gate, right[0], f"{spread.low:.0%} to {spread.high:.0%}", *right[1:])
-    return table
+        spread = _wilson(sum(verdict.right for verdict in own), len(own), level=0.95)
+        rows.append((gate, right[0], f"{spread.low:.0%} to {spread.high:.0%}", *right[1:]))
+    head = ("gate", "right", "95 % interval", "where the text tells", "where it leaves it open")
+    print_table(console, head, rows, title="Hand-labelled cases")
 
 
 def calibration(verdicts: Sequence[Verdict]) -> Iterator[str]:
@@ -174,7 +169,7 @@ def calibration(verdicts: Sequence[Verdict]) -> Iterator[str]:
     for gate, names in CALIBRATED_FROM.items():
         own = [verdict for verdict in verdicts if verdict.gate in names]
         wrong = sum(not verdict.right and verdict.read not in (CANNOT_TELL, UNUSABLE) for verdict in own)
-        spread: Any = binomtest(wrong, len(own)).proportion_ci(confidence_level=0.9, method="wilson")
+        spread = _wilson(wrong, len(own), level=0.9)
         errors[gate] = round(float(spread.high), 3)
     policy: dict[str, Any] = {"policy": "calibrated", "judge_error": errors}
     yield "For calibrated gates, from these cases (upper end of 90 %; the same for choice as for recovery):"
@@ -189,16 +184,12 @@ def calibration(verdicts: Sequence[Verdict]) -> Iterator[str]:
     yield f"  Votes: {told}."
 
 
-def trial_table(name: str, trials: Sequence[Trial], *, prices: Prices) -> Table:
+def print_trials(console: Console, name: str, trials: Sequence[Trial], *, prices: Prices) -> None:
     """One column per side: replies that passed, tokens, list price, and how many users passed the stage."""
     whose = "1 user" if trials[0].users == 1 else f"{trials[0].users} users"
-    table = Table("", title=f"{name} on {whose}", title_justify="left", box=box.SIMPLE_HEAD)
     columns = [_figures(trial, prices=prices) for trial in trials]
-    for trial in trials:
-        table.add_column(trial.side.name, justify="right")
-    for row in columns[0]:
-        table.add_row(row, *(figures[row] for figures in columns))
-    return table
+    rows = [[row, *(figures[row] for figures in columns)] for row in columns[0]]
+    print_table(console, ("", *(trial.side.name for trial in trials)), rows, title=f"{name} on {whose}")
 
 
 def _figures(trial: Trial, *, prices: Prices) -> dict[str, str]:
@@ -231,6 +222,13 @@ def _cost(exchange: Exchange, prices: Prices) -> float | None:
 
 def _share(part: int, whole: int) -> str:
     return f"{part} of {whole}" + (f" ({part / whole:.0%})" if whole else "")
+
+
+def _wilson(part: int, whole: int, *, level: float) -> Any:
+    # Takes a second to import, and only those who measure a judge need it.
+    from scipy.stats import binomtest  # pyright: ignore[reportUnknownVariableType]
+
+    return binomtest(part, whole).proportion_ci(confidence_level=level, method="wilson")
 
 
 def _mean(numbers: Sequence[int]) -> str:

@@ -2,33 +2,30 @@
 
 import json
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
 import yaml
-from rich import box
 from rich.console import Console
-from rich.table import Column, Table
 
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.engine.overrides import lay_overrides
 from assets.llm.languages import LANGUAGES
 from assets.recipe.config_schema import RESET, recipe_fields
-from assets.recipe.loading import RECIPES, RecipeError, build_recipe, expect_recipe, load_recipe, variants
+from assets.recipe.loading import RECIPES, RecipeError, build_recipe, expect_recipe, load_recipe, nearest_first, variants
 from assets.recipe.recipe import Recipe
 from assets.recipe.registry import DEFAULT_BENCHMARK, RECIPE_TYPES
 from pipelines.benchmarks import benchmark_of
 from pipelines.cli.errors import Problem
-from pipelines.cli.options import JsonOption, RecipeArgument, SetOption, parse_overrides
-from pipelines.cli.terminal import print_json, print_plain
+from pipelines.cli.groups import command_group
+from pipelines.cli.options import RecipeArgument, SetOption, json_option, parse_overrides
+from pipelines.cli.terminal import print_json, print_plain, print_table
 from pipelines.home import home
 from pipelines.resources.storage.io_manager import open_asset_values
 
-app = typer.Typer(
-    no_args_is_help=True, add_completion=False, rich_markup_mode=None, help="Recipes: the parameters of a variant."
-)
+app = command_group("Recipes: the parameters of a variant.")
 
 MAIN_NUMBERS = ("variant", "benchmark", "items", "periods", "questions", "states", "messages", "writer")
 # Names of the paper's configuration files, and ours.
@@ -116,7 +113,7 @@ def _differences(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any
 
 
 @app.command("list")
-def list_recipes(as_json: JsonOption = False) -> None:
+def list_recipes(as_json: Annotated[bool, json_option("variant", "benchmark", "items", "writer", "...")] = False) -> None:
     """List the recipes with their main numbers: states per question, messages per session."""
     rows: list[dict[str, object]] = []
     problems: list[str] = []
@@ -128,19 +125,9 @@ def list_recipes(as_json: JsonOption = False) -> None:
     if as_json:
         print_json(rows)
     else:
-        # Nothing is cut, because names are copied to the command line.
-        columns = [Column(name, no_wrap=True, min_width=longest(name, rows)) for name in MAIN_NUMBERS]
-        table = Table(*columns, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-        for row in rows:
-            table.add_row(*(str(row.get(name, "")) for name in MAIN_NUMBERS))
-        Console().print(table)
+        print_table(Console(), MAIN_NUMBERS, [[str(row.get(name, "")) for name in MAIN_NUMBERS] for row in rows])
     for problem in problems:
         print_plain(Console(stderr=True), problem)
-
-
-def longest(name: str, rows: Sequence[Mapping[str, object]]) -> int:
-    """The width of a column that cuts nothing."""
-    return max([len(name), *(len(str(row.get(name, ""))) for row in rows)])
 
 
 def _main_numbers(recipe: Recipe) -> dict[str, object]:
@@ -157,7 +144,11 @@ def _main_numbers(recipe: Recipe) -> dict[str, object]:
 
 
 @app.command("show")
-def show_recipe(variant: RecipeArgument, overrides: SetOption = None, as_json: JsonOption = False) -> None:
+def show_recipe(
+    variant: RecipeArgument,
+    overrides: SetOption = None,
+    as_json: Annotated[bool, json_option("variant", "seed", "models", "...: the recipe's fields")] = False,
+) -> None:
     """Print a recipe with all its fields, as YAML."""
     recipe = recipe_in_file(variant, overrides)
     if as_json:
@@ -169,11 +160,11 @@ def show_recipe(variant: RecipeArgument, overrides: SetOption = None, as_json: J
 @app.command("fields")
 def list_fields(
     benchmark: Annotated[str, typer.Option(help="Whose recipes: " + ", ".join(RECIPE_TYPES) + ".")] = DEFAULT_BENCHMARK,
-    as_json: JsonOption = False,
+    as_json: Annotated[bool, json_option("path", "meaning", "kind", "unit", "range", "default")] = False,
 ) -> None:
     """List every field that a recipe may set: meaning, kind, unit, range, default."""
     if benchmark not in RECIPE_TYPES:
-        raise Problem(f"There is no benchmark {benchmark!r}; there are {', '.join(RECIPE_TYPES)}.")
+        raise Problem(f"There is no benchmark {benchmark!r}; there are {nearest_first(benchmark, RECIPE_TYPES)}.")
     fields = recipe_fields(RECIPE_TYPES[benchmark])
     if as_json:
         print_json(fields)

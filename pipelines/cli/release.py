@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 
 from assets.engine.ports import UnreadableValue
+from dataset_card.card.header import split_card
 from dataset_card.diff.compare import DiffError, compare, read_release
 from dataset_card.diff.page import diff_page
 from dataset_card.diff.render import changes_section
@@ -20,26 +21,28 @@ from dataset_card.errata.files import ErrataError
 from dataset_card.hub.deprecate import Deprecation
 from dataset_card.hub.deprecate import deprecate as deprecate_version
 from dataset_card.hub.layout import checked_repo
-from dataset_card.hub.plan import Planner, PublishPlan, PublishRequest
-from dataset_card.hub.port import HubError, Visibility
+from dataset_card.hub.plan import Planner, PublishPlan, PublishRequest, publishable
+from dataset_card.hub.port import HubError, HubUnreachable, Visibility
 from dataset_card.hub.publish import Published, Publisher
-from dataset_card.hub.read import ON_THE_HUB, Expected
+from dataset_card.hub.read import Expected
 from dataset_card.hub.verify import ExpectedTag, repository_problems
-from dataset_card.release.manifest import MANIFEST, ManifestError, ReleaseError, read_manifest
-from dataset_card.release.store import find_release
+from dataset_card.release.manifest import CARD, MANIFEST, RECIPE, ManifestError, ReleaseError, read_manifest
 from dataset_card.release.verify import examine_release
 from pipelines.benchmarks import benchmark_of, format_of
 from pipelines.cli.errors import Problem
-from pipelines.cli.options import option, options_of
+from pipelines.cli.options import QuietOption, json_option, option, options_of
 from pipelines.cli.recipe import recipe_in_file
+from pipelines.cli.terminal import print_json
 from pipelines.home import home
+from pipelines.releases import stored_release, whole_release
 from pipelines.resources.hub.open_hub import open_hub, release_reader, scores_made_here, tag_registry
 from pipelines.resources.hub.settings import HubSettings
 from pipelines.resources.storage.errors import StoreError
 from pipelines.resources.storage.io_manager import open_asset_values
-from pipelines.resources.storage.open_stores import open_release_store, release_at
+from pipelines.resources.storage.open_stores import open_release_store
 
 EXAMPLES = 100
+NO_REPO = "No repository is named (--repo OWNER/NAME), so what one has of it, and whether this may be added, was not checked."
 WHERE = "A folder, URL, VARIANT, VARIANT@VERSION, or OWNER/NAME@TAG."
 EndpointOption = Annotated[str, typer.Option(metavar="URL", help="Another Hub than HF_ENDPOINT's or huggingface.co.")]
 
@@ -69,6 +72,7 @@ def verify(
     variant: Annotated[str, typer.Option(help="Which one, where a commit holds several.")] = "",
     version: Annotated[str, typer.Option(help="Version of the variant's release; the newest if not given.")] = "",
     endpoint: EndpointOption = "",
+    as_json: Annotated[bool, json_option("source", "problems")] = False,
 ) -> None:
     """Check every digest, every table, every configuration; one sentence for each problem, and exit status 1."""
     repo, at, revision = source.partition("@")
@@ -77,15 +81,21 @@ def verify(
             problems = _repository_problems(repo, tag=tag or revision, variant=variant, endpoint=endpoint)
         else:
             problems = _folder_problems(source, version=version)
-    for problem in problems:
-        print(problem)
+    if as_json:
+        print_json({"source": source, "problems": problems})
+    else:
+        print(*problems, sep="\n", end="\n" if problems else "")
     if problems:
         raise Problem(f"{source} is not as it was released: {len(problems)} {'problem' if len(problems) == 1 else 'problems'}.")
 
 
 def _folder_problems(source: str, *, version: str) -> list[str]:
     # A folder whose manifest is lost is reported as a problem, not as a wrong argument.
-    folder = Path(source) if Path(source).is_dir() else release_folder(source, version=version, fresh=True)
+    folder = Path(source)
+    if not folder.is_dir():
+        folder = stored_release(source, release_store=open_release_store(home()), version=version, fresh=True)
+    if not any((folder / name).exists() for name in (MANIFEST, RECIPE, CARD)):
+        raise Problem(f"{source} is a folder, but no release: it has neither {MANIFEST} nor {RECIPE}. Name a release's folder.")
     problems = examine_release(folder)
     if not problems:
         manifest = read_manifest(folder)
@@ -107,7 +117,6 @@ class DiffOptions:
     """In what form the difference is shown, beside the terminal's tables."""
 
     page: str = option("Write a web page with the changed rows.", metavar="FILE")
-    json: bool = option("Print the whole record as JSON.", False)
     markdown: bool = option("Print the card's section.", False)
     examples: int = option("Changed rows to show of each table.", EXAMPLES)
 
@@ -117,6 +126,7 @@ def diff(
     before: Annotated[str, typer.Argument(metavar="BEFORE", help=f"The earlier release. {WHERE}")],
     after: Annotated[str, typer.Argument(metavar="AFTER", help=f"The later release. {WHERE}")],
     endpoint: EndpointOption = "",
+    as_json: Annotated[bool, json_option("level", "before", "after", "reasons", "tables", "settings", "...")] = False,
     *,
     options: DiffOptions,
 ) -> None:
@@ -130,8 +140,8 @@ def diff(
         if options.page:
             _write_page(Path(options.page), diff_page(difference))
             print_notice(f"wrote {options.page}")
-    if options.json:
-        print(difference.model_dump_json(indent=2))
+    if as_json:
+        print_json({"level": difference.level, **dict(difference)})
     elif options.markdown:
         print(changes_section(difference), end="")
     else:
@@ -147,12 +157,8 @@ def _write_page(path: Path, page: str) -> None:
 
 
 def source_folder(source: str, *, endpoint: str) -> Path:
-    """The folder of a release that is here, or that is fetched; every file is checked. Raises HubError or Problem."""
-    release: str | Path = source
-    if not ON_THE_HUB.fullmatch(source):
-        variant, _, version = source.partition("@") if "://" not in source else (source, "", "")
-        release = release_folder(variant, version=version)
-    return release_reader(endpoint=endpoint or None, notice=print_notice).read(release).folder
+    """The folder of a release that is here, or that is fetched; every file is checked. Raises as `whole_release`."""
+    return whole_release(source, release_store=open_release_store(home()), endpoint=endpoint or None, notice=print_notice)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,10 +178,16 @@ def publish(
     source: Annotated[str, typer.Argument(metavar="FOLDER|VARIANT", help="A release's folder, or a variant with a release.")],
     repo: Annotated[
         str,
-        typer.Option(metavar="OWNER/NAME", envvar="AMEMGYM_HUB_REPO", help="The dataset repository, made if it is missing."),
-    ],
+        typer.Option(
+            metavar="OWNER/NAME",
+            envvar="AMEMGYM_HUB_REPO",
+            help="The dataset repository, made if it is missing; a dry run needs none.",
+        ),
+    ] = "",
     version: Annotated[str, typer.Option(help="Version of the variant's release; the newest if not given.")] = "",
     endpoint: EndpointOption = "",
+    quiet: QuietOption = False,
+    as_json: Annotated[bool, json_option("repo", "tag", "digest", "commit", "...")] = False,
     *,
     options: PublishOptions,
 ) -> None:
@@ -184,18 +196,25 @@ def publish(
     The token is HF_TOKEN's, or that of `hf auth login`.
     """
     visibility = _visibility(options)
+    if not repo and not options.dry_run:
+        raise Problem("Say where to: name a dataset repository with --repo OWNER/NAME, or in AMEMGYM_HUB_REPO.")
     with release_errors():
-        request = PublishRequest(
-            release_folder(source, version=version), repo, visibility, options.pull_request, options.embedded
-        )
-        hub = open_hub(HubSettings(endpoint=endpoint or None, notice=print_notice))
-        publisher = Publisher(
-            hub, format_of=format_of, registry=tag_registry(), scores_of=scores_made_here, notice=print_notice
-        )
+        folder = stored_release(source, release_store=open_release_store(home()), version=version)
+        if not repo:
+            _preview_here(folder, unknown=NO_REPO, as_json=as_json)
+            return
+        request = PublishRequest(folder, repo, visibility, options.pull_request, options.embedded)
+        notice = say_nothing if quiet else print_notice
+        hub = open_hub(HubSettings(endpoint=endpoint or None, notice=notice))
+        publisher = Publisher(hub, format_of=format_of, registry=tag_registry(), scores_of=scores_made_here, notice=notice)
         if options.dry_run:
-            _print_plan(*publisher.preview(request), request)
-        else:
-            _print_published(publisher.publish(request), hub.endpoint)
+            _preview(publisher, request, as_json=as_json)
+            return
+        done = publisher.publish(request)
+    if as_json:
+        print_json(done)
+    else:
+        _print_published(done, hub.endpoint)
 
 
 def deprecate(
@@ -254,24 +273,6 @@ def release_errors() -> Generator[None, None, None]:
         raise Problem(f"{error.filename or 'The disk'} cannot be used: {error.strerror or error}.") from error
 
 
-def release_folder(source: str, *, version: str, fresh: bool = False) -> Path:
-    """The folder of a release on this machine; `fresh` reads every byte from where the release is stored.
-
-    Raises Problem when there is none, ReleaseError for a missing version, StoreError.
-    """
-    if "://" in source:
-        return release_at(source, home=home(), fresh=fresh)
-    if (Path(source) / MANIFEST).is_file():
-        if version:
-            raise Problem(f"{source} is a release already; give --version with a variant's name only.")
-        return Path(source)
-    release_store = open_release_store(home())
-    folder = find_release(release_store, source, version=version, fresh=fresh)
-    if folder is None:
-        raise Problem(f"{source!r} is neither a release folder nor a variant with a release in {release_store.address}.")
-    return folder
-
-
 def _visibility(options: PublishOptions) -> Visibility | None:
     asked: list[Visibility] = [name for name in ("private", "public", "gated") if getattr(options, name)]
     if len(asked) > 1:
@@ -279,6 +280,47 @@ def _visibility(options: PublishOptions) -> Visibility | None:
     if options.pull_request and asked:
         raise Problem("A pull request changes no settings; leave out --private, --public and --gated.")
     return asked[0] if asked else None
+
+
+def _preview(publisher: Publisher, request: PublishRequest, *, as_json: bool) -> None:
+    """Tell what publishing would do; where the Hub cannot be reached, what is known here."""
+    planner = publisher.planner(request)
+    try:
+        plan = publisher.plan(planner)
+    except HubUnreachable as error:
+        unknown = f"What {planner.repo} has of it could not be checked: {error}"
+        _preview_here(request.folder, repo=planner.repo, unknown=unknown, as_json=as_json)
+        return
+    release = planner.release
+    if not as_json:
+        _print_plan(planner, plan, request)
+        return
+    changes = {file.path: {"bytes": file.size, "new": file.path in plan.change.new} for file in plan.change.adds}
+    known = {"repo": planner.repo, "tag": release.tag, "digest": release.digest}
+    print_json({**known, "commit": plan.tagged, "hub": "reached", "adds": changes, "deletes": plan.change.deletes})
+
+
+def _preview_here(folder: Path, *, unknown: str, as_json: bool, repo: str = "") -> None:
+    """Tell what would be sent, after all checks that need no Hub; `unknown`: what could not be checked."""
+    release, files = publishable(folder, format_of=format_of)
+    sizes = {path: file.size for path, file in sorted(files.items())}
+    if as_json:
+        print_json({"repo": repo, "tag": release.tag, "digest": release.digest, "hub": unknown, "files": sizes})
+        return
+    for path, size in sizes.items():
+        print(f"file  {path}  ({size:,} bytes)")
+    print(f"{release.tag} has {len(sizes)} files of {sum(sizes.values()):,} bytes, digest {release.digest}.")
+    print(_card_sentence(folder))
+    print(unknown)
+    print("Nothing was changed.")
+
+
+def _card_sentence(folder: Path) -> str:
+    """What the release's card says first: its name, its licence, and the paragraph that it begins with."""
+    header, body = split_card((folder / CARD).read_text(encoding="utf-8"), source=CARD)
+    prose = (" ".join(block.split()) for block in body.split("\n\n"))
+    first = next((block for block in prose if block[:1].isalpha()), "")
+    return f"Its card: {header.get('pretty_name', folder.name)}, {header.get('license', 'no licence')}. {first}"
 
 
 def _print_plan(planner: Planner, plan: PublishPlan, request: PublishRequest) -> None:
@@ -316,3 +358,7 @@ def _print_published(done: Published, endpoint: str) -> None:
 def print_notice(text: str) -> None:
     """Print a line that is no part of the result, on standard error."""
     typer.echo(f"amemgym: {text}", err=True)
+
+
+def say_nothing(_: str) -> None:
+    """In place of `print_notice`."""

@@ -6,10 +6,8 @@ import importlib
 import os
 import signal
 import socket
-import subprocess
 import sys
-import threading
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,24 +16,22 @@ from typing import Annotated, Any, Optional
 import typer
 import uvicorn
 
+from assets.recipe.loading import RecipeError, check_variant
+from assets.reporting.page_style import page_address
 from pipelines.cli.errors import Problem
+from pipelines.cli.groups import command_group
 from pipelines.cli.options import RecipeArgument, SetOption, VersionOption
 from pipelines.cli.recipe import checked_recipe
 from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name
-from pipelines.home import home, prepare_dagster_home
+from pipelines.home import home, prepare_dagster_home, unwritable
+from pipelines.ui.processes import run_until_ended
 
 SECONDS_TO_FINISH = 2  # for requests under way when the server is stopped
-SECONDS_TO_HEAR = 1.0  # of Ctrl-C, which may reach Dagster's processes first
 MAGIC = b"GGUF"
 
-model_app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, help="The embedded model.")
-cluster_app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    help="Work units on many workers (needs the extra `cluster`).",
-)
+model_app = command_group("The embedded model.")
+cluster_app = command_group("Work units on many workers (needs the extra `cluster`).")
 
 
 @model_app.command("serve")
@@ -54,46 +50,34 @@ def serve(
 
 
 def ui(
-    port: Annotated[int, typer.Option(help="Port of the page.")] = 3000,
+    port: Annotated[int, typer.Option(help="Port of the page; 0 takes a free one.")] = 3000,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    variant: Annotated[str, typer.Option(help="The variant whose launchpad opens, filled in.")] = "demo",
+    browser: Annotated[Optional[bool], typer.Option("--open/--no-open", help="Open the browser (where there is one).")] = None,
 ) -> None:
-    """Open the Dagster UI on this project."""
-    with bound_socket(host, port):
-        pass  # Dagster would start everything first, and then not end
-    folder = prepare_dagster_home(home())
-    command = [sys.executable, "-m", "dagster", "dev", "--host", host, "--port", str(port)]
-    environment = {**os.environ, "DAGSTER_HOME": str(folder), "PYTHONWARNINGS": "ignore"}
-    print(f"Dagster opens on http://{host}:{port} in a few seconds (Ctrl-C ends it).", flush=True)
-    sys.exit(_run_until_interrupted(command, environment))
-
-
-def _run_until_interrupted(command: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Run Dagster and print what it prints, until Ctrl-C: then its processes, which get it too, print tracebacks."""
-    root = Path(__file__).parent.parent.parent
-    dagster = subprocess.Popen(  # noqa: S603 (our own words)
-        command, cwd=root, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    interrupted = threading.Event()
-    printing = threading.Thread(target=_print_until, args=(interrupted, dagster), daemon=True)
-    printing.start()
+    """Open the Dagster UI on this project. Its reports, evaluations and studies stand beside it."""
     try:
-        status = dagster.wait()
-    except KeyboardInterrupt:
-        interrupted.set()
-        print("Dagster is ending.", flush=True)
-        with contextlib.suppress(KeyboardInterrupt):
-            dagster.wait()
-        return 0
-    printing.join(SECONDS_TO_FINISH)
-    return status
+        check_variant(variant)
+    except RecipeError as error:
+        raise Problem(str(error)) from error
+    for sentence in unwritable(home()):
+        raise Problem(sentence)
+    with bound_socket(host, port) as listening:
+        # Whoever comes before Dagster is up waits for it, and is not turned away.
+        listening.listen()
+        url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
+        folder = prepare_dagster_home(home())
+        environment = {**os.environ, "DAGSTER_HOME": str(folder), "PYTHONWARNINGS": "ignore"}
+        print(f"Dagster opens on {url} in a few seconds (Ctrl-C ends it).", flush=True)
+        print(f"Reports, evaluations, a variant of your own: {url}{page_address('')}", flush=True)
+        if _has_browser() if browser is None else browser:
+            typer.launch(f"{url}{page_address('launchpad', variant)}")
+        sys.exit(run_until_ended(listening, environment))
 
 
-def _print_until(interrupted: threading.Event, dagster: subprocess.Popen[bytes]) -> None:
-    assert dagster.stdout is not None
-    while words := os.read(dagster.stdout.fileno(), 65536):
-        if not interrupted.wait(SECONDS_TO_HEAR if b"Traceback" in words else 0):
-            sys.stdout.buffer.write(words)
-            sys.stdout.buffer.flush()
+def _has_browser() -> bool:
+    """Whether somebody sits before a screen."""
+    return sys.stdout.isatty() and (sys.platform == "darwin" or bool({"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys()))
 
 
 @cluster_app.command("up")
@@ -131,7 +115,7 @@ def generate_on_workers(
 ) -> None:
     """Make a variant on the workers: recipe, all work units at once, release."""
     # Loads all Dagster definitions, which `cluster up` does not need.
-    from pipelines.cli.generate import phases
+    from pipelines.cli.generate import runs_of
     from pipelines.cluster.remote import Deployment
 
     url_file = home().root / "cluster" / "url"
@@ -139,7 +123,7 @@ def generate_on_workers(
         raise Problem(f"No cluster has been started in {home().root}; start one with amemgym cluster up, or give --url.")
     recipe = checked_recipe(variant, overrides)
     deployment = Deployment(url or url_file.read_text(encoding="utf-8"), tell=lambda line: print(line, flush=True))
-    print(f"Made {variant}: {deployment.make(phases(recipe, version=version))}")
+    print(f"Made {variant}: {deployment.make(list(runs_of(recipe, version=version)))}")
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """`amemgym show`, `explore` and `quality`: one user as a story, all snapshots as SQL, how good a set of users is."""
 
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -10,22 +10,23 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.panel import Panel
 from rich.table import Table
 
-from assets.amemgym.records.episode import Episode
+from assets.amemgym.records.episode import Episode, EpisodePeriod, EpisodeQuestion
 from assets.amemgym.records.report import QualityReport
 from assets.engine.provenance import Provenance, ReportValue, ResolvedRecipe, difference
 from assets.llm.ports import BudgetReached, EndpointError
+from assets.memory_items.final_ablation import stated
 from assets.memory_items.tasks import MemoryTask
-from assets.recipe.loading import RecipeError, load_recipe, variants
+from assets.recipe.loading import RecipeError, load_recipe, nearest_first, variants
 from assets.records.base import ItemRecord
 from assets.records.estimate import percent, percents, rough_told
 from assets.records.report import BenchmarkReport
 from pipelines.benchmarks import BENCHMARKS, BenchmarkEntry
 from pipelines.cli.errors import Problem
-from pipelines.cli.options import JsonOption, SetOption, VariantOption, option, options_of, parse_overrides
-from pipelines.cli.stories import item_name, print_episode, print_task
-from pipelines.cli.terminal import print_json, print_plain
+from pipelines.cli.options import SetOption, VariantOption, json_option, option, options_of, parse_overrides
+from pipelines.cli.terminal import print_json, print_plain, print_table
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.given_data import QualityRequest, report_on_source
 from pipelines.home import home
@@ -42,7 +43,7 @@ SOURCE = "A variant that was made here, a data.json of anybody, a release's fold
 def show(
     item: Annotated[str, typer.Argument(help="Number (1, 2, ...), name or id of a user, or of a task.")] = "1",
     variant: VariantOption = "demo",
-    as_json: JsonOption = False,
+    as_json: Annotated[bool, json_option("the item as its release has it")] = False,
 ) -> None:
     """Tell one user's story: profile, state, events, sessions, questions and answers; or a task's facts and documents."""
     if as_json:
@@ -66,7 +67,7 @@ class QualityOptions:
     gates: bool = option("Have judges read every query and answer, as at the gates.", False)
     audit: bool = option("Have judges look for the ceiling, guesses and leaks.", False)
     model: str = option("Model of the judges.")
-    users: int | None = option("Only the first so many users.", None)
+    users: int | None = option("Only the first so many users.", None, least=1)
     offline: bool = option("Ask no model; use recorded replies only.", False)
 
     @property
@@ -79,7 +80,7 @@ def quality(
     source: Annotated[str, typer.Argument(help=SOURCE)] = "demo",
     set_: SetOption = None,
     browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
-    as_json: JsonOption = False,
+    as_json: Annotated[bool, json_option("page", "problems", "report")] = False,
     *,
     options: QualityOptions,
 ) -> None:
@@ -139,8 +140,8 @@ def choose_item(wanted: str, items: Sequence[ItemRecord], *, noun: str) -> ItemR
     for number, item in enumerate(items, start=1):
         if wanted in (str(number), item.item_id) or wanted.casefold() == item_name(item).casefold():
             return item
-    names = ", ".join(f"{number} {item_name(item)}" for number, item in enumerate(items, start=1))
-    raise Problem(f"There is no {noun} {wanted!r}; there are {names}.")
+    names = (f"{number} {item_name(item)}" for number, item in enumerate(items, start=1))
+    raise Problem(f"There is no {noun} {wanted!r}; there are {nearest_first(wanted, names)}.")
 
 
 def _made_here(variant: str) -> tuple[BenchmarkReport, Path]:
@@ -199,18 +200,25 @@ def print_summary(report: BenchmarkReport) -> None:
     for problem in found:
         console.print(f"- {problem}", markup=False)
     console.print("It may not be released." if found else "Nothing stands against a release.")
+    if report.unread:
+        console.print(report.unread, highlight=False)
 
 
 def _print_figures(report: QualityReport, console: Console) -> None:
     if not report.finished:
         console.print(f"No {report.noun} was finished, so there is nothing to measure.")
         return
-    table = Table("without memory", "right", "guess", "limit", "")
-    for line in report.wall:
-        limit = percent(line.limit) if line.verdict != "told" else ""
-        right = percents(line.accuracy, items=report.finished)
-        table.add_row(line.cue, right, percent(line.random), limit, line.verdict_words)
-    console.print(table)
+    rows = [
+        (
+            line.cue,
+            percents(line.accuracy, items=report.finished),
+            percent(line.random),
+            percent(line.limit) if line.verdict != "told" else "",
+            line.verdict_words,
+        )
+        for line in report.wall
+    ]
+    print_table(console, ("without memory", "right", "guess", "limit", ""), rows)
     scores = f"scores {percents(report.ceiling, items=report.finished)}" if report.ceiling else "was not measured"
     changes = percent(report.golden_changes)
     console.print(f"Perfect memory {scores}; {changes} of the right options change.", highlight=False)
@@ -220,3 +228,82 @@ def _print_figures(report: QualityReport, console: Console) -> None:
             console.print(f"{percent(line.rate)} of {line.texts:,} {noun} spell a value.", highlight=False)
     if rough := rough_told(report.finished, report.noun):
         console.print(rough, highlight=False, markup=False)
+
+
+def print_episode(console: Console, episode: Episode, *, brief: bool = False) -> None:
+    """A user's profile, periods and questions; `brief` leaves out all but the beginning."""
+    _print_profile(console, episode)
+    for index, period in enumerate(episode.periods[: 2 if brief else None]):
+        _print_period(console, period, index=index, brief=brief)
+    for question in episode.questions[: 1 if brief else None]:
+        _print_question(console, question)
+
+
+def print_task(console: Console, task: MemoryTask) -> None:
+    """A task's question and answer, the facts that it takes and where they stand, and the turns of its shortest length."""
+    kind, misses = task.answer.kind, ", ".join(task.answer.near_misses) or "none"
+    console.print(Panel(f"{task.question}\n\n{task.answer.value} ({kind}; near misses: {misses})", title=task.task_id))
+    shortest, *_ = task.lengths
+    documents = list(shortest.documents)
+    for number, fact in enumerate(task.hops, start=1):
+        told = stated(fact, documents)
+        console.print(f"[bold]Fact {number}[/bold]: {fact.phrase.format(x=fact.subject)}: {fact.value}", highlight=False)
+        console.print(f"  {told.title}: {told.text}", highlight=False, markup=False)
+    lengths = ", ".join(f"{sized.tokens:,} of {sized.target_tokens:,}" for sized in task.lengths)
+    console.print(f"Lengths in tokens, as received and as wanted: {lengths}. At the shortest:", highlight=False)
+    for number, turn in enumerate(shortest.turns):
+        table = Table(title=f"turn {number}", title_justify="left")
+        for name in ("document", "there as", "tokens"):
+            table.add_column(name)
+        for document in turn.documents:
+            table.add_row(document.title, document.role.replace("_", " "), f"{document.tokens:,}")
+        console.print(table)
+
+
+def item_name(item: ItemRecord) -> str:
+    """What a reader calls the item."""
+    return item.user_profile.name if isinstance(item, Episode) else item.item_id
+
+
+def _print_profile(console: Console, episode: Episode) -> None:
+    profile = episode.user_profile
+    facts = ", ".join(part for part in (f"{profile.age}", profile.gender, profile.occupation, profile.marital_status) if part)
+    console.print(Panel(f"{facts}\n\n{profile.complementary_info}", title=f"[bold]{profile.name}[/bold]", title_align="left"))
+
+
+def _print_period(console: Console, period: EpisodePeriod, *, index: int, brief: bool) -> None:
+    if index == 0:
+        console.print(f"\n[bold]Up to {period.period_end}[/bold]: the user lets the assistant know how things stand.")
+    else:
+        console.print(f"\n[bold]{period.period_start} to {period.period_end}[/bold]: {period.period_summary}")
+    sessions = period.sessions[:3] if brief else period.sessions
+    for session in sessions:
+        if session.event:
+            console.print(f"  [dim]{session.event}[/dim]")
+        console.print(f'  {session.session_time:%b %d, %H:%M}  "{session.query}"', highlight=False)
+        console.print(f"    [cyan]{_pairs(session.exposed_states.items())}[/cyan]", highlight=False)
+    if len(sessions) < len(period.sessions):
+        console.print(f"  ... and {len(period.sessions) - len(sessions)} more sessions")
+
+
+def _print_question(console: Console, question: EpisodeQuestion) -> None:
+    table = Table(title=question.query, title_justify="left", show_lines=True)
+    longest = max(len(name) for choice in question.answer_choices for name in choice.state)
+    table.add_column("right at end\nof period")
+    table.add_column("state", no_wrap=longest <= console.width // 3, overflow="fold")
+    table.add_column("answer")
+    ends = [(_ends(question, choice.choice_id), choice) for choice in question.answer_choices]
+    # As they become right; what never is stands last.
+    for periods, choice in sorted(ends, key=lambda pair: pair[0] or [len(question.golden)]):
+        table.add_row(", ".join(map(str, periods)) or "never", "\n".join(choice.state), choice.answer)
+    console.print()
+    console.print(table)
+
+
+def _ends(question: EpisodeQuestion, choice_id: str) -> list[int]:
+    """The periods at whose end this choice is right."""
+    return [period for period, golden in enumerate(question.golden) if golden == choice_id]
+
+
+def _pairs(items: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in items)

@@ -2,23 +2,22 @@
 
 import json
 import os
-import shutil
 import signal
 import sqlite3
 import time
 from pathlib import Path
 
-import pytest
 import yaml
 
 from dataset_card.reference.data_json import read_data_json
 from dataset_card.release.manifest import read_manifest
 from dataset_card.release.verify import verify_release
+from dataset_card.release.versions import released_versions
 from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name
 from tests.pipelines.chained import SMALL, Counted
 from tests.pipelines.llm.scripted_server import on_a_port
-from tests.support.commands import amemgym, finish
+from tests.support.commands import amemgym, amemgym_here, finish
 
 
 def digest(home: Path) -> str:
@@ -32,35 +31,21 @@ def replies_kept(home: Path) -> int:
         return connection.execute("SELECT count(*) FROM replies").fetchone()[0]
 
 
-@pytest.fixture(scope="module")
-def first_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """A finished data folder, and what the command said."""
-    home = tmp_path_factory.mktemp("finished")
-    status, output = finish(amemgym(home, "generate", "demo", *SMALL))
-    assert status == 0, output
-    return home, output
-
-
-@pytest.fixture(scope="module")
-def finished(first_run: tuple[Path, str]) -> Path:
-    return first_run[0]
-
-
-def test_a_run_without_an_endpoint_says_which_model_the_embedded_one_stands_in_for(first_run: tuple[Path, str]) -> None:
-    first_line = first_run[1].splitlines()[0]
+def test_a_run_without_an_endpoint_says_which_model_the_embedded_one_stands_in_for(finished_demo: Path) -> None:
+    first_line = finished_demo.with_suffix(".txt").read_text(encoding="utf-8").splitlines()[0]
     assert first_line == "No address or key of a model is set, so the embedded model takes every role, in place of gpt-4.1."
 
 
-def test_a_release_is_complete_and_agrees_with_its_manifest(finished: Path) -> None:
-    folder = finished / "releases" / "demo" / "0.1.0"
+def test_a_release_is_complete_and_agrees_with_its_manifest(finished_demo: Path) -> None:
+    folder = finished_demo / "releases" / "demo" / "0.1.0"
     assert verify_release(folder) == []
     episodes = read_data_json(folder / "demo" / "data.json")
     assert [len(episode.questions) for episode in episodes] == [3, 3]
     assert [len(episode.periods) for episode in episodes] == [3, 3]
 
 
-def test_every_period_of_the_reference_file_has_exactly_one_right_option_per_question(finished: Path) -> None:
-    items = json.loads((finished / "releases" / "demo" / "0.1.0" / "demo" / "data.json").read_text(encoding="utf-8"))
+def test_every_period_of_the_reference_file_has_exactly_one_right_option_per_question(finished_demo: Path) -> None:
+    items = json.loads((finished_demo / "releases" / "demo" / "0.1.0" / "demo" / "data.json").read_text(encoding="utf-8"))
     for item in items:
         for period in item["periods"]:
             for question in item["qas"]:
@@ -68,14 +53,14 @@ def test_every_period_of_the_reference_file_has_exactly_one_right_option_per_que
                 assert [choice["state"] for choice in question["answer_choices"]].count(variant) == 1
 
 
-def test_the_bytes_do_not_depend_on_how_many_users_are_worked_on_at_once(finished: Path, tmp_path: Path) -> None:
-    status, output = finish(amemgym(tmp_path, "generate", "demo", *SMALL, "--concurrency", "1"))
+def test_the_bytes_do_not_depend_on_how_many_users_are_worked_on_at_once(finished_demo: Path, tmp_path: Path) -> None:
+    status, output = amemgym_here(tmp_path, "generate", "demo", *SMALL, "--concurrency", "1")
     assert status == 0, output
-    assert digest(tmp_path) == digest(finished)
+    assert digest(tmp_path) == digest(finished_demo)
 
 
 def test_the_same_release_is_made_through_a_served_endpoint_and_a_killed_run_repeats_no_finished_call(
-    finished: Path, tmp_path: Path
+    finished_demo: Path, tmp_path: Path
 ) -> None:
     app = Counted(create_app(api_key="sk-test-0123456789"))
     embedding = f"diversity.embedding_model={model_name()}"
@@ -92,15 +77,15 @@ def test_the_same_release_is_made_through_a_served_endpoint_and_a_killed_run_rep
         answered, kept = app.answered.total(), replies_kept(tmp_path)
         status, output = finish(amemgym(tmp_path, *words, **given))
     assert status == 0, output
-    assert digest(tmp_path) == digest(finished)
+    assert digest(tmp_path) == digest(finished_demo)
     assert 0 < kept < replies_kept(tmp_path)
     assert sum(count - 1 for count in app.answered.values()) <= answered - kept <= 4
 
 
-def test_a_rerun_makes_the_same_release_without_asking_again(finished: Path) -> None:
-    status, output = finish(amemgym(finished, "generate", "demo", *SMALL))
+def test_a_rerun_makes_the_same_release_without_asking_again(demo_home: Path) -> None:
+    status, output = amemgym_here(demo_home, "generate", "demo", *SMALL)
     assert status == 0, output
-    assert [path.name for path in (finished / "releases" / "demo").iterdir()] == ["0.1.0"]
+    assert released_versions(demo_home / "releases" / "demo") == ["0.1.0"]
     asked = [line for line in output.splitlines() if " calls (" in line]
     assert asked
     for line in asked:
@@ -108,21 +93,19 @@ def test_a_rerun_makes_the_same_release_without_asking_again(finished: Path) -> 
         assert calls == repeated, line
 
 
-def test_show_tells_a_users_story(finished: Path) -> None:
-    status, output = finish(amemgym(finished, "show", "2"))
-    episode = read_data_json(finished / "releases" / "demo" / "0.1.0" / "demo" / "data.json")[1]
+def test_show_tells_a_users_story(finished_demo: Path) -> None:
+    status, output = amemgym_here(finished_demo, "show", "2")
+    episode = read_data_json(finished_demo / "releases" / "demo" / "0.1.0" / "demo" / "data.json")[1]
     assert status == 0, output
     assert episode.user_profile.name in output
     assert episode.questions[0].query.split()[0] in output
 
 
-def test_one_user_is_made_again_and_the_other_keeps_its_bytes(finished: Path, tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    shutil.copytree(finished, home)
-    status, output = finish(amemgym(home, "regenerate", "2", "--from", "answers"))
+def test_one_user_is_made_again_and_the_other_keeps_its_bytes(demo_home: Path, finished_demo: Path) -> None:
+    status, output = amemgym_here(demo_home, "regenerate", "2", "--from", "answers")
     assert status == 0, output
     before, after = (
-        json.loads((home / "releases" / "demo" / version / "demo" / "data.json").read_text(encoding="utf-8"))
+        json.loads((demo_home / "releases" / "demo" / version / "demo" / "data.json").read_text(encoding="utf-8"))
         for version in ("0.1.0", "1.0.0")
     )
     assert after[0] == before[0]
@@ -130,9 +113,9 @@ def test_one_user_is_made_again_and_the_other_keeps_its_bytes(finished: Path, tm
     assert after[1]["qas"] != before[1]["qas"]
     user_id = before[1]["user_profile"]["uuid"]
     assert output.splitlines()[-1] == "This stays so; `amemgym generate demo --reset` goes back to demo.yaml."
-    recipe = (home / "releases" / "demo" / "1.0.0" / "recipe.yaml").read_text(encoding="utf-8")
+    recipe = (demo_home / "releases" / "demo" / "1.0.0" / "recipe.yaml").read_text(encoding="utf-8")
     assert yaml.safe_load(recipe)["again"] == {user_id: {"answers": 1}}
     assert (
-        read_manifest(home / "releases" / "demo" / "1.0.0").recipe_fingerprint
-        != read_manifest(finished / "releases" / "demo" / "0.1.0").recipe_fingerprint
+        read_manifest(demo_home / "releases" / "demo" / "1.0.0").recipe_fingerprint
+        != read_manifest(finished_demo / "releases" / "demo" / "0.1.0").recipe_fingerprint
     )

@@ -8,7 +8,7 @@ from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name
 from tests.pipelines.chained import SMALL, Counted
 from tests.pipelines.llm.scripted_server import on_a_port
-from tests.support.commands import amemgym, finish
+from tests.support.commands import amemgym_here
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from tests.support.commands import amemgym, finish
     ],
 )
 def test_bad_input_gets_one_sentence_and_a_failing_status(tmp_path: Path, words: list[str], sentence: str) -> None:
-    status, output = finish(amemgym(tmp_path, *words, *(SMALL[2:] if words[:2] == ["generate", "demo"] else [])))
+    status, output = amemgym_here(tmp_path, *words, *(SMALL[2:] if words[:2] == ["generate", "demo"] else []))
     assert status == 1
     last = output.strip().splitlines()[-1]
     assert last.startswith("amemgym: ")
@@ -36,7 +36,7 @@ def test_bad_input_gets_one_sentence_and_a_failing_status(tmp_path: Path, words:
 def test_a_wrong_key_ends_the_run_with_one_sentence_that_does_not_tell_the_key(tmp_path: Path) -> None:
     with on_a_port(Counted(create_app(api_key="sk-right-0123456789"))) as url:
         given = {"AMEMGYM_BASE_URL": url, "AMEMGYM_API_KEY": "sk-wrong-9876543210"}
-        status, output = finish(amemgym(tmp_path, "generate", "demo", *SMALL, "--model", model_name(), **given))
+        status, output = amemgym_here(tmp_path, "generate", "demo", *SMALL, "--model", model_name(), **given)
     assert status == 1
     assert "AMEMGYM_API_KEY" in output.strip().splitlines()[-1]
     kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
@@ -46,7 +46,7 @@ def test_a_wrong_key_ends_the_run_with_one_sentence_that_does_not_tell_the_key(t
 
 def test_an_endpoint_that_is_not_there_is_named(tmp_path: Path) -> None:
     given = {"AMEMGYM_BASE_URL": "http://127.0.0.1:9/v1", "AMEMGYM_API_KEY": "any"}
-    status, output = finish(amemgym(tmp_path, "generate", "demo", *SMALL, **given))
+    status, output = amemgym_here(tmp_path, "generate", "demo", *SMALL, **given)
     assert status == 1
     assert "127.0.0.1:9" in output.strip().splitlines()[-1]
 
@@ -54,6 +54,6 @@ def test_an_endpoint_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_a_data_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
     place = tmp_path / "taken"
     place.write_text("", encoding="utf-8")
-    status, output = finish(amemgym(place, "generate", "demo", *SMALL))
+    status, output = amemgym_here(place, "generate", "demo", *SMALL)
     assert status == 1
     assert str(place) in output.strip().splitlines()[-1]

@@ -57,12 +57,12 @@ def test_reference_pages_name_every_command_field_stage_table_and_column() -> No
     assert "`--set FIELD=VALUE`" in commands
     assert "amemgym cache prune" in commands
     fields = [field.path for kind in RECIPE_TYPES.values() for field in recipe_fields(kind)]
-    assert [name for name in fields if f"`{name}`" not in recipe_page()] == []
-    assets = assets_page()
+    recipe, assets, records = recipe_page(), assets_page(), records_page()
+    assert [name for name in fields if f"`{name}`" not in recipe] == []
     for benchmark in (entry.benchmark for entry in BENCHMARKS):
         names = [*benchmark.stage_names, *benchmark.tables]
         assert [name for name in names if f"`{name}`" not in assets] == []
-        assert f"## {benchmark.name}: one {benchmark.noun}" in records_page()
+        assert f"## {benchmark.name}: one {benchmark.noun}" in records
 
 
 def test_rows_of_a_table_have_as_many_cells_as_its_head() -> None:

@@ -1,6 +1,7 @@
 """The one place that opens models: what a call passes, in generation and evaluation alike."""
 
 import asyncio
+import sys
 from pathlib import Path
 
 from assets.llm.ports import ModelReply
@@ -40,3 +41,13 @@ def test_the_embedded_model_answers_at_once_what_is_labelled_for_a_batch_job(tmp
     with own_surroundings(tmp_path):
         assert asyncio.run(ask()).finish == "stop"
     assert not (tmp_path / "batches.sqlite").exists()
+
+
+def test_threads_that_store_replies_get_their_turn_soon(tmp_path: Path) -> None:
+    before = sys.getswitchinterval()
+    try:
+        sys.setswitchinterval(0.005)  # Python's own
+        with own_surroundings(tmp_path), open_models(Home(tmp_path)):
+            assert sys.getswitchinterval() < 0.001
+    finally:
+        sys.setswitchinterval(before)

@@ -1,15 +1,17 @@
 """Somebody's own assets on top of ours: they are given rows, and their values are where Dagster keeps them."""
 
+import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pipelines.reading import read_rows
 from pipelines.resources.storage.errors import StoreError
-from tests.pipelines.chained import SMALL
-from tests.support.commands import amemgym, clean_environment, finish
+from tests.support.commands import clean_environment
 
 OWN = """
 import dagster as dg
@@ -57,42 +59,68 @@ own = [answer_lengths, question_count, summary, of_the_release, all_partitions, 
 defs = dg.Definitions.merge(definitions.defs, dg.Definitions(assets=own))
 """
 
+# What becomes of assets that are materialized one by one, and what Dagster loads of ours: one process for all, as each takes
+# seconds to start.
+PROGRAM = """
+import json
+
+import dagster as dg
+import pyarrow as pa
+
+from own import defs
+
+
+def outcome(asset, partition=None):
+    job, keys = defs.resolve_implicit_global_asset_job_def(), [dg.AssetKey(asset)]
+    result = job.execute_in_process(asset_selection=keys, partition_key=partition, raise_on_error=False)
+    failed = [event.step_failure_data.user_failure_data for event in result.all_events if event.is_step_failure]
+    return "made" if result.success else failed[0].description
+
+
+assets = {name: outcome(name) for name in ("all_partitions", "partitions_that_are_there")}
+frame = defs.load_asset_value("answers", partition_key="demo")
+table = defs.load_asset_value("answers", python_type=pa.Table, partition_key="demo")
+recipe = defs.load_asset_value("recipe", partition_key="demo")
+loaded = [type(frame).__name__, len(frame), table.num_rows, recipe.num_users]
+print(json.dumps({**assets, "of_the_release": outcome("of_the_release", "demo"), "loaded": loaded}))
+"""
+
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("own")
-    status, output = finish(amemgym(folder, "generate", "demo", *SMALL))
-    assert status == 0, output
+def made(tmp_path_factory: pytest.TempPathFactory, finished_demo: Path) -> Path:
+    folder = shutil.copytree(finished_demo, tmp_path_factory.mktemp("own") / "home")
     (folder / "own.py").write_text(OWN, encoding="utf-8")
     return folder
 
 
-def materialize(folder: Path, select: str, *words: str) -> tuple[int, str]:
-    line = [sys.executable, "-m", "dagster", "asset", "materialize", "-f", str(folder / "own.py"), "--select", select, *words]
+def output_of(folder: Path, *line: str) -> str:
+    """What a process prints that has the installation and the module of own assets."""
     environment = clean_environment(folder, DAGSTER_HOME=str(folder / "dagster"))
-    done = subprocess.run(line, env=environment, cwd=folder, capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout + done.stderr
+    command = [sys.executable, *line]
+    done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def told(made: Path) -> dict[str, Any]:
+    return json.loads(output_of(made, "-c", PROGRAM).splitlines()[-1])
 
 
 def test_own_assets_are_given_rows_as_what_they_are_annotated_with(made: Path) -> None:
-    status, output = materialize(made, "answer_lengths,question_count,summary", "--partition", "demo")
-    assert status == 0, output
+    words = ("asset", "materialize", "-f", str(made / "own.py"), "--select", "answer_lengths,question_count,summary")
+    output_of(made, "-m", "dagster", *words, "--partition", "demo")
     stored = list((made / "dagster").rglob("summary/demo"))
     assert [b"2 2 2 True" in path.read_bytes() for path in stored] == [True]
 
 
-def test_an_asset_without_partitions_is_told_which_one_is_missing_or_takes_those_that_are_there(made: Path) -> None:
-    status, output = materialize(made, "all_partitions")
-    assert status == 1
-    assert "Asset 'personas' has no value for 'base' yet; materialize it first." in output
-    status, output = materialize(made, "partitions_that_are_there")
-    assert status == 0, output
+def test_an_asset_without_partitions_is_told_which_one_is_missing_or_takes_those_that_are_there(told: dict[str, Any]) -> None:
+    assert "Asset 'personas' has no value for 'base' yet; materialize it first." in told["all_partitions"]
+    assert told["partitions_that_are_there"] == "made"
 
 
-def test_a_release_has_no_value_to_be_given(made: Path) -> None:
-    status, output = materialize(made, "of_the_release", "--partition", "demo")
-    assert status == 1
-    assert "Asset 'release' has no value to be given to an input: name it in `deps`" in output
+def test_a_release_has_no_value_to_be_given(told: dict[str, Any]) -> None:
+    assert "Asset 'release' has no value to be given to an input: name it in `deps`" in told["of_the_release"]
 
 
 def test_values_are_loaded_as_rows_in_a_notebook(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,15 +146,5 @@ def test_the_rows_of_finished_users_are_the_same_users_in_every_stage(made: Path
         assert list(rows.user_id) == list(episodes.user_id)
 
 
-def test_dagster_itself_loads_rows(made: Path) -> None:
-    program = (
-        "import pyarrow as pa, duckdb\nfrom pipelines.definitions import defs\n"
-        "frame = defs.load_asset_value('answers', partition_key='demo')\n"
-        "table = defs.load_asset_value('answers', python_type=pa.Table, partition_key='demo')\n"
-        "recipe = defs.load_asset_value('recipe', partition_key='demo')\n"
-        "print(type(frame).__name__, len(frame), table.num_rows, recipe.num_users)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=clean_environment(made), capture_output=True, text=True, check=False
-    )
-    assert done.stdout.split() == ["DataFrame", "2", "2", "2"], done.stderr
+def test_dagster_itself_loads_rows(told: dict[str, Any]) -> None:
+    assert told["loaded"] == ["DataFrame", 2, 2, 2]

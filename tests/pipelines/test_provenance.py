@@ -16,7 +16,7 @@ from pipelines.home import home
 from pipelines.resources.open import open_run_context
 from pipelines.resources.storage.io_manager import AssetValueIOManager, open_asset_values
 from pipelines.resources.storage.open_stores import open_release_store
-from tests.support.commands import amemgym, finish
+from tests.support.commands import amemgym_here
 
 SMALL = {"num_users": 1, "num_reserve": 2, "num_questions": 3, "num_periods": 2, "seed": 1}
 OTHER = {"seed": 77, "num_questions": 4, "num_periods": 5}
@@ -86,7 +86,7 @@ def test_rows_of_one_recipe_cannot_be_reported_on_or_released_under_another(proj
             "seed 1 instead of 77, as its recipe says now; materialize personas and everything below, or give the recipe its "
             "former values."
         )
-    status, output = finish(amemgym(project.folder, "release", "demo"))
+    status, output = amemgym_here(project.folder, "release", "demo")
     assert (status, "seed 1 instead of 77" in output.strip().splitlines()[-1]) == (1, True)
     assert project.releases == before
     assert project.run("resolve_recipe", **SMALL).success
@@ -164,15 +164,15 @@ def test_overrides_stay_until_they_are_overridden_or_reset(project: Project) -> 
 
 def test_the_command_line_goes_on_from_the_last_overrides_and_says_which_it_replaces(project: Project) -> None:
     assert project.run("resolve_recipe", **SMALL).success
-    status, output = finish(amemgym(project.folder, "plan", "demo", "--set", "seed=2"))
+    status, output = amemgym_here(project.folder, "plan", "demo", "--set", "seed=2")
     assert status == 0
     assert "This run replaces seed 1 by 2." in output
     assert "Overrides of the last run stay: num_users = 1" in output
-    status, output = finish(amemgym(project.folder, "plan", "demo", "--set", "num_periods=0"))
+    status, output = amemgym_here(project.folder, "plan", "demo", "--set", "num_periods=0")
     assert status == 1
     assert "Overrides of the last run: " not in output
     assert project.run("resolve_recipe", reset_overrides=True, num_changes_per_period=4, num_periods=2).success
-    status, output = finish(amemgym(project.folder, "plan", "demo", "--set", "num_questions=1"))
+    status, output = amemgym_here(project.folder, "plan", "demo", "--set", "num_questions=1")
     assert status == 1
     assert "Overrides of the last run: num_periods, num_changes_per_period; --reset" in output.replace("\n", " ")
 
@@ -182,7 +182,7 @@ def test_a_recipe_value_that_cannot_be_read_is_told_and_made_anew(project: Proje
     stored = project.folder / "values" / "recipe" / "demo.json"
     stored.parent.mkdir(parents=True)
     stored.write_text(content, encoding="utf-8")
-    status, output = finish(amemgym(project.folder, "plan", "demo", "--set", "seed=2"))
+    status, output = amemgym_here(project.folder, "plan", "demo", "--set", "seed=2")
     assert status == 0
     assert "The overrides of the last run cannot be read and count as none" in output
     assert project.run("resolve_recipe", **SMALL).success
@@ -205,8 +205,8 @@ def test_a_run_that_another_one_overtakes_makes_its_own_rows_to_the_end(project:
 
 def test_a_report_of_another_recipe_is_told(project: Project) -> None:
     assert project.run("generate", **SMALL).success
-    assert finish(amemgym(project.folder, "quality", "demo"))[0] == 0
+    assert amemgym_here(project.folder, "quality", "demo")[0] == 0
     assert project.run("resolve_recipe", seed=3).success
-    status, output = finish(amemgym(project.folder, "quality", "demo"))
+    status, output = amemgym_here(project.folder, "quality", "demo")
     assert status == 1
     assert "This report is of 'demo' with seed 1 instead of 3" in output

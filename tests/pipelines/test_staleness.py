@@ -96,7 +96,7 @@ def changed(instance: dg.DagsterInstance, variant: str) -> None:
 @pytest.mark.parametrize(
     ("overrides", "told"),
     [
-        ({"num_users": 0}, "Recipe 'demo': num_users is 0: input should be greater than or equal to 1."),
+        ({"num_users": 0}, "Recipe 'demo': num_users is 0, and has to be 1 or more."),
         ({"gates": {"votes_needed": 9}}, "Recipe 'demo': gates.votes_needed is 9, but gates.votes is only 2."),
         ({"again": {"nobody": {"answers": 1}}}, "again names the user 'nobody', which is not in the sample of 'demo'"),
     ],

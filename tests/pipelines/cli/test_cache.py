@@ -16,6 +16,7 @@ from pipelines.cli.errors import Problem
 from pipelines.cli.main import app
 from pipelines.resources.cache.export import prune, shares
 from pipelines.resources.cache.reply_cache import open_replies
+from pipelines.resources.storage.errors import StoreError
 from tests.pipelines.ledger.ledger_stores import UsingModel, call, open_stores
 from tests.support.small import small_recipe
 
@@ -58,6 +59,48 @@ def test_the_cache_is_told_by_model(asked: Path, amemgym: Amemgym) -> None:
     assert lines["made-up"][1:3] == ["1", "1"]
     assert "3 replies" in output
     assert "Rejected replies were paid for and hold nothing that can be used" in output
+
+
+def unwritable(home: Path) -> None:
+    """Beside its files SQLite cannot put what it needs, as on a disk that is read-only. Root may write all that it may read."""
+    for name in ("calls.sqlite", "ledger.sqlite"):
+        (home / f"{name}-shm").symlink_to("nowhere")
+
+
+READING = (
+    ("plan", "demo"),
+    ("ledger",),
+    ("cache", "info"),
+    ("cache", "export", "{out}.jsonl"),
+    ("ledger", "export", "{out}.parquet"),
+)
+
+
+@pytest.mark.parametrize("words", READING)
+def test_what_only_reads_does_so_in_a_folder_that_cannot_be_written(
+    asked: Path, amemgym: Amemgym, tmp_path_factory: pytest.TempPathFactory, words: tuple[str, ...]
+) -> None:
+    out = tmp_path_factory.mktemp("elsewhere") / "written"
+    words = tuple(word.format(out=out) for word in words)
+    before = amemgym(*words)
+    unwritable(asked)
+    assert amemgym(*words) == before
+
+
+def test_a_log_that_cannot_be_read_is_not_left_out_of_what_is_told(asked: Path, amemgym: Amemgym) -> None:
+    (asked / "calls.sqlite-wal").write_bytes(b"not read")
+    unwritable(asked)
+    with pytest.raises(StoreError, match="cannot be opened; make the file and its folder writable"):
+        amemgym("cache", "info")
+
+
+def test_an_earlier_version_in_a_folder_that_cannot_be_written_is_told_as_that(tmp_path: Path, amemgym: Amemgym) -> None:
+    with closing(sqlite3.connect(tmp_path / "calls.sqlite")) as replies, replies:
+        replies.execute("PRAGMA journal_mode = WAL")
+        replies.execute("CREATE TABLE replies (key TEXT PRIMARY KEY, value BLOB NOT NULL)")
+    unwritable(tmp_path)
+    with pytest.raises(StoreError, match="is of an earlier version, and cannot be written"):
+        amemgym("cache", "info")
 
 
 def test_the_cache_is_exported_as_lines_or_as_a_database(asked: Path, amemgym: Amemgym) -> None:

@@ -1,22 +1,17 @@
 """`amemgym doctor` finds each damage of a data folder, repairs it, and the same data are made again."""
 
+import json
+import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
-import pytest
-
+from dataset_card.release.folder import write_release
 from dataset_card.release.manifest import read_manifest
 from pipelines.home import Home
 from pipelines.resources.doctor import examine
-from tests.support.commands import amemgym, finish
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("home")
-    status, output = finish(amemgym(folder, "generate", "demo"))
-    assert status == 0, output
-    return folder
+from tests.support.commands import amemgym_here
+from tests.support.releases import content as release_content
 
 
 def data_digest(home: Path) -> str:
@@ -31,41 +26,59 @@ def damage(home: Path) -> list[str]:
         work.execute("UPDATE work SET value = CAST(replace(CAST(value AS TEXT), 'a', 'b') AS BLOB) WHERE rowid = 2")
     with sqlite3.connect(home / "ledger.sqlite") as ledger:
         ledger.execute("UPDATE calls SET input_tokens = 'many' WHERE rowid = 5")
+        ledger.execute("UPDATE calls SET variant = 'another' WHERE rowid = 6")
+        ledger.execute("UPDATE calls SET output_tokens = output_tokens + 1 WHERE rowid = 7")
+        ledger.execute("UPDATE calls SET model = CAST(x'ff' AS TEXT) WHERE rowid = 8")
     part = next((home / "snapshots" / "questions").rglob("part-*.parquet"))
     part.write_bytes(part.read_bytes()[:-30])
     next((home / "snapshots" / "events").rglob("LATEST")).write_text("0" * 64)
     value = home / "values" / "answers" / "demo.json"
-    value.write_bytes(value.read_bytes().replace(b'"items":3', b'"items":2'))
+    value.write_bytes(value.read_bytes().replace(b'"items":2', b'"items":1'))
     return [
         "1 rows of replies",
         "1 rows of work",
-        "1 rows of calls",
+        "4 rows of calls",
         part.parent.name,
         "events/demo/LATEST",
         "answers/demo.json",
     ]
 
 
-def test_every_damage_is_named_and_repaired_and_the_same_data_are_made_again(home: Path) -> None:
-    before = data_digest(home)
-    assert finish(amemgym(home, "doctor")) == (0, f"{home}: nothing is damaged.\n")
-    wanted = damage(home)
+def test_every_damage_is_named_and_repaired_and_the_same_data_are_made_again(demo_home: Path) -> None:
+    before = data_digest(demo_home)
+    status, output = amemgym_here(demo_home, "doctor")
+    assert (status, output.rpartition(", ")[0]) == (0, f"{demo_home}: nothing is damaged, everything can be written")
+    wanted = damage(demo_home)
 
-    status, output = finish(amemgym(home, "doctor"))
+    status, output = amemgym_here(demo_home, "doctor")
     assert status == 1
     assert [words for words in wanted if words not in output] == []
     assert "6 of 6 damages are left; amemgym doctor --repair" in output
 
-    status, output = finish(amemgym(home, "doctor", "--repair"))
+    status, output = amemgym_here(demo_home, "doctor", "--json")
+    told, end = json.JSONDecoder().raw_decode(output)
+    assert (status, told["folder"], told["obstacles"], told["of_another_version"]) == (1, str(demo_home), [], 0)
+    assert [row["repaired"] for row in told["damages"]] == [False] * len(wanted)
+    assert output[end:].strip().startswith("amemgym: 6 of 6 damages are left")
+
+    status, output = amemgym_here(demo_home, "doctor", "--repair")
     assert status == 0, output
-    assert finish(amemgym(home, "doctor"))[0] == 0
-    status, output = finish(amemgym(home, "generate", "demo"))
+    assert amemgym_here(demo_home, "doctor")[0] == 0
+    status, output = amemgym_here(demo_home, "generate", "demo")
     assert status == 0, output
-    assert data_digest(home) == before
+    assert data_digest(demo_home) == before
 
 
-def test_a_database_whose_pages_are_damaged_gives_the_rows_that_can_be_read(home: Path) -> None:
-    path = home / "calls.sqlite"
+def test_a_damage_that_no_repair_mends_is_told_and_counted_once(tmp_path: Path) -> None:
+    release = write_release(release_content(), root=tmp_path / "releases", version="0.1.0")
+    (release.folder / "README.md").write_text("another", encoding="utf-8")
+    status, output = amemgym_here(tmp_path, "doctor", "--repair")
+    assert (status, output.count("README.md")) == (1, 1), output
+    assert "1 of 1 damages are left" in output
+
+
+def test_a_database_whose_pages_are_damaged_gives_the_rows_that_can_be_read(demo_home: Path) -> None:
+    path = demo_home / "calls.sqlite"
     with sqlite3.connect(path) as calls:
         (rows,) = calls.execute("SELECT COUNT(*) FROM replies").fetchone()
         calls.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -74,17 +87,36 @@ def test_a_database_whose_pages_are_damaged_gives_the_rows_that_can_be_read(home
     content[middle : middle + 4096] = b"\xff" * 4096
     path.write_bytes(content)
 
-    assert "the database is damaged" in finish(amemgym(home, "doctor"))[1]
-    assert finish(amemgym(home, "doctor", "--repair"))[0] == 0
+    assert "the database is damaged" in amemgym_here(demo_home, "doctor")[1]
+    assert amemgym_here(demo_home, "doctor", "--repair")[0] == 0
     with sqlite3.connect(path) as calls:
         assert rows * 0.2 < calls.execute("SELECT COUNT(*) FROM replies").fetchone()[0] <= rows
-    assert list(home.glob("calls.sqlite.damaged-*"))
+    assert list(demo_home.glob("calls.sqlite.damaged-*"))
+
+
+def test_a_damaged_database_is_found_in_a_folder_of_any_name(tmp_path: Path) -> None:
+    home = tmp_path / "100% #1?"
+    home.mkdir()
+    (home / "calls.sqlite").write_bytes(b"no database" * 1000)
+    assert ["the database is damaged" in finding.what for finding in examine(Home(home))] == [True]
+    assert [path.name for path in tmp_path.iterdir()] == [home.name]
+
+
+def test_a_sound_database_on_a_read_only_disk_is_not_called_damaged(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "written.sqlite")) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("CREATE TABLE replies (key TEXT PRIMARY KEY, value BLOB)")
+        for neighbour in ("", "-wal"):  # as a run that is killed leaves them
+            shutil.copy(tmp_path / f"written.sqlite{neighbour}", tmp_path / f"calls.sqlite{neighbour}")
+    (tmp_path / "written.sqlite").unlink()
+    (tmp_path / "calls.sqlite-shm").symlink_to("nowhere")  # which SQLite cannot open, as on such a disk
+    assert examine(Home(tmp_path)) == []
 
 
 def test_a_folder_of_a_later_version_is_refused_with_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "home.json").write_text('{"version": 99}')
     for words in (("doctor",), ("generate", "demo")):
-        status, output = finish(amemgym(tmp_path, *words))
+        status, output = amemgym_here(tmp_path, *words)
         assert status == 1
         assert "was made by a later version of this program" in output
         assert "Traceback" not in output

@@ -1,13 +1,15 @@
 """Ctrl-C in a real terminal: one sentence, whatever the command was about to do. `make test-faults` tries more moments."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from assets.engine.cancellation import STOPPED as OF_A_RUN
 from pipelines.cli import INTERRUPTED, STOPPED
-from tests.support.commands import clean_environment, free_port, interrupted
+from tests.support.commands import amemgym, clean_environment, finish, free_port, interrupted
 
 CLOSING = """
 import logging, sys, typer
@@ -34,6 +36,14 @@ def test_ctrl_c_during_the_first_imports_is_one_sentence(tmp_path: Path, seconds
     assert status == INTERRUPTED
 
 
+def test_ctrl_c_while_a_stage_is_made_has_the_status_of_any_other(tmp_path: Path) -> None:
+    status, output = interrupted(tmp_path, "generate", "demo", until="demo: questions", after=0.1)
+
+    assert "Traceback" not in output
+    assert output.rstrip().endswith((STOPPED, OF_A_RUN))
+    assert status == INTERRUPTED
+
+
 def test_a_library_that_meets_ctrl_c_while_it_cleans_up_prints_no_traceback(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", CLOSING], capture_output=True, text=True, check=True, env=clean_environment(tmp_path)
@@ -48,3 +58,13 @@ def test_ctrl_c_while_dagster_loads_prints_none_of_its_tracebacks(tmp_path: Path
     assert "Traceback" not in output
     assert output.rstrip().endswith("Dagster is ending.")
     assert status == 0
+
+
+def test_a_page_that_dagster_cannot_serve_ends_with_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "dagster").mkdir()
+    (tmp_path / "dagster" / "dagster.yaml").write_text("run_storage: {module: of, class: none, config: {}}\n", encoding="utf-8")
+
+    status, output = finish(amemgym(tmp_path, "ui", "--port", "0"))
+
+    assert (status, "Traceback" in output) == (1, False), output
+    assert re.search(r"^amemgym: .*The report is in .*crashes", output.splitlines()[-1]), output

@@ -1,11 +1,13 @@
 """The list of commands: each is loaded when it is called, and its process ends at once when all is done."""
 
 import json
+import re
 import socket
 import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from typing import cast
 
 import dagster as dg
 import pytest
@@ -14,10 +16,11 @@ from typer.testing import CliRunner
 from assets.recipe.config_schema import recipe_fields
 from assets.recipe.loading import variants
 from assets.recipe.registry import RECIPE_TYPES
+from pipelines.cli import UNREAD
 from pipelines.cli.errors import user_errors
 from pipelines.cli.generate import first_problem
 from pipelines.cli.main import BEGIN_WITH_A_VARIANT, COMMANDS, PANELS, app, load_command
-from tests.support.commands import amemgym, clean_environment, finish
+from tests.support.commands import AMEMGYM, amemgym_here, clean_environment
 
 ROOT = Path(__file__).parents[3]
 ENDING = """
@@ -44,6 +47,13 @@ main()
 """
 
 
+@pytest.mark.parametrize("group", ["recipe", "prompts", "model", "ledger", "cache", "cluster", "annotate", "memory"])
+def test_a_group_of_commands_lists_them_with_whole_sentences(group: str) -> None:
+    printed = CliRunner().invoke(app, [group, "--help"]).output
+    assert "Commands:" in printed
+    assert not any(line.endswith("...") for line in printed.splitlines() if not line.startswith("Usage:"))
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_list_says_of_each_command_what_its_own_help_begins_with(name: str) -> None:
     sentence = COMMANDS[name][1]
@@ -56,11 +66,13 @@ def test_the_version_is_that_of_the_distribution() -> None:
     assert (result.exit_code, result.output) == (0, f"amemgym {version('amemgym-synth')}\n")
 
 
-def test_help_lists_commands_in_groups_a_line_each_and_in_colour_on_a_terminal_alone() -> None:
+def test_help_lists_commands_in_groups_with_whole_sentences_and_in_colour_on_a_terminal_alone() -> None:
     plain = CliRunner().invoke(app, ["--help"]).output.splitlines()
-    groups = [line.removesuffix(":") for line in plain if line.endswith(":") and line != "Options:"]
+    groups = [line.removesuffix(":") for line in plain if line.endswith(":") and line[0] != " " and line != "Options:"]
     assert groups == list(PANELS)
-    assert [line.split()[0] for line in plain if line.split()[:1] and line.split()[0] in COMMANDS] == list(COMMANDS)
+    begun = [match.group(1) for line in plain if (match := re.match(r"  ([a-z-]+) ", line))]
+    assert [name for name in begun if name in COMMANDS] == list(COMMANDS)
+    assert not any(line.endswith("...") for line in plain if not line.startswith("Usage:"))
     assert "\x1b[" in CliRunner().invoke(app, ["--help"], color=True).output
     assert not any("\x1b[" in line for line in plain)
 
@@ -86,16 +98,31 @@ def test_a_wrong_name_of_a_variant_is_told_before_the_command_is_imported(comman
     code += "finally: print('dagster' in sys.modules, 'pipelines.cli.generate' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert "There is no recipe 'bas'" in done.stderr
-    assert "there are demo, base," in done.stderr
+    assert "there are base, " in done.stderr
     assert done.stderr.endswith(" Did you mean 'base'?\n")
     assert done.stdout == "False False\n"
 
 
 @pytest.mark.parametrize("words", [["recipe", "list"], ["recipe", "show", "demo"], ["recipe", "fields"]])
-def test_what_prints_a_table_prints_json_for_other_programs(words: list[str]) -> None:
+def test_what_prints_a_table_prints_json_with_the_keys_that_its_help_names(words: list[str]) -> None:
     result = CliRunner().invoke(app, [*words, "--json"])
     assert result.exit_code == 0
-    assert json.loads(result.output)
+    printed = cast(dict[str, object] | list[dict[str, object]], json.loads(result.output))
+    told = " ".join(CliRunner().invoke(app, [*words, "--help"]).output.split())
+    (named,) = re.findall(r"for other programs:\s+([^.:]*)", told)
+    row = printed[0] if isinstance(printed, list) else printed
+    assert {key for key in named.split(", ") if key} <= row.keys()
+
+
+def test_a_reader_who_has_enough_ends_a_command_without_a_word(tmp_path: Path) -> None:
+    for words in (("recipe", "fields"), ("recipe", "list"), ("recipe", "fields", "--json")):
+        process = subprocess.Popen(
+            [*AMEMGYM, *words], env=clean_environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        assert (process.stderr.read(), process.wait()) == (b"", UNREAD)
 
 
 @pytest.mark.parametrize("width", [60, 200])
@@ -149,14 +176,14 @@ def test_a_step_that_fails_without_a_sentence_is_told_in_a_report_not_on_the_ter
 def test_a_data_folder_that_is_none_ends_every_command_with_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for words in (("show", "1"), ("generate", "demo"), ("doctor",)):
-        status, output = finish(amemgym(tmp_path / "file", *words))
+        status, output = amemgym_here(tmp_path / "file", *words)
         assert status == 1
         assert len(output.strip().splitlines()) == 1, output
 
 
 def test_dates_that_no_calendar_has_end_with_one_sentence(tmp_path: Path) -> None:
     for value in ("9999-12-01", "2020-13-45"):
-        status, output = finish(amemgym(tmp_path, "generate", "demo", "--set", f"start_date={value}"))
+        status, output = amemgym_here(tmp_path, "generate", "demo", "--set", f"start_date={value}")
         assert status == 1
         assert "Traceback" not in output
         assert "start_date" in output
@@ -166,7 +193,7 @@ def test_a_taken_port_is_told_before_anything_starts(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        status, output = finish(amemgym(tmp_path, "ui", "--port", str(taken.getsockname()[1])))
+        status, output = amemgym_here(tmp_path, "ui", "--port", str(taken.getsockname()[1]))
     assert (status, "choose another with --port" in output) == (1, True)
 
 

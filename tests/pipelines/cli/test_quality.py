@@ -68,6 +68,7 @@ def test_judges_read_every_text_that_can_be_judged(judged: tuple[str, QualityRep
     assert set(gates) == {"summary", "event", "exposure", "recovery", "choice"}
     assert gates["recovery"] >= 15 + 11
     assert report.ceiling is not None
+    assert "No judge read the labels" not in output
     assert {line.cue for line in report.wall} >= {"options only", "question only", "profile only"}
     of_votes = {line.rule for line in report.rules if line.rule.endswith(("passed_gate", "passed_gates"))}
     assert of_votes == {"queries_passed_gate", "answers_passed_gates"}
@@ -91,6 +92,8 @@ def test_a_release_is_reported_on_by_its_own_recipe_and_no_model_is_asked(place:
     output = told(release.folder)
     report = report_in(place)
     assert "does not say" not in output
+    assert "No judge read the labels for this report" in output
+    assert "No judge read the labels" in next(place.rglob("*.html")).read_text(encoding="utf-8")
     assert (report.users, report.judges, report.gates, report.left_out) == (2, (), (), ())
     assert not [line for line in report.rules if line.rule.endswith(("passed_gate", "passed_gates"))]
 
@@ -100,7 +103,7 @@ def test_a_release_is_reported_on_by_its_own_recipe_and_no_model_is_asked(place:
     [
         (["demo", "--gates"], "options are for a data.json or a release"),
         (["demo"], "no quality report of 'demo' yet"),
-        (["nowhere"], "neither a data.json, nor a release folder"),
+        (["nowhere"], "neither a release folder nor a variant with a release"),
         (["data.json", "--set", "language=klingon"], "language cannot be set so"),
         (["data.json", "--set", "num_userz=3"], "num_userz"),
         (["data.json", "--gates", "--offline"], "reply cache has no reply"),

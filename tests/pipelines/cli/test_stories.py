@@ -1,12 +1,14 @@
-"""A research task told on the command line: the question, each fact with the sentence that states it, and the documents."""
+"""Users and tasks told on the command line: answers as they become right; each fact with the sentence that states it."""
+
+import re
 
 import pytest
 from rich.console import Console
 
 from pipelines.cli.errors import Problem
 from pipelines.cli.generate import asked_models
-from pipelines.cli.show import choose_item
-from pipelines.cli.stories import print_task
+from pipelines.cli.show import choose_item, print_episode, print_task
+from tests.support import scenario
 from tests.support.research_tasks import made_task, small_recipe
 
 
@@ -20,6 +22,19 @@ def test_a_task_is_told_with_its_facts_as_the_documents_state_them() -> None:
     assert all(f"Fact {number}" in told and fact.value in told for number, fact in enumerate(task.hops, start=1))
     assert f"turn {len(task.lengths[0].turns) - 1}" in told
     assert "superseded" in told or "near miss" in told
+
+
+@pytest.mark.parametrize("width", [60, 100])
+def test_answers_of_a_user_stand_as_they_become_right_and_no_name_is_cut(width: int) -> None:
+    episode, console = scenario.episode(), Console(width=width)
+    with console.capture() as shown:
+        print_episode(console, episode)
+
+    told = shown.get()
+    assert "\N{HORIZONTAL ELLIPSIS} │" not in told  # as rich ends what it cuts
+    ends = re.findall(r"│ (\d[\d, ]*|never) +│", told)
+    count = len(episode.questions[0].answer_choices)
+    assert ends[:count] == sorted(ends[:count], key=lambda one: (one == "never", one))
 
 
 def test_a_task_is_chosen_by_number_or_id() -> None:

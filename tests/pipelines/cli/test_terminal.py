@@ -3,17 +3,29 @@
 import io
 import os
 import pty
+import re
 import subprocess
 import sys
 from dataclasses import replace
 
+import pytest
 from rich.console import Console
 
 from assets.engine.ports import StageProgress
-from pipelines.cli.terminal import LINE_SECONDS, LiveProgress
+from assets.records.base import Failure
+from pipelines.cli.terminal import LINE_SECONDS, LiveProgress, print_table
 
 UNDER_WAY = StageProgress(
-    stage="answers", unit="demo", done=1, total=3, failed=0, calls=12, repeated=2, seconds=4.0, noun="user", cost_usd=0.0125
+    stage="answers",
+    unit="demo",
+    seconds_left=45.0,
+    done=1,
+    total=3,
+    calls=12,
+    repeated=2,
+    seconds=4.0,
+    noun="user",
+    cost_usd=0.0125,
 )
 PROGRAM = """
 import os, time
@@ -27,15 +39,26 @@ with LiveProgress(stderr_console()) as live:
 """
 
 
-def test_a_stage_under_way_is_shown_on_the_terminal_although_dagster_redirects_stderr() -> None:
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        (140, "1/3 users, 12 calls, $0.0125, 45 s left, 0 awaited, 2 from the cache"),
+        (80, "1/3 users, 12 calls, $0.0125, 45 s left, 0 awaited"),
+        (40, "1/3 users, 12 calls"),
+    ],
+)
+def test_a_stage_under_way_is_one_line_of_a_terminal_of_any_width_although_dagster_redirects_stderr(
+    columns: int, told: str
+) -> None:
     ours, theirs = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "140"}
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": str(columns)}
     with subprocess.Popen([sys.executable, "-c", PROGRAM], stderr=theirs, env=environment) as process:
         os.close(theirs)
         shown = read_all(ours)
     assert process.returncode == 0, shown
-    assert "demo: answers" in shown
-    assert "1/3 users, 12 calls, 0 replies awaited, $0.0125 so far" in shown
+    lines = {line.rstrip() for line in re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown))}
+    assert any("demo: answers" in line and told in line for line in lines), lines
+    assert max(map(len, lines)) <= columns
 
 
 def read_all(descriptor: int) -> str:
@@ -64,9 +87,66 @@ def test_without_a_terminal_a_stage_has_a_line_when_it_is_done_and_one_now_and_t
     done = replace(UNDER_WAY, done=3)
     told = "answers of demo: 3 of 3 users, 12 calls (2 from the cache, 3.0/s)"
     assert lines_without_terminal(UNDER_WAY, done, done, seconds=0.5) == [told]
-    line = "answers of demo: 1 of 3 users, 12 calls (2 from the cache, 3.0/s), 0 replies awaited, $0.0125 so far"
+    line = (
+        "answers of demo: 1 of 3 users, 12 calls (2 from the cache, 3.0/s), 0 replies awaited, $0.0125 so far, about 45 s left"
+    )
     assert lines_without_terminal(UNDER_WAY, UNDER_WAY, UNDER_WAY, done, seconds=LINE_SECONDS) == [line, line, told]
+
+
+def test_who_was_given_up_why_and_where_all_of_them_stand_is_told_when_the_stage_is_done() -> None:
+    failures = [
+        Failure(
+            item_id=f"u{n}",
+            position=n,
+            stage="answers",
+            reason="gate_exhausted",
+            message=f"Answer {n}.",
+            last_reply="",
+        )
+        for n in range(5)
+    ]
+    _, *told = lines_without_terminal(replace(UNDER_WAY, done=3, given_up=failures), seconds=1.0)
+    assert told[:2] == [
+        "  given up: user u0 at answers: Answer 0.",
+        "  given up: user u1 at answers: Answer 1.",
+    ]
+    assert told[3:] == [
+        "  and 2 more users.",
+        "  Others of the reserve take their places; all of them are in the table failures of: amemgym explore",
+    ]
 
 
 def test_quiet_shows_no_progress() -> None:
     assert lines_without_terminal(UNDER_WAY, replace(UNDER_WAY, done=3), seconds=LINE_SECONDS, quiet=True) == []
+
+
+HEAD = ("rank", "memory", "overall", "meaning")
+ROWS = [
+    ("1", "full-history", ".812 [.750, .871]", "The share of questions that were answered rightly"),
+    ("2", "bm25", ".5", "Of all of them"),
+]
+
+
+def table_at(width: int) -> list[str]:
+    written = io.StringIO()
+    print_table(Console(file=written, width=width), HEAD, ROWS, title="Both")
+    return [line.rstrip() for line in written.getvalue().splitlines()]
+
+
+@pytest.mark.parametrize("width", [30, 60, 80, 200])
+def test_no_cell_of_a_table_is_cut_and_no_line_is_wider_than_the_terminal(width: int) -> None:
+    lines = table_at(width)
+    assert max(map(len, lines)) <= width
+    told = " ".join(" ".join(lines).split())
+    assert all(word in told for row in ROWS for cell in row for word in cell.split())
+
+
+def test_a_table_that_is_too_wide_breaks_sentences_then_turns_and_then_is_a_block_for_each_row() -> None:
+    assert [line.split()[0] for line in table_at(80)[3:] if line[:1].strip()] == ["1", "2"]
+    assert [line.split()[0] for line in table_at(60)[3:] if line[:1].strip()] == ["memory", "overall", "meaning"]
+    assert table_at(30)[1:4] == ["1", "  memory: full-history", "  overall: .812 [.750, .871]"]
+
+
+def test_numbers_stand_to_the_right() -> None:
+    assert ".812 [.750, .871]   The share" in table_at(200)[3]
+    assert "               .5   Of all" in table_at(200)[4]

@@ -151,6 +151,7 @@ def test_ordinary_words_stay() -> None:
     assert Redactor(KEY).clean(text) == text
     assert Redactor("").clean(text) == text
     assert Redactor("ollama").clean("key ollama\n is wrong") == "key [hidden] is wrong"
+    assert Redactor("any").clean("Too many requests with any.") == "Too many requests with [hidden]."
 
 
 SCHEMAS: list[tuple[Schema, bool]] = [

@@ -141,6 +141,21 @@ def test_any_other_bad_request_ends_the_run(settings: EndpointSettings, server: 
     assert len(server.asked) == 1
 
 
+def test_a_reply_is_stored_before_its_slot_is_used_again(server: ScriptedServer) -> None:
+    client, asked_when_stored = ModelClient(in_process(server, max_in_flight=1)), list[int]()
+
+    async def store(reply: ModelReply) -> ModelReply:
+        await asyncio.sleep(0.02)
+        asked_when_stored.append(len(server.asked))
+        return reply
+
+    async def calls() -> None:
+        await asyncio.gather(*(client.complete(a_request(str(number)), then=store) for number in range(3)))
+
+    asyncio.run(calls())
+    assert asked_when_stored == [1, 2, 3]
+
+
 def test_no_more_calls_are_in_flight_than_allowed(server: ScriptedServer) -> None:
     server.always = Answer(body=completion().body, hang=0.005)
     client = ModelClient(in_process(server, max_in_flight=3))

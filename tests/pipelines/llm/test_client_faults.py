@@ -144,6 +144,19 @@ def test_a_server_that_is_not_there_is_told_after_three_tries() -> None:
     assert time.monotonic() - began < 2
 
 
+def test_however_many_calls_wait_a_server_that_is_not_there_is_told_after_three_rounds(server: ScriptedServer) -> None:
+    server.always = Answer(body="<html>Welcome</html>", hang=0.01)
+    client = ModelClient(in_process(server))
+
+    async def a_run() -> set[str]:
+        together = (client.complete(a_request(str(number))) for number in range(200))
+        return {str(end) for end in await asyncio.gather(*together, return_exceptions=True)}
+
+    (message,) = asyncio.run(asyncio.wait_for(a_run(), timeout=5))
+    assert "not a chat completion at the last of 3 tries" in message
+    assert len(server.asked) < 40
+
+
 def test_an_address_that_is_no_chat_api_is_told_after_three_tries(server: ScriptedServer) -> None:
     server.always = Answer(body="<html>Welcome</html>")
     assert "not a chat completion at the last of 3 tries; check that AMEMGYM_BASE_URL" in sentence(in_process(server))

@@ -32,7 +32,7 @@ class LimitedServer(ScriptedServer):
 
 
 def test_calls_that_a_limit_turns_away_all_get_through_in_the_end() -> None:
-    server = LimitedServer(at_first=10, per_second=5)
+    server = LimitedServer(at_first=10, per_second=25)
     client = ModelClient(in_process(server, timeout_seconds=30))
 
     async def many() -> list[ModelReply]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from pydantic import BaseModel
+from starlette.types import Receive, Scope, Send
 
 from assets.amemgym.personas.sampling import OWN_POOL, sample_personas
 from assets.amemgym.recipe import AMemGymRecipe
@@ -19,11 +20,22 @@ from pipelines.embedded.bank import model_name
 from pipelines.resources.llm.circuit_breaker import WINDOW
 from pipelines.resources.llm.client import ModelClient
 from pipelines.resources.llm.retry import MAX_TRIES
-from tests.pipelines.llm.scripted_server import Answer, ScriptedServer, a_request, fault, in_process, on_a_port, settings_for
-from tests.support.commands import amemgym, finish
+from tests.pipelines.chained import SMALL
+from tests.pipelines.llm.scripted_server import (
+    Answer,
+    ScriptedServer,
+    a_request,
+    completion,
+    fault,
+    in_process,
+    on_a_port,
+    settings_for,
+)
+from tests.support.commands import amemgym_here
 from tests.support.coroutines import run
 from tests.support.fault_proxy import FaultProxy
 from tests.support.scripted_model import ScriptedModel, ask_test_prompt
+from tests.support.simulated_provider.exchange import forward, read, send_response
 from tests.support.small import small_recipe
 
 
@@ -85,21 +97,56 @@ def test_a_prompt_that_always_fails_is_given_up_soon_while_others_pass() -> None
 
 
 def test_prompts_that_always_fail_pause_nobody_when_no_others_are_left(caplog: pytest.LogCaptureFixture) -> None:
-    proxy = FaultProxy(ScriptedServer(), "always_500", chosen="Poe")
-    settings = settings_for("http://model/v1", transport=httpx2.ASGITransport(app=proxy), backoff_seconds=0.02)
+    second_tries, others_answered = asyncio.Queue[str](), asyncio.Event()
+
+    async def model(scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers the second try of a prompt only when others have passed, however slow the machine is."""
+        request = await read(scope, receive)
+        if proxy.tries[request.identity] > 1:
+            second_tries.put_nowait(request.identity)
+            await others_answered.wait()
+        await send_response(await forward(ScriptedServer(), request), send)
+
+    proxy = FaultProxy(model, "always_500", chosen="Poe")
+    settings = settings_for("http://model/v1", transport=httpx2.ASGITransport(app=proxy), backoff_seconds=0.002)
 
     async def live() -> None:
         client = ModelClient(settings)
         poisoned = [asyncio.create_task(client.complete(of_user(f"Poe {number}"))) for number in range(4)]
-        answered = 0
-        while proxy.counts["spoiled"] < len(poisoned) or answered < 8:
-            await client.complete(of_user(f"Ada {answered}"))
-            answered += 1
+        for _ in poisoned:
+            await second_tries.get()
+        for number in range(8):
+            await client.complete(of_user(f"Ada {number}"))
+        others_answered.set()
         await asyncio.gather(*poisoned, return_exceptions=True)
 
     asyncio.run(live())
     assert proxy.counts["spoiled"] > WINDOW
     assert "keeps failing" not in caplog.text
+
+
+def test_an_outage_that_outlasts_eight_tries_costs_no_user() -> None:
+    server = ScriptedServer()
+    server.says(*[fault(502)] * 3 * (MAX_TRIES + 1))
+
+    async def live() -> list[ModelReply]:
+        client = ModelClient(in_process(server))
+        return await asyncio.gather(*(client.complete(of_user(name)) for name in ("Ada", "Ben", "Cleo")))
+
+    assert [reply.finish for reply in asyncio.run(live())] == ["stop", "stop", "stop"]
+
+
+def test_replies_that_no_reader_accepts_count_as_failures_of_the_endpoint(caplog: pytest.LogCaptureFixture) -> None:
+    server = ScriptedServer(always=completion("Service degraded."))
+    client = ModelClient(in_process(server))
+    request = replace(a_request(), labels=replace(a_request().labels, needs_json=True))
+
+    async def calls() -> None:
+        for _ in range(WINDOW):
+            await client.complete(request)
+
+    asyncio.run(calls())
+    assert "The model endpoint keeps failing" in caplog.text
 
 
 def test_several_users_who_fail_alike_end_the_run() -> None:
@@ -127,8 +174,8 @@ def test_a_poisoned_user_of_the_demo_is_replaced_and_the_release_is_made(tmp_pat
     (first,) = sample_personas(recipe, [OWN_POOL], count=1)
     proxy = FaultProxy(create_app(), "context_length", chosen=first.professional_persona[:30])
     with on_a_port(proxy) as url:
-        process = amemgym(tmp_path, "generate", "demo", "--model", model_name(), AMEMGYM_BASE_URL=url, AMEMGYM_API_KEY="any")
-        status, output = finish(process)
+        given = {"AMEMGYM_BASE_URL": url, "AMEMGYM_API_KEY": "any"}
+        status, output = amemgym_here(tmp_path, "generate", "demo", *SMALL, "--model", model_name(), **given)
     assert status == 0, output
     (folder,) = (tmp_path / "releases" / "demo").glob("*.*.*")
     rows = {file.path: file.rows for file in read_manifest(folder).files}

@@ -115,7 +115,8 @@ def made_in(profile: FaultProfile, folder: Path) -> dict[str, SnapshotRef]:
 
 
 def test_what_is_made_behind_lost_answers_is_the_same_to_the_token(undisturbed: dict[str, SnapshotRef], tmp_path: Path) -> None:
-    assert made_in(FaultProfile(errors=0.1, hangs=0.02, drops=0.05, requests_per_minute=60), tmp_path) == undisturbed
+    # Of a hundred requests the last ones meet the limit, and wait for it.
+    assert made_in(FaultProfile(errors=0.1, hangs=0.02, drops=0.05, requests_per_minute=85), tmp_path) == undisturbed
 
 
 def test_what_is_made_of_damaged_replies_is_the_same_for_more_tokens(
