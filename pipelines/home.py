@@ -3,6 +3,8 @@
 import json
 import os
 import shutil
+import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +13,8 @@ from pipelines.resources.storage.errors import StoreError
 # 1: replies without the place that served them, rows and values without digests. 2: with them.
 HOME_VERSION = 2
 VERSION_FILE = "home.json"
+# In bytes. Six small users take 12 MB with caches, pages and release.
+LEAST_FREE = 200_000_000
 DAGSTER_SETTINGS = Path(__file__).parent / "deploy" / "dagster.sqlite.yaml"
 
 
@@ -44,6 +48,11 @@ class Home:
     def reports(self) -> Path:
         """Pages of the latest quality reports, `<variant>.html`, and what Great Expectations found, `<variant>/gx`."""
         return self.root / "reports"
+
+    @property
+    def studies(self) -> Path:
+        """Studies by annotators, each in a folder named after it."""
+        return self.root / "studies"
 
     @property
     def explorer(self) -> Path:
@@ -118,4 +127,40 @@ def note_version(home: Home) -> None:
         draft.write_text(json.dumps({"version": HOME_VERSION}) + "\n", encoding="utf-8")
         draft.replace(path)
     except OSError as error:
-        raise StoreError(f"{path} cannot be written ({error.strerror}); make the folder writable.") from error
+        raise StoreError(f"{path} cannot be written ({error.strerror}); make room there, or the folder writable.") from error
+
+
+def obstacles(home: Home) -> Iterator[str]:
+    """What would stop a run that writes there, a sentence each: a disk that is nearly full, what cannot be written."""
+    free = shutil.disk_usage(_nearest_folder(home)).free
+    if free < LEAST_FREE:
+        yield (
+            f"The disk of {home.root} has {free / 1e6:.0f} MB left, and a run needs {LEAST_FREE / 1e6:.0f}; free some space, "
+            "or choose another folder in AMEMGYM_HOME."
+        )
+    yield from unwritable(home)
+
+
+def unwritable(home: Home) -> Iterator[str]:
+    """What of the folder cannot be written, a sentence each. One that is not made yet has nothing but the nearest one above."""
+    root = _nearest_folder(home)
+    below = (path for path in sorted(root.iterdir()) if not path.is_symlink()) if root == home.root else ()
+    for path in dict.fromkeys((root, home.dagster, *below)):
+        if path.exists() and (reason := _not_writable(path)):
+            yield f"{path} cannot be written ({reason}); make it writable, or choose another folder in AMEMGYM_HOME."
+
+
+def _nearest_folder(home: Home) -> Path:
+    return next(folder for folder in (home.root, *home.root.parents) if folder.is_dir())
+
+
+def _not_writable(path: Path) -> str:
+    """Why a file or folder cannot be written; "" where it can. Permissions alone do not tell it of every file system."""
+    try:
+        if path.is_dir():
+            tempfile.TemporaryFile(dir=path).close()
+        elif path.suffix in (".sqlite", ".duckdb", ".json"):
+            path.open("ab").close()
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""

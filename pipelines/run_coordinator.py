@@ -3,13 +3,16 @@
 from typing import Any, cast
 
 import dagster as dg
+from dagster._core.events import RunFailureReason
 from dagster._core.run_coordinator import QueuedRunCoordinator, SubmitRunContext
+from dagster._core.storage.tags import RUN_FAILURE_REASON_TAG
 
 from assets.engine.overrides import lay_overrides
 from assets.engine.recipe_asset import check_units
 from assets.recipe.loading import RecipeError, load_recipe
 from assets.recipe.partitions import PARTITION_TAG
 from dataset_card.release.folder import check_version
+from dataset_card.release.manifest import ReleaseError
 from pipelines.benchmarks import BENCHMARKS
 from pipelines.home import home
 from pipelines.jobs import JOBS
@@ -29,7 +32,13 @@ class CheckingRunCoordinator(QueuedRunCoordinator):
 
     def submit_run(self, context: SubmitRunContext) -> dg.DagsterRun:
         """Raises RecipeError or ReleaseError, which Dagster shows to whoever launches."""
-        check_run(context.dagster_run)
+        try:
+            check_run(context.dagster_run)
+        except (RecipeError, ReleaseError):
+            # Otherwise Dagster takes it for a run whose process died, and launches it again as often as it retries those.
+            not_again = {RUN_FAILURE_REASON_TAG: RunFailureReason.STEP_FAILURE.value}
+            self._instance.add_run_tags(context.dagster_run.run_id, not_again)
+            raise
         return super().submit_run(context)
 
 

@@ -1,7 +1,70 @@
-"""Settings of all tests."""
+"""Settings of all tests, and the data folder that many of them begin with."""
 
+import gc
+import os
+import shutil
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
 from hypothesis import settings
 
 # A slow machine is no defect; in CI, Hypothesis has turned its own deadline off already.
 settings.register_profile("house", settings.default, deadline=None)
 settings.load_profile("house")
+
+# They wait for Dagster's processes more than they compute: begun last, they would leave the other workers idle at the end.
+FIRST = ("test_dagster_users.py", "test_dagster_commands.py")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """`-n auto` is three workers for two processors: a third of the time tests wait, for processes, sockets and clocks."""
+    return int(os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS") or (os.cpu_count() or 1) * 3 // 2)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without garbage collection, which later passes over what was imported: it stays to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest; the others keep their order."""
+    items.sort(key=lambda item: item.path.name not in FIRST)
+
+
+def pytest_unconfigure() -> None:
+    """Let the collector have everything again: extensions complain of what it cannot take down at the end."""
+    gc.unfreeze()
+
+
+@pytest.fixture(scope="session")
+def finished_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data folder of a small demo that is made once for all workers, with what was printed beside it in `.txt`.
+
+    It is for reading: who changes it takes a copy, `demo_home`.
+    """
+    from tests.pipelines.chained import SMALL  # late, as most tests need none of the command line
+    from tests.support.commands import amemgym, finish
+
+    own = tmp_path_factory.getbasetemp()
+    home = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "finished-demo"
+    with FileLock(f"{home}.lock"):
+        if not home.with_suffix(".txt").exists():
+            status, output = finish(amemgym(home, "generate", "demo", *SMALL))
+            assert status == 0, output
+            home.with_suffix(".txt").write_text(output, encoding="utf-8")
+    return home
+
+
+@pytest.fixture
+def demo_home(finished_demo: Path, tmp_path: Path) -> Path:
+    """A copy of the small demo's data folder."""
+    return shutil.copytree(finished_demo, tmp_path / "demo")

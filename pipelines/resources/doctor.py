@@ -4,9 +4,9 @@ import json
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -16,12 +16,14 @@ from pipelines.home import VERSION_FILE, Home, note_version, version_of
 from pipelines.resources.cache.reply_cache import REPLY
 from pipelines.resources.ledger.ledger import COLUMNS as LEDGER_COLUMNS
 from pipelines.resources.ledger.ledger import TABLE as LEDGER_TABLE
+from pipelines.resources.ledger.ledger import row_digest
 from pipelines.resources.storage.errors import OtherVersion, StoreError
 from pipelines.resources.storage.file_store import FileStore, LocalFiles
 from pipelines.resources.storage.io_manager import AssetValueIOManager
 from pipelines.resources.storage.key_value import digest_of
 from pipelines.resources.storage.open_stores import snapshot_files, value_files
 from pipelines.resources.storage.snapshots import MARKER, ParquetSnapshots, load_ref, problems_of
+from pipelines.resources.storage.sqlite import connect_to_read
 
 FREE = "It is made again from kept replies, without a call"
 OF_ANOTHER_VERSION = (
@@ -41,7 +43,7 @@ class Finding:
     where: str
     what: str
     remedy: str
-    repair: Callable[[], None] | None = None
+    repair: Callable[[], None] | None = field(default=None, compare=False)
     of_another_version: bool = False
 
     def mend(self) -> bool:
@@ -84,7 +86,7 @@ def _databases(home: Home) -> Iterator[Finding]:
         if DAMAGED in path.name:
             continue
         try:
-            with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+            with closing(connect_to_read(path, without_log=True)) as connection:
                 (state,) = connection.execute("PRAGMA quick_check(1)").fetchone()
                 problem = "" if state == "ok" else str(state)
                 if not problem:
@@ -106,10 +108,9 @@ def _rows(path: Path, connection: sqlite3.Connection) -> Iterator[Finding]:
             if bad:
                 yield Finding(str(path), f"{len(bad)} rows of {table} are damaged", remedy, partial(_delete, path, table, bad))
     if path.name == "ledger.sqlite" and LEDGER_TABLE in tables:
-        numbers = {name: kind.lower() for name, kind in LEDGER_COLUMNS.items() if kind != "TEXT"}
-        wrong = [f"typeof({name}) NOT IN ('{kind}', 'integer', 'null')" for name, kind in numbers.items()]
-        query = f"SELECT key FROM {LEDGER_TABLE} WHERE {' OR '.join([*wrong, 'input_tokens < 0', 'output_tokens < 0'])}"
-        bad = [row[0] for row in connection.execute(query)]
+        connection.text_factory = partial(str, encoding="utf-8", errors="replace")
+        rows = connection.execute(f"SELECT key, value, {', '.join(LEDGER_COLUMNS)} FROM {LEDGER_TABLE}")
+        bad = [key for key, value, *columns in rows if not _is_as_written(value, columns)]
         if bad:
             remedy = "What these calls cost cannot be known any more; sums and budgets leave them out."
             yield Finding(str(path), f"{len(bad)} rows of calls are damaged", remedy, partial(_delete, path, LEDGER_TABLE, bad))
@@ -135,6 +136,15 @@ def _fits(table: str, key: str, value: object, digest: str | None) -> bool:
     return True
 
 
+def _is_as_written(digest: bytes, columns: Sequence[object]) -> bool:
+    """Whether a row of the ledger holds what was written; one of an earlier version, without digest, has to be of its kinds."""
+    try:
+        found = row_digest(columns)
+    except (ValueError, TypeError, OverflowError):
+        return False
+    return not digest or digest == found
+
+
 def _delete(path: Path, table: str, keys: list[str]) -> None:
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.executemany(f'DELETE FROM "{table}" WHERE key = ?', [(key,) for key in keys])
@@ -147,7 +157,7 @@ def _salvage(path: Path) -> None:
         part = Path(f"{path}{suffix}")
         if part.exists():
             part.replace(f"{aside}{suffix}")
-    with closing(sqlite3.connect(f"file:{aside}?mode=ro", uri=True)) as old, closing(sqlite3.connect(path)) as new:
+    with closing(connect_to_read(aside, without_log=True)) as old, closing(sqlite3.connect(path)) as new:
         try:
             tables = old.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql NOT NULL").fetchall()
         except sqlite3.DatabaseError:

@@ -6,6 +6,7 @@ counters belong to this process or are shared by all workers.
 """
 
 import asyncio
+import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -14,7 +15,9 @@ from weakref import WeakKeyDictionary
 
 import httpx2
 
+from assets.engine.in_flight import InFlight
 from assets.engine.ports import RunContext, StageProgress
+from assets.engine.run_loop import RunLoop
 from assets.llm.ports import LanguageModel
 from assets.recipe.recipe import Budget, Recipe
 from pipelines.embedded.app import create_app
@@ -60,6 +63,7 @@ Client = TypeVar("Client", bound=ModelClient)
 ModelsByLoop = WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, LanguageModel]]
 FindEndpoint = Callable[[], EndpointSettings | None]  # None: the embedded model
 EMBEDDED_URL = "http://embedded.model/v1"
+SWITCH_SECONDS = 0.0005
 
 
 def embedded_settings() -> EndpointSettings:
@@ -178,6 +182,9 @@ def open_models(
     find_endpoint: FindEndpoint = EndpointSettings.from_environment,
 ) -> Generator[OpenModels]:
     """Open cache, ledger, batch jobs and clients. In mode "replay" no endpoint is asked."""
+    # A store's thread needs the interpreter at every row it writes. At Python's 5 ms, a busy event loop keeps replies that were
+    # paid for from the disk for a tenth of a second and more; a kill then loses them.
+    sys.setswitchinterval(SWITCH_SECONDS)
     version = begin_home(home)
     configured, own_prices = find_endpoint(), read_prices()
     settings = configured or embedded_settings()
@@ -218,9 +225,11 @@ def open_run_context(
     find_endpoint: FindEndpoint = EndpointSettings.from_environment,
 ) -> Generator[RunContext, None, None]:
     """Open the models and the stores for one generation run. `report` gets the progress of the stages."""
+    in_flight = InFlight()
     with (
         open_models(home, mode=mode, on_batch_progress=on_batch_progress, tags=tags, find_endpoint=find_endpoint) as models,
         closing(SqlRecordCache(home.work, place=models.place)) as work,
+        RunLoop(at_end=in_flight.cancel) as loop,
     ):
         chat, embeddings = models.chat, models.embeddings
         yield RunContext(
@@ -233,4 +242,6 @@ def open_run_context(
             embedded_model=models.embedded,
             open_model=chat.open_model,
             open_embedder=lambda recipe, unit: ModelEmbedder(embeddings.open_model(recipe, unit), stage="quality_report"),
+            in_flight=in_flight,
+            loop=loop,
         )

@@ -4,6 +4,7 @@ import os
 import signal
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import astuple, fields
+from functools import cache
 
 import pytest
 
@@ -28,12 +29,24 @@ def note(record_property: Callable[[str, object], None]) -> Callable[[Row], None
 
 
 @pytest.fixture(scope="session")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> str:
+def of_shape(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
+    """The digest of a shape's data when nothing goes wrong."""
+
+    @cache
+    def make(shape: str) -> str:
+        home = tmp_path_factory.mktemp("undisturbed")
+        with on_a_port(create_app()) as url:
+            ended = end(start(home, url, shape=shape))
+        assert ended.status == 0, ended.output
+        return digest(home, shape)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def undisturbed(of_shape: Callable[[str], str]) -> str:
     """The digest of the demo's data when nothing goes wrong."""
-    home = tmp_path_factory.mktemp("undisturbed")
-    with on_a_port(create_app()) as url:
-        assert end(start(home, url)).status == 0
-    return digest(home)
+    return of_shape("demo")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,4 +1,4 @@
-"""Runs of the demo as the cells start them, and what became of them."""
+"""Runs as the cells start them, mostly of the demo, and what became of them."""
 
 import subprocess
 import time
@@ -10,7 +10,11 @@ from pipelines.embedded.bank import model_name
 from tests.support.commands import amemgym
 from tests.support.fault_proxy import FaultProxy
 
-ASKED = 3  # users of the demo
+# The demo, and few users of the shape of base: what is asked for, and the words that ask for it.
+SHAPES: dict[str, tuple[int, tuple[str, ...]]] = {
+    "demo": (3, ()),
+    "base": (4, ("--set", "num_users=4", "--set", "num_reserve=2")),
+}
 LONGEST_RUN = 900.0
 
 
@@ -49,15 +53,16 @@ def place_of(url: str) -> dict[str, str]:
     return {"AMEMGYM_BASE_URL": url, "AMEMGYM_API_KEY": "any", "AMEMGYM_TIMEOUT": "5"}
 
 
-def start(home: Path, url: str, *words: str, **further: str) -> subprocess.Popen[str]:
-    return amemgym(home, "generate", "demo", "--model", model_name(), *words, **{**place_of(url), **further})
+def start(home: Path, url: str, *words: str, shape: str = "demo", **further: str) -> subprocess.Popen[str]:
+    _, shaped = SHAPES[shape]
+    return amemgym(home, "generate", shape, "--model", model_name(), *shaped, *words, **{**place_of(url), **further})
 
 
-def end(process: subprocess.Popen[str], *, ours: bool = True) -> Ended:
-    """Wait for the end. Kills a run that takes too long, and says so by its status. `ours`: a command without tracebacks."""
+def end(process: subprocess.Popen[str], *, ours: bool = True, within: float = LONGEST_RUN) -> Ended:
+    """Wait for the end. Kills a run that takes longer, and says so by its status. `ours`: a command without tracebacks."""
     began = time.monotonic()
     try:
-        output, _ = process.communicate(timeout=LONGEST_RUN)
+        output, _ = process.communicate(timeout=within)
     except subprocess.TimeoutExpired:
         process.kill()
         output, _ = process.communicate()
@@ -65,23 +70,23 @@ def end(process: subprocess.Popen[str], *, ours: bool = True) -> Ended:
     return Ended(process.returncode, output, time.monotonic() - began)
 
 
-def made_users(home: Path) -> int:
+def made_users(home: Path, shape: str = "demo") -> int:
     """Users of the release; 0 without one."""
-    found = sorted((home / "releases" / "demo").glob("*.*.*"))
+    found = sorted((home / "releases" / shape).glob("*.*.*"))
     files = read_manifest(found[-1]).files if found else ()
     return max((file.rows or 0 for file in files if file.path.endswith("data.json")), default=0)
 
 
-def digest(home: Path) -> str:
-    return read_manifest(sorted((home / "releases" / "demo").glob("*.*.*"))[-1]).data_digest
+def digest(home: Path, shape: str = "demo") -> str:
+    return read_manifest(sorted((home / "releases" / shape).glob("*.*.*"))[-1]).data_digest
 
 
-def row(cell: str, home: Path, proxy: FaultProxy, *runs: Ended) -> Row:
+def row(cell: str, home: Path, proxy: FaultProxy, *runs: Ended, shape: str = "demo") -> Row:
     """What the cell showed; its last run decides how it ended."""
     endings = dict.fromkeys(run.ending for run in runs)
     return Row(
         cell,
-        users=f"{made_users(home)} of {ASKED}",
+        users=f"{made_users(home, shape)} of {SHAPES[shape][0]}",
         struck=proxy.counts["spoiled"],
         repeated=proxy.repeated,
         silence=round(proxy.longest_silence, 1),

@@ -1,6 +1,7 @@
 """Runs that are ended at random calls, and the same command afterwards: make test-faults CELLS=SIGINT."""
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -23,31 +24,43 @@ from tests.support.commands import clean_environment
 from tests.support.fault_proxy import FaultProxy
 
 MOMENTS = range(25)
+CALLS = {"demo": 250, "base": 480}  # of a whole run of each shape, nearly
 SENTENCES = (STOPPED, OF_A_RUN)  # of a command that is interrupted before or after its run, and in it
 LATENCY = 0.3  # seconds of each reply; far below a provider's, but not nothing: the embedded model answers in a millisecond
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
 @pytest.mark.parametrize(("how", "latency"), [("SIGKILL", 0.0), ("SIGKILL", LATENCY), ("SIGTERM", 0.0), ("SIGINT", 0.0)])
-def test_kill(tmp_path: Path, note: Callable[[Row], None], undisturbed: str, how: str, latency: float, moment: int) -> None:
+@pytest.mark.parametrize("shape", CALLS)
+def test_kill(
+    tmp_path: Path,
+    note: Callable[[Row], None],
+    of_shape: Callable[[str], str],
+    shape: str,
+    how: str,
+    latency: float,
+    moment: int,
+) -> None:
+    undisturbed = of_shape(shape)
     proxy = FaultProxy(create_app(latency=latency), rate=0.0)
-    calls = random.Random(f"{how} {moment}").randint(1, 250)
+    calls = random.Random(f"{how} {moment}").randint(1, CALLS[shape])
     with on_a_port(proxy) as url:
-        process = start(tmp_path, url)
+        process = start(tmp_path, url, shape=shape)
         while process.poll() is None and proxy.counts["passed"] < calls:
             time.sleep(0.005)
         process.send_signal(signal.Signals[how])
-        answered = Counter(proxy.delivered)
+        answered, load = Counter(proxy.delivered), os.getloadavg()[0]
         ended = end(process)
         proxy.next_run()
-        again = end(start(tmp_path, url))
+        again = end(start(tmp_path, url, shape=shape))
     lost = sum(proxy.delivered[request] > times for request, times in answered.items())
-    whole = row(f"{how} at call {calls}, latency {latency:g} s", tmp_path, proxy, ended, again)
+    cell = f"{how} of {shape} at call {calls}, latency {latency:g} s, load {load:.1f}"
+    whole = row(cell, tmp_path, proxy, ended, again, shape=shape)
     note(replace(whole, repeated=lost, ending=f"{proxy.repeated - lost} more were under way; {whole.ending}"))
     if how == "SIGINT":
         assert ended.status == 0 or ended.output.rstrip().endswith(SENTENCES), ended
     assert again.status == 0, again.output
-    assert digest(tmp_path) == undisturbed
+    assert digest(tmp_path, shape) == undisturbed
 
 
 def start_job(home: Path, url: str) -> subprocess.Popen[str]:

@@ -1,5 +1,6 @@
 """`amemgym` as the tests and benches run it: with a data folder of its own, and nothing of whoever runs them around it."""
 
+import io
 import math
 import os
 import pty
@@ -10,14 +11,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 
-import pytest
+import absl.logging
 
+from pipelines.cli.main import run_command
 from pipelines.embedded.bank import model_name
 
 AMEMGYM = (sys.executable, "-m", "pipelines")
+# Dagster closes all handlers when it sets up logging, and this one, which comes with mlcroissant, would close the stream of
+# whatever stood for standard error when it was imported: pytest's own.
+absl.logging.get_absl_handler().python_handler.stream = sys.__stderr__
 NOT_OURS = ("OPENAI_", "AMEMGYM_", "DAGSTER_", "HF_")
 
 
@@ -75,16 +80,29 @@ def priced_embedded_model(folder: Path) -> Path:
     return path
 
 
+def amemgym_here(home: Path, *words: str, **further: str) -> tuple[int, str]:
+    """Run the command in this process, without the seconds that one takes to start; the exit status and all output."""
+    output = io.StringIO()
+    with own_surroundings(home, **further), redirect_stdout(output), redirect_stderr(output):
+        status = run_command(words)
+    return status, output.getvalue()
+
+
 @contextmanager
 def own_surroundings(home: Path, **further: str) -> Generator[None, None, None]:
-    """The same environment for what runs in this process."""
-    wanted = clean_environment(home, **further)
-    with pytest.MonkeyPatch.context() as patch:
-        for name in set(os.environ) - set(wanted):
-            patch.delenv(name)
-        for name, value in wanted.items():
-            patch.setenv(name, value)
+    """The same environment for what runs in this process; what it sets there goes with it."""
+    before = dict(os.environ)
+    try:
+        _set_environment(clean_environment(home, **further))
         yield
+    finally:
+        _set_environment(before)
+
+
+def _set_environment(wanted: dict[str, str]) -> None:
+    for name in set(os.environ) - set(wanted):
+        del os.environ[name]
+    os.environ.update(wanted)
 
 
 def free_port() -> int:

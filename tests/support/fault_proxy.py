@@ -107,19 +107,19 @@ class FaultProxy:
     tries: Counter[str] = field(default_factory=Counter[str])
     delivered: Counter[str] = field(default_factory=Counter[str])  # good replies by request: from the second on, paid twice
     longest_silence: float = 0.0
+    last_reply: float = 0.0  # when the last good one went out, by time.monotonic
     _began: float = 0.0
-    _last_reply: float = 0.0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] != CHAT:
             return await self.app(scope, receive, send)
         now = time.monotonic()
         self._began = self._began or now
-        self._last_reply = self._last_reply or now
+        self.last_reply = self.last_reply or now
         request = await read(scope, receive)
         struck = self._strikes(request)
         if struck:
-            self.longest_silence = max(self.longest_silence, now - self._last_reply)
+            self.longest_silence = max(self.longest_silence, now - self.last_reply)
         self.counts["spoiled" if struck else "passed"] += 1
         if struck and self.kind in ON_THE_WIRE:
             return await self._on_the_wire(request, receive, send)
@@ -142,7 +142,7 @@ class FaultProxy:
 
     def next_run(self) -> None:
         """What passes until the next call is no silence."""
-        self._last_reply = 0.0
+        self.last_reply = 0.0
 
     def _strikes(self, request: CapturedRequest) -> bool:
         if self.seconds and time.monotonic() - self._began > self.seconds:
@@ -169,6 +169,6 @@ class FaultProxy:
 
     def _note(self, request: CapturedRequest) -> None:
         now = time.monotonic()
-        self.longest_silence = max(self.longest_silence, now - (self._last_reply or now))
-        self._last_reply = now
+        self.longest_silence = max(self.longest_silence, now - (self.last_reply or now))
+        self.last_reply = now
         self.delivered[request.identity] += 1

@@ -105,14 +105,20 @@ def update(request: ModelRequest) -> dict[str, Any]:
     """The wanted number of changes, of the variables that changed least, each to its first other value."""
     wanted = re.search(r"Let about (\d+)", request.messages[1].content)
     assert wanted is not None
-    state, offered = material(request, "state"), may_become(request)
+    state, offered = known_of_variables(request), may_become(request)
     seldom = sorted(offered, key=lambda name: state[name].get("changes", 0))[: int(wanted[1])]
     return {"period_summary": "Life went on.", "updated": {name: offered[name][0] for name in seldom}}
 
 
 def may_become(request: ModelRequest) -> dict[str, list[str]]:
     """The variables that may change in the period which the request is about, with the values that they may take."""
-    return {name: own["may_become"] for name, own in material(request, "state").items() if "may_become" in own}
+    return {name: own["may_become"] for name, own in known_of_variables(request).items() if own["may_become"]}
+
+
+def known_of_variables(request: ModelRequest) -> dict[str, dict[str, Any]]:
+    """By variable what the request's table of the state says of it, by column."""
+    table = material(request, "state")
+    return {name: dict(zip(table["columns"], row, strict=False)) for name, row in table["variables"].items()}
 
 
 def _events(request: ModelRequest) -> object:
@@ -155,11 +161,19 @@ def _check_schema(_: ModelRequest) -> object:
 
 def _check_story(request: ModelRequest) -> object:
     """What the judged texts spell of the variables; they contradict nothing."""
-    choices, texts = material(request, "state_choices"), material(request, "texts")
+    (choices, numbers), texts = numbered_choices(request), material(request, "texts")
     found = {number: decoded(texts[str(number)]) for number in material(request, "judged")}
     told: dict[int, dict[str, str]] = {number: own if isinstance(own, dict) else {} for number, own in found.items()}
-    readings = [{"id": number, "tells": {name: own[name] for name in choices if name in own}} for number, own in told.items()]
-    return {"readings": readings, "contradictions": []}
+    readings = {str(number): [numbers[name, own[name]] for name in choices if name in own] for number, own in told.items()}
+    return {"readings": readings, "contradictions": {}}
+
+
+def numbered_choices(request: ModelRequest) -> tuple[dict[str, list[str]], dict[tuple[str, str], int]]:
+    """The choices that a request shows by number, and the number of each variable's choice."""
+    shown: dict[str, list[str]] = material(request, "state_choices")
+    parts = {name: [one.partition(" ") for one in own] for name, own in shown.items()}
+    numbers = {(name, choice): int(number) for name, own in parts.items() for number, _, choice in own}
+    return {name: [choice for *_, choice in own] for name, own in parts.items()}, numbers
 
 
 def _retell(_: ModelRequest) -> object:
@@ -180,7 +194,8 @@ def _values(request: ModelRequest, tag: str) -> dict[str, str]:
 
 
 def _answers(request: ModelRequest) -> object:
-    return {key: coded(state) for key, state in material(request, "variants").items()}
+    names = material(request, "required_info")
+    return {key: coded(dict(zip(names, row, strict=True))) for key, row in material(request, "variants").items()}
 
 
 def _check_answer(request: ModelRequest) -> object:

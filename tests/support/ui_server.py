@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -32,19 +33,24 @@ class UiServer:
 
 
 @contextmanager
-def ui_server(home: Path, surroundings: Mapping[str, str]) -> Generator[UiServer, None, None]:
-    """Start it with these variables, wait for its page, and stop it with everything it started."""
-    server = UiServer(f"http://127.0.0.1:{free_port()}", home)
+def ui_server(home: Path, surroundings: Mapping[str, str], *, workspace: Path | None = None) -> Generator[UiServer, None, None]:
+    """Start it with these variables, wait for its page, and stop it with everything it started.
+
+    `workspace`: the web server alone instead, of these locations.
+    """
+    port = str(free_port())
+    server = UiServer(f"http://127.0.0.1:{port}", home)
+    alone = [sys.executable, "-m", "pipelines.ui.server", str(workspace), "127.0.0.1", port]
     with server.log.open("wb") as log:
         process = subprocess.Popen(
-            [*AMEMGYM, "ui", "--port", server.url.rpartition(":")[2]],
+            alone if workspace else [*AMEMGYM, "ui", "--port", port],
             cwd=ROOT,
             env=clean_environment(home, **surroundings),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=_listen_to_interrupts,
+            preexec_fn=listen_to_signals,
         )
     try:
         _wait_for(server, process)
@@ -53,9 +59,10 @@ def ui_server(home: Path, surroundings: Mapping[str, str]) -> Generator[UiServer
         _stop(process)
 
 
-def _listen_to_interrupts() -> None:
-    # A job in a shell's background inherits that SIGINT is ignored.
+def listen_to_signals() -> None:
+    """For a new process: a job in a shell's background inherits that SIGINT is ignored, one under `nohup` SIGHUP."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def _wait_for(server: UiServer, process: subprocess.Popen[bytes]) -> None:
@@ -77,12 +84,12 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         deadline = time.monotonic() + SECONDS_TO_STOP
         while time.monotonic() < deadline:
             process.poll()
-            if not _members(process.pid):
+            if not members(process.pid):
                 return
             time.sleep(0.1)
 
 
-def _members(group: int) -> list[int]:
+def members(group: int) -> list[int]:
     """The processes of a group that still run; what waits for its parent to notice its end does not."""
     found: list[int] = []
     for entry in Path("/proc").glob("[0-9]*/stat"):

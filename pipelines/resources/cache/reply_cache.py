@@ -55,9 +55,13 @@ class NamedPlace:
 NOWHERE = NamedPlace()
 
 
-def open_replies(path: Path) -> KeyValueStore:
-    """The store of replies in this file, or in the workers' database; one from before the columns existed gets them."""
-    return KeyValueStore(open_database(path), table=TABLE, columns=COLUMNS, checked=True, replaced_where="rejected = 1")
+def open_replies(path: Path, *, reading: bool = False) -> KeyValueStore:
+    """The store of replies in this file, or in the workers' database; one from before the columns existed gets them.
+
+    `reading`: nothing will be written, so a file that cannot be written will do.
+    """
+    database = open_database(path, reading=reading)
+    return KeyValueStore(database, table=TABLE, columns=COLUMNS, checked=True, replaced_where="rejected = 1")
 
 
 class ReplyCache:

@@ -45,7 +45,8 @@ def release_reader(*, endpoint: str | None = None, notice: Callable[[str], None]
 def scores_made_here(digest: str) -> list[BaselineScore]:
     """What assistants reached on a release in the finished evaluations of this installation."""
     # Evaluation is heavy to load, and only publishing asks for its scores.
-    from pipelines.evaluation.folder import runs_folder, scores_on
+    from pipelines.evaluation.folder import runs_folder
+    from pipelines.experiments.leaderboard import scores_on
 
     return scores_on(digest, runs=runs_folder(home()))
 

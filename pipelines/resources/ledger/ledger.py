@@ -1,11 +1,14 @@
 """The ledger: one row for every call, written on its way, and the recipes that the calls were made for, in one database."""
 
+import hashlib
+import json
 import time
 import uuid
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from assets.llm.async_calls import gather_all
 from assets.llm.ports import EndpointError, LanguageModel, ModelReply, ModelRequest, Then
@@ -58,6 +61,17 @@ class LedgerRow:
 
 
 COLUMNS = {field.name: SQL_TYPES.get(field.type, "TEXT") for field in fields(LedgerRow)}
+PYTHON_TYPES: dict[str, Callable[[Any], object]] = {"TEXT": str, "INTEGER": int, "REAL": float}
+
+
+def row_digest(row: Iterable[object]) -> bytes:
+    """What a row's `value` holds: a digest of its columns as the database gives them back; empty in rows of earlier versions.
+
+    Raises ValueError where a column holds what none of its kind can be.
+    """
+    kinds = (PYTHON_TYPES[kind] for kind in COLUMNS.values())
+    told = [None if value is None else kind(value) for kind, value in zip(kinds, row, strict=True)]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:32].encode()
 
 
 @dataclass(frozen=True)
@@ -76,15 +90,19 @@ class Spent:
 
 
 class Ledger:
-    """Rows are on the disk when `add` returns, batched with those that wait at the same time. Raises StoreError."""
+    """Rows are on the disk when `add` returns, batched with those that wait at the same time. Raises StoreError.
 
-    def __init__(self, path: Path) -> None:
-        self.calls = KeyValueStore(open_database(path), table=TABLE, columns=COLUMNS)
-        self.recipes = KeyValueStore(open_database(path), table=RECIPES)
+    `reading`: nothing will be written, so a file that cannot be written will do.
+    """
+
+    def __init__(self, path: Path, *, reading: bool = False) -> None:
+        self.calls = KeyValueStore(open_database(path, reading=reading), table=TABLE, columns=COLUMNS)
+        self.recipes = KeyValueStore(open_database(path, reading=reading), table=RECIPES)
         self._noted: set[str] = set()
 
     async def add(self, row: LedgerRow) -> None:
-        await self.calls.put(uuid.uuid4().hex, b"", extra=asdict(row))
+        columns = asdict(row)
+        await self.calls.put(uuid.uuid4().hex, row_digest(columns.values()), extra=columns)
 
     async def note(self, key: str, recipe: Recipe) -> None:
         """Keep what calls are made for, so that later forecasts can tell which earlier runs were alike."""

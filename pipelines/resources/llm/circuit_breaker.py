@@ -15,7 +15,6 @@ from pipelines.resources.llm.retry import RUN_AGAIN, CallFailure
 
 WINDOW = 20
 LATER = 0.1  # of the first pause, for each failed try
-SEVERAL_USERS = 3  # who fail alike, and nobody passes between them: then it is not the request
 LOG = logging.getLogger(__name__)
 
 

@@ -13,13 +13,12 @@ from pydantic import BaseModel, Field, ValidationError
 
 from assets.llm.ports import EndpointError, FinishReason, ModelReply, ModelRequest, RequestFailed, Then, as_it_is
 from assets.llm.structured_output import is_rubbish
-from pipelines.resources.llm.circuit_breaker import SEVERAL_USERS
 from pipelines.resources.llm.compatibility import ApiCompatibility, LearnedCompatibility
 from pipelines.resources.llm.concurrency import ConcurrencyLimit
 from pipelines.resources.llm.connection import Connections, EndpointConnection
 from pipelines.resources.llm.errors import FailureClassifier
 from pipelines.resources.llm.rate_limit import LearnedLimit, LocalRateLimiter, RateLimiter
-from pipelines.resources.llm.retry import MAX_SECONDS, CallFailure, RetryBudget
+from pipelines.resources.llm.retry import MAX_SECONDS, SEVERAL_USERS, CallFailure, RetryBudget
 from pipelines.resources.llm.settings import EndpointSettings
 
 
@@ -105,7 +104,7 @@ class ModelClient:
                 failed = is_rubbish(retries.request, outcome)
                 connection.served = True
                 if not failed:
-                    connection.counts.answered += 1
+                    connection.counts.note_answer()
                     connection.watch.answered()
                 connection.given_up.answered(retries.request)
                 connection.limit.succeeded()
@@ -116,7 +115,8 @@ class ModelClient:
                 self._learned_limits[model].limited(sent_at=began, retry_after=min(outcome.retry_after, MAX_SECONDS))
                 return outcome
             failed = outcome.kind == "transient"
-            connection.counts.failed += failed
+            if failed:
+                connection.counts.note_failure(retries.request, sent_at=began)
             if failed and retries.others_passed:
                 failed = None
             if outcome.overloaded:
@@ -164,7 +164,8 @@ class ModelClient:
 
 def give_up(connection: EndpointConnection, request: ModelRequest, failure: CallFailure, *, message: str) -> NoReturn:
     """Raise RequestFailed for a request whose fault may be its own; else end the run, also when several users fail alike."""
-    if failure.own and connection.given_up.count(request, failure) < SEVERAL_USERS:
+    nowhere = failure.misdirected and not connection.served
+    if failure.own and not nowhere and connection.given_up.count(request, failure) < SEVERAL_USERS:
         raise RequestFailed(message)
     connection.stop.set(message)
     raise EndpointError(message)

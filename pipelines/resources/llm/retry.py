@@ -7,7 +7,7 @@ retries can use it too.
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from typing import Literal
 
@@ -18,6 +18,8 @@ from pipelines.resources.llm.compatibility import Rejection
 FailureKind = Literal["transient", "rejected", "refused", "fatal"]
 MAX_TRIES = 8
 MAX_TRIES_BEFORE_ANY_REPLY = 3
+MAX_TRIES_IN_AN_OUTAGE = 16  # which take five minutes
+SEVERAL_USERS = 3  # who fail alike, and nobody passes between them: then it is not the request
 SEVERAL_ANSWERS = 3  # to others, since a request first failed
 LEAST_TRIES = 4  # before others' tries say that it is the request
 UNLIKELY = 1e-6
@@ -54,10 +56,33 @@ class CallFailure:
 
 @dataclass
 class TryCounts:
-    """The tries of all requests at an endpoint."""
+    """The tries of all requests at an endpoint. `failing`: whose have failed since anybody's was answered.
+
+    `rounds`: failures since then, of which those that were under way at the same time count once.
+    """
 
     answered: int = 0
     failed: int = 0
+    rounds: int = 0
+    failing: set[str] = field(default_factory=set[str])
+    _round_at: float = 0.0
+
+    def note_answer(self) -> None:
+        self.answered += 1
+        self.rounds = 0
+        self.failing.clear()
+
+    def note_failure(self, request: ModelRequest, *, sent_at: float) -> None:
+        self.failed += 1
+        self.failing.add(request.labels.item_id)
+        if sent_at >= self._round_at:
+            self.rounds += 1
+            self._round_at = time.monotonic()
+
+    @property
+    def is_outage(self) -> bool:
+        """Whether several users fail and nobody passes, which says nothing of any request."""
+        return len(self.failing) >= SEVERAL_USERS
 
 
 class RetryBudget:
@@ -85,8 +110,12 @@ class RetryBudget:
         if not self.tries:
             self._then = replace(self._counts)
         self.tries += 1
-        most = MAX_TRIES_BEFORE_ANY_REPLY if failure.misdirected and not served else MAX_TRIES
-        if failure.kind != "transient" or self.tries >= most or (failure.own and self._fails_alone()):
+        if failure.kind != "transient" or (failure.own and self._fails_alone()):
+            return None
+        # Where many calls wait, a probe is another request each time, and none is tried often.
+        if failure.misdirected and not served and max(self.tries, self._counts.rounds) >= MAX_TRIES_BEFORE_ANY_REPLY:
+            return None
+        if self.tries >= (MAX_TRIES_IN_AN_OUTAGE if self._counts.is_outage else MAX_TRIES):
             return None
         growing = min(2 ** (self.tries - 1), MAX_BACKOFF) * self._backoff / 2
         delay = max(failure.retry_after, growing) + growing * self._jitter()
@@ -94,7 +123,7 @@ class RetryBudget:
 
     def error_message(self, failure: CallFailure, *, endpoint: str) -> str:
         """The sentence for the user: where, what, and what to do."""
-        tried = self.limited_tries if failure.limited else self.tries
+        tried = self.limited_tries if failure.limited else max(self.tries, self._counts.rounds if failure.misdirected else 0)
         tries = f" at the last of {tried} tries" if failure.kind == "transient" and tried > 1 else ""
         asked = f" and asks to be left alone for {failure.retry_after:.0f} seconds" if failure.retry_after > MAX_SECONDS else ""
         return f"The model endpoint {endpoint} {failure.problem}{tries}{asked}; {failure.remedy}."

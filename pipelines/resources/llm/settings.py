@@ -70,21 +70,21 @@ class EndpointSettings(BaseModel):
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> "EndpointSettings | None":
         """The settings that the environment gives; None when it names neither an address nor a key.
 
-        The first pair of variables of which one is set counts; an address that is not set is OpenAI's.
+        The first pair of variables of which one is set counts; an address that is not set is OpenAI's. Raises EndpointError,
+        also for a number that would limit nothing because there is no endpoint.
         """
         variables = os.environ if environ is None else environ
         pairs = ((names, [variables.get(name, "").strip() for name in names]) for names in VARIABLES)
         pair = next(((names, values) for names, values in pairs if any(values)), None)
-        if pair is None:
-            return None
-        (url_variable, key_variable), (url, key) = pair
+        (url_variable, key_variable), (url, key) = pair or (VARIABLES[0], ("", ""))
         values: dict[str, object] = {"url_variable": url_variable, "key_variable": key_variable}
         values |= {"base_url": url} if url else {}
         values |= {"api_key": key} if key else {}
         values |= {field: variables[name] for field, name in NUMBER_VARIABLES.items() if variables.get(name, "").strip()}
         problems: list[str] = []
         try:
-            return cls.model_validate(values)
+            settings = cls.model_validate(values)
+            return settings if pair else None
         except ValidationError as error:
             names = {"base_url": url_variable, "api_key": key_variable, **NUMBER_VARIABLES}
             problems = [f"{names[str(problem['loc'][0])]}: {problem['msg']}" for problem in error.errors(include_input=False)]

@@ -12,14 +12,15 @@ def shared_database() -> str:
     return os.environ.get(VARIABLE, "").strip()
 
 
-def open_database(path: Path) -> Database:
+def open_database(path: Path, *, reading: bool = False) -> Database:
     """The database for the tables of this file: that of AMEMGYM_DATABASE, in a schema named after the file, else the file.
 
-    Raises StoreError when the variable does not name a Postgres, or its driver is not installed.
+    `reading`: nothing will be written, so a file that cannot be written will do. Raises StoreError when the variable does not
+    name a Postgres, or its driver is not installed.
     """
     url = shared_database()
     if not url:
-        return SqliteFile(path)
+        return SqliteFile(path, reading)
     # Imported only where it is used: the driver belongs to the extra `cluster`.
     from pipelines.cluster.postgres import open_postgres
 

@@ -16,6 +16,7 @@ from pipelines.resources.storage.errors import StoreError
 
 BUSY_SECONDS = 60.0
 PRIMARY_CODE = 0xFF
+NOT_WRITABLE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN)
 REMEDIES = {
     sqlite3.SQLITE_CORRUPT: "is damaged; move it away, with its -wal and -shm neighbours, and what it held is made anew",
     sqlite3.SQLITE_NOTADB: "is not a SQLite database; move it away, and what it should hold is made anew",
@@ -74,9 +75,13 @@ _CLAIMS: dict[Path, FileClaims] = {}
 
 @dataclass(frozen=True)
 class SqliteFile:
-    """The Database port over a file, in WAL mode with full synchronization."""
+    """The Database port over a file, in WAL mode with full synchronization.
+
+    `reading`: nothing will be written, so a file or folder that cannot be written will do.
+    """
 
     path: Path
+    reading: bool = False
 
     def __str__(self) -> str:
         return str(self.path)
@@ -101,10 +106,23 @@ class SqliteFile:
             connection.execute("PRAGMA synchronous = FULL")
             for table in tables:
                 _create(connection, table)
+        except sqlite3.Error as error:
+            connection.close()
+            if self.reading and error.sqlite_errorcode & PRIMARY_CODE in NOT_WRITABLE:
+                return self._connect_to_read(tables)
+            raise
+        return connection
+
+    def _connect_to_read(self, tables: Sequence[KeyValueTable]) -> SqliteConnection:
+        connection = connect_to_read(self.path.absolute())
+        try:
+            if all(_is_complete(connection, table) for table in tables):
+                return connection
         except sqlite3.Error:
             connection.close()
             raise
-        return connection
+        connection.close()
+        raise StoreError(f"{self.path} is of an earlier version, and {REMEDIES[sqlite3.SQLITE_READONLY]}.")
 
     def diagnose(self, error: Exception) -> str | None:
         """SQLite's error code as one sentence: what, where, what to do."""
@@ -130,17 +148,37 @@ class SqliteFile:
 
     def size(self) -> int:
         """The file with its neighbours, in bytes."""
-        return sum(file.stat().st_size for file in self.path.parent.glob(f"{self.path.name}*"))
+        return sum(file.stat().st_size for file in self.path.parent.glob(f"{self.path.name}*") if file.exists())
+
+
+def connect_to_read(path: Path, *, without_log: bool = False) -> SqliteConnection:
+    """Connect without changing anything, also on a disk where SQLite cannot put its file of locks beside it.
+
+    What was committed last may lie in a log beside the file, which only such a file opens; `without_log`: leave that out then.
+    """
+    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, isolation_level=None, factory=SqliteConnection)
+    try:
+        connection.execute("SELECT 1 FROM sqlite_master")
+    except sqlite3.Error as error:
+        log = path.with_name(f"{path.name}-wal")
+        if error.sqlite_errorcode == sqlite3.SQLITE_CANTOPEN and (without_log or not log.exists() or not log.stat().st_size):
+            connection.close()
+            return sqlite3.connect(f"{path.as_uri()}?immutable=1", uri=True, isolation_level=None, factory=SqliteConnection)
+    return connection
 
 
 def _create(connection: SqliteConnection, table: KeyValueTable) -> None:
     """Make the table, or add the columns that an older version of the file lacks."""
-    if _columns(connection, table).issuperset({"key", *table.columns}):
+    if _is_complete(connection, table):
         return
     with connection.writing():
         connection.execute(f'CREATE TABLE IF NOT EXISTS "{table.name}" (key TEXT PRIMARY KEY, value BLOB NOT NULL)')
         for name in table.columns.keys() - _columns(connection, table):
             connection.execute(f'ALTER TABLE "{table.name}" ADD COLUMN {name} {table.columns[name]}')
+
+
+def _is_complete(connection: SqliteConnection, table: KeyValueTable) -> bool:
+    return _columns(connection, table).issuperset({"key", *table.columns})
 
 
 def _columns(connection: SqliteConnection, table: KeyValueTable) -> set[str]:
