@@ -7,6 +7,9 @@ DOCS := .venv-docs
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
+# Every target starts many processes, and each would compile our modules anew where Python's caches are turned off.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint ui bench docs clean clean-data test-browser test-extras test-cluster test-faults cluster lock
 

@@ -11,7 +11,7 @@ from dataset_card.release.asset import release_asset
 from dataset_card.release.checks import release_checks
 from pipelines.automation import SCHEDULES, SENSORS
 from pipelines.benchmarks import BENCHMARKS, BenchmarkEntry
-from pipelines.evaluation_assets import answers_scored, evaluation
+from pipelines.evaluation_assets import evaluation_asset, evaluation_check
 from pipelines.home import home
 from pipelines.jobs import JOBS
 from pipelines.resources.dagster_resources import configured_resources
@@ -40,7 +40,7 @@ def assets_of(entry: BenchmarkEntry) -> list[dg.AssetsDefinition | dg.AssetSpec]
 defs = dg.Definitions(
     assets=[
         *(asset for entry in BENCHMARKS for asset in assets_of(entry)),
-        evaluation,
+        *(evaluation_asset(entry.benchmark) for entry in BENCHMARKS),
     ],
     asset_checks=[
         *(check for entry in BENCHMARKS for check in benchmark_checks(entry.validation)),
@@ -48,7 +48,7 @@ defs = dg.Definitions(
         pool_is_unchanged,
         documents_are_unchanged,
         packages_are_unchanged,
-        answers_scored,
+        *(evaluation_check(entry.benchmark) for entry in BENCHMARKS),
     ],
     jobs=list(JOBS),
     sensors=list(SENSORS),

@@ -1,4 +1,4 @@
-"""The asset `evaluation`: assistants evaluated on a release, only when somebody asks for it."""
+"""Each benchmark's asset `evaluation`: memories evaluated on a release, only when somebody asks for it."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Optional
@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any, Optional
 import dagster as dg
 from pydantic import Field
 
-from assets.amemgym.pipeline import AMEMGYM
+from assets.engine.benchmark import Benchmark
 from assets.engine.cancellation import stop_with_run
-from assets.engine.progress import Steps, heartbeat
+from assets.engine.ports import StageProgress
+from assets.engine.progress import heartbeat, progress_details, progress_line
 from assets.engine.stage_asset import disk_error_message
 from assets.llm.ports import EndpointError
 from assets.recipe.loading import RecipeError
-from assets.recipe.partitions import BENCHMARK_TAG, MODEL_POOL
-from assets.reporting.asset_description import group
+from assets.recipe.partitions import MODEL_POOL
 from assets.reporting.definition_metadata import OWNERS, column_schema, definition
+from assets.reporting.materialization import page_link
 from dataset_card.release.checks import last_materialized
 from dataset_card.release.digests import canonical_digest
 from pipelines.home import home
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from pipelines.evaluation.folder import FinishedRun
 
 NEWEST = "newest"
-PROMPTS = tuple(name for name in prompt_names() if name.startswith(("evaluation/", "memories/", "paper/")))
+PROMPTS = tuple(name for name in prompt_names() if name.startswith(("evaluation/", "memories/", "paper/", "memory_items/ask")))
 UNSCORED = "unscored_"
 MOST_UNSCORED = 0.02
 
@@ -54,30 +55,39 @@ class EvaluationConfig(dg.Config):
     max_tokens: Optional[int] = None
 
 
-@dg.asset(
-    partitions_def=AMEMGYM.partitions.by_variant,
-    group_name=group("evaluation"),
-    deps=["release"],
-    pool=MODEL_POOL,
-    owners=OWNERS,
-    kinds={"python", "llm"},
-    tags={BENCHMARK_TAG: AMEMGYM.name, "asks_a_model": "yes", "paper": "3.3"},
-    metadata=definition(None, prompts=PROMPTS),
-    description="Memories evaluated on-policy on a release (paper sections 3.2, 3.3 and 4): a leaderboard with "
-    "intervals, and a page of each run with every dialogue, memory and answer. A run that was finished before is only shown.",
-)
-async def evaluation(context: dg.AssetExecutionContext, config: EvaluationConfig) -> dg.MaterializeResult[Any]:
-    """Evaluate the partition's variant. Raises dg.Failure with one sentence; finished steps stay on the disk."""
-    from pipelines.evaluation.errors import EvaluationError
+def evaluation_asset(benchmark: Benchmark) -> dg.AssetsDefinition:
+    """The asset over the benchmark's own releases: Dagster asks whether one is sure where any asset above was never made.
 
-    try:
-        async with stop_with_run():
-            runs = [await _evaluate(request, context.log.info) for request in _requests(config, context)]
-        return _result(runs)
-    except (EvaluationError, EndpointError, RecipeError) as error:
-        raise dg.Failure(description=str(error), allow_retries=False) from error
-    except OSError as error:
-        raise dg.Failure(description=disk_error_message(error), allow_retries=False) from error
+    It lacks the tag by which a benchmark's assets are selected together, because it costs money and is asked for by itself.
+    """
+
+    @dg.asset(
+        name=benchmark.key("evaluation"),
+        partitions_def=benchmark.partitions.by_variant,
+        group_name=benchmark.group("evaluation"),
+        deps=[benchmark.key("release")],
+        pool=MODEL_POOL,
+        owners=OWNERS,
+        kinds={"python", "llm"},
+        tags={"asks_a_model": "yes", "paper": "3.3"},
+        metadata=definition(None, prompts=PROMPTS),
+        description="Memories evaluated on a release, on-policy where there are dialogues (paper, 3.2 and 3.3): a leaderboard "
+        "with intervals, and a page of each run. A finished run is only shown.",
+    )
+    async def evaluation(context: dg.AssetExecutionContext, config: EvaluationConfig) -> dg.MaterializeResult[Any]:
+        """Evaluate the partition's variant. Raises dg.Failure with one sentence; finished steps stay on the disk."""
+        from pipelines.evaluation.errors import EvaluationError
+
+        try:
+            async with stop_with_run():
+                runs = [await _evaluate(request, context.log.info) for request in _requests(config, context)]
+            return _result(runs)
+        except (EvaluationError, EndpointError, RecipeError) as error:
+            raise dg.Failure(description=str(error), allow_retries=False) from error
+        except OSError as error:
+            raise dg.Failure(description=disk_error_message(error), allow_retries=False) from error
+
+    return evaluation
 
 
 def _requests(config: EvaluationConfig, context: dg.AssetExecutionContext) -> "list[EvaluationRequest]":
@@ -113,45 +123,51 @@ async def _evaluate(request: "EvaluationRequest", write: Callable[[str], object]
     from pipelines.evaluation.forecast import EvaluationForecast
     from pipelines.evaluation.run import Run
 
-    done, total, steps = 0, 0, Steps(f"{request.memory} on {request.dataset}")
+    line = f"{request.memory} on {request.dataset}: beginning"
 
     def begun(run: Run, size: EvaluationForecast) -> None:
-        nonlocal total
-        total = size.steps
         models = ", ".join(f"{role} {name}" for role, name in run.manifest.models.items())
-        places = " and ".join(run.manifest.places) or "the embedded model"
-        write(f"{run.manifest.run_id}: asks {places}; {models}. {size.sentence} {size.warning(request.budget)}".strip())
+        told = f"{run.manifest.run_id}: asks {run.manifest.asks}; {models}."
+        write(f"{told} {size.sentence} {size.warning(request.budget)}".strip())
 
-    def step(_: str) -> None:
-        nonlocal done
-        done += 1
-        steps.begin(f"{done} of {total} steps", share=done / max(1, total))
+    def show(progress: StageProgress) -> None:
+        nonlocal line
+        line = ", ".join([progress_line(progress), *progress_details(progress)])
 
-    with heartbeat(write, steps.line):
-        return await run_evaluation(request, home=home(), progress=EvaluationProgress(begun=begun, step=step))
+    with heartbeat(write, lambda: line):
+        return await run_evaluation(request, home=home(), progress=EvaluationProgress(begun=begun, show=show))
 
 
 def _result(runs: "Sequence[FinishedRun]") -> dg.MaterializeResult[Any]:
     from pipelines.evaluation.folder import PAGE, runs_folder
     from pipelines.evaluation.records import AnswerRow
-    from pipelines.evaluation.report.formatting import run_labels
-    from pipelines.evaluation.report.markdown import leaderboard, period_table
     from pipelines.experiments.compare import compare
-    from pipelines.experiments.leaderboard import write_leaderboard
+    from pipelines.experiments.leaderboard import LEADERBOARDS_FOLDER, write_leaderboard
+    from pipelines.experiments.ranking import board_notes, board_sections, period_table, run_labels, standings
 
     folder, labels = runs_folder(home()), run_labels(runs)
     by_name = {labels[run.manifest.run_id]: run for run in runs}
-    scores = {name: run.results.metrics["memory"].value for name, run in by_name.items()}
+    scores = {
+        f"{metric}_{name}": run.results.metrics[metric].value
+        for metric in ("overall", "memory")
+        for name, run in by_name.items()
+        if metric in run.results.metrics
+    }
+    sections = {
+        title.lower().replace(" ", "_"): dg.MetadataValue.md(content) for title, content in board_sections(runs).items()
+    }
+    if runs[0].results.periods:
+        sections["overall_by_period"] = dg.MetadataValue.md(period_table(runs, "overall"))
     return dg.MaterializeResult(
         data_version=dg.DataVersion(canonical_digest([run.manifest.run_id for run in runs])[:16]),
         metadata={
-            "leaderboard": dg.MetadataValue.md(leaderboard(runs)),
-            "overall_by_period": dg.MetadataValue.md(period_table(runs, "overall")),
-            # Paths to copy: browsers follow no link from a served page to the disk.
-            "board": dg.PathMetadataValue(str(write_leaderboard(compare(runs), runs=folder))),
-            **{f"page_{name}": dg.PathMetadataValue(str(folder / run.manifest.run_id / PAGE)) for name, run in by_name.items()},
+            "leaderboard": dg.MetadataValue.md(standings(runs)),
+            "how_to_read_it": dg.MetadataValue.md("\n\n".join(board_notes(runs))),
+            **sections,
+            "board": page_link(LEADERBOARDS_FOLDER, write_leaderboard(compare(runs), runs=folder).name),
+            **{f"page_{name}": page_link(folder.name, run.manifest.run_id, PAGE) for name, run in by_name.items()},
             # Numbers get a plot over the materializations.
-            **{f"memory_{name}": dg.MetadataValue.float(score) for name, score in scores.items() if score is not None},
+            **{name: dg.MetadataValue.float(score) for name, score in scores.items() if score is not None},
             **{f"calls_{name}": sum(usage.calls for usage in run.results.spending.values()) for name, run in by_name.items()},
             **{f"{UNSCORED}{name}": _unscored(run) for name, run in by_name.items()},
             "dagster/column_schema": column_schema(AnswerRow),
@@ -164,20 +180,26 @@ def _unscored(run: "FinishedRun") -> float:
     return round(run.results.metrics["unscored"].value or 0.0, 4)
 
 
-@dg.asset_check(
-    asset="evaluation",
-    name="answers_scored",
-    partitions_def=AMEMGYM.partitions.by_variant,
-    description="Nearly all answers could be read; where many could not, scores are doubtful.",
-)
-def answers_scored(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
-    """By the assistant with most answers that could not be read."""
-    known = last_materialized(context, "evaluation")
-    shares = {name.removeprefix(UNSCORED): float(share) for name, share in known.items() if name.startswith(UNSCORED)}
-    worst = max(shares, key=lambda name: shares[name])
-    return dg.AssetCheckResult(
-        passed=shares[worst] <= MOST_UNSCORED,
-        severity=dg.AssetCheckSeverity.WARN,
-        description=f"Most are unscored of {worst}: {shares[worst]:.1%} of its answers, where {MOST_UNSCORED:.0%} may be.",
-        metadata={name: dg.MetadataValue.float(share) for name, share in shares.items()},
+def evaluation_check(benchmark: Benchmark) -> dg.AssetChecksDefinition:
+    """The check of the benchmark's evaluation."""
+    asset = benchmark.key("evaluation")
+
+    @dg.asset_check(
+        asset=asset,
+        name="answers_scored",
+        partitions_def=benchmark.partitions.by_variant,
+        description="Nearly all answers could be read; where many could not, scores are doubtful.",
     )
+    def answers_scored(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
+        """By the memory with most answers that could not be read."""
+        known = last_materialized(context, asset)
+        shares = {name.removeprefix(UNSCORED): float(share) for name, share in known.items() if name.startswith(UNSCORED)}
+        worst = max(shares, key=lambda name: shares[name])
+        return dg.AssetCheckResult(
+            passed=shares[worst] <= MOST_UNSCORED,
+            severity=dg.AssetCheckSeverity.WARN,
+            description=f"Most are unscored of {worst}: {shares[worst]:.1%} of its answers, where {MOST_UNSCORED:.0%} may be.",
+            metadata={name: dg.MetadataValue.float(share) for name, share in shares.items()},
+        )
+
+    return answers_scored

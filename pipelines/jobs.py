@@ -1,11 +1,12 @@
 """The jobs of each benchmark. Where a recipe is split into work units, a variant takes one run per phase and unit."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import dagster as dg
 
-from assets.amemgym.pipeline import AMEMGYM
+from assets.engine.benchmark import Benchmark
 from assets.recipe.config_schema import launchpad_fields
 from assets.recipe.partitions import MODEL_POOL
 from pipelines.benchmarks import BENCHMARKS, BenchmarkEntry
@@ -13,12 +14,39 @@ from pipelines.benchmarks import BENCHMARKS, BenchmarkEntry
 GENERATE_AND_RELEASE = "generate_and_release"
 
 
+@dataclass(frozen=True)
+class Phase:
+    """One Dagster run: a job, its partition, the config of its ops by name, and the assets to make; none: all of the job's."""
+
+    job: str
+    partition: str
+    config: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    assets: Sequence[str] = ()
+
+
+def phases(
+    benchmark: Benchmark, variant: str, *, units: Sequence[str], config: Mapping[str, Any], last: Sequence[str] = ()
+) -> Iterator[Phase]:
+    """The runs that make, report on and release a variant, in order. One, or, where it is split into work units, one for the
+    recipe, one for each unit, and one for what comes last: the assets of `last`, all by default. `config`: as a run has it.
+    """
+    key = benchmark.key
+    if not benchmark.partitions.sharded:
+        yield Phase(key(GENERATE_AND_RELEASE), variant, config)
+        return
+    root = {name: ops for name, ops in config.items() if name == key("recipe")}
+    yield Phase(key("resolve_recipe"), variant, root)
+    for unit in units:
+        yield Phase(key("generate_unit"), unit)
+    yield Phase(key("make_release"), variant, {name: ops for name, ops in config.items() if name not in root}, last)
+
+
 def _job(name: str, assets: tuple[str, ...], partitions: dg.StaticPartitionsDefinition, *, description: str) -> Any:
     return dg.define_asset_job(name, selection=list(assets), partitions_def=partitions, description=description)  # pyright: ignore[reportUnknownMemberType]
 
 
 def benchmark_jobs(entry: BenchmarkEntry) -> list[Any]:
-    """The jobs that make, release and publish a benchmark's variants; their names begin as those of its assets do."""
+    """A benchmark's jobs: make, release, publish, evaluate. Their names begin as those of its assets do."""
     benchmark, key, partitions = entry.benchmark, entry.benchmark.key, entry.benchmark.partitions
     recipe, report = (key("recipe"),), (key("quality_report"),)
     release = (key("dataset_card"), key("release"))
@@ -58,7 +86,18 @@ def benchmark_jobs(entry: BenchmarkEntry) -> list[Any]:
             partitions.by_variant,
             description="Bring a variant's release from the disk to the Hub.",
         ),
+        _job(
+            key("evaluate"),
+            (key("evaluation"),),
+            partitions.by_variant,
+            description="Evaluate memories on the release of a variant.",
+        ),
     ]
+
+
+def phases_op(job: str) -> str:
+    """The name of the op that a job consists of where recipes are split into work units."""
+    return f"{job}_by_phases"
 
 
 def _whole_job(entry: BenchmarkEntry, name: str, assets: tuple[str, ...], *, description: str) -> Any:
@@ -70,17 +109,16 @@ def _whole_job(entry: BenchmarkEntry, name: str, assets: tuple[str, ...], *, des
     last = [asset for asset in assets if asset not in (key("recipe"), *entry.benchmark.stage_names)]
 
     @dg.op(
-        name=f"{name}_by_phases",
+        name=phases_op(name),
         config_schema={key("recipe"): dg.Field(launchpad_fields(entry.benchmark.recipe), is_required=False)},
         pool=MODEL_POOL,
     )
     def by_phases(context: dg.OpExecutionContext) -> None:
         """Run the phases here, unit by unit. Raises dg.Failure that names the run that failed."""
         variant, config = context.partition_key, context.op_config
-        _run(context, key("resolve_recipe"), variant, config={name: {"config": fields} for name, fields in config.items()})
-        for unit in partitions.units[variant]:
-            _run(context, key("generate_unit"), unit)
-        _run(context, key("make_release"), variant, assets=last)
+        root = {name: {"config": fields} for name, fields in config.items()}
+        for phase in phases(entry.benchmark, variant, units=partitions.units[variant], config=root, last=last):
+            _run(context, phase)
 
     @dg.job(  # pyright: ignore[reportUnknownMemberType]
         name=name, partitions_def=partitions.by_variant, description=f"{description} One run for each phase and work unit."
@@ -91,26 +129,16 @@ def _whole_job(entry: BenchmarkEntry, name: str, assets: tuple[str, ...], *, des
     return whole
 
 
-def _run(
-    context: dg.OpExecutionContext,
-    job: str,
-    partition: str,
-    *,
-    config: Mapping[str, Any] | None = None,
-    assets: Sequence[str] | None = None,
-) -> None:
-    result = context.repository_def.get_job(job).execute_in_process(
-        {"ops": config or {}},
+def _run(context: dg.OpExecutionContext, phase: Phase) -> None:
+    result = context.repository_def.get_job(phase.job).execute_in_process(
+        {"ops": phase.config},
         instance=context.instance,
-        partition_key=partition,
-        asset_selection=[dg.AssetKey(name) for name in assets] if assets else None,
+        partition_key=phase.partition,
+        asset_selection=[dg.AssetKey(name) for name in phase.assets] or None,
         raise_on_error=False,
     )
     if not result.success:
-        raise dg.Failure(f"{job} of {partition} did not succeed; see its run {result.run_id}.", allow_retries=False)
+        raise dg.Failure(f"{phase.job} of {phase.partition} did not succeed; see its run {result.run_id}.", allow_retries=False)
 
 
-EVALUATE = _job(
-    "evaluate", ("evaluation",), AMEMGYM.partitions.by_variant, description="Evaluate memory assistants on a variant's release."
-)
-JOBS = [*(job for entry in BENCHMARKS for job in benchmark_jobs(entry)), EVALUATE]
+JOBS = [job for entry in BENCHMARKS for job in benchmark_jobs(entry)]

@@ -13,6 +13,11 @@ from pipelines.benchmarks import BENCHMARKS
 from pipelines.cli.main import PANELS, app, load_command
 
 Cells = Sequence[str]
+JSON = (
+    "Commands that print a table have `--json`: one JSON document on standard output, and nothing else there. "
+    "Notices, progress and errors are on standard error, and the exit status is the same. "
+    "Each option names the keys of the document, or of each row of a list. A key keeps its name and meaning; new ones may come."
+)
 
 
 def commands_page() -> str:
@@ -20,7 +25,7 @@ def commands_page() -> str:
     # Commands of typer, whose annotations are only partly known to type checkers.
     group: Any = get_command(app)
     context = group.make_context("amemgym", ["--help"], resilient_parsing=True)
-    lines = ["# Commands", "", "`amemgym COMMAND --help` says the same.", ""]
+    lines = ["# Commands", "", "`amemgym COMMAND --help` says the same.", "", JSON, ""]
     for panel, names in PANELS.items():
         lines += [f"## {panel}", ""]
         for name in names:

@@ -23,10 +23,11 @@ Row = tuple[str, float, str]
 
 @dataclass(frozen=True)
 class Run:
-    """One `amemgym generate`: when it began, wall seconds, peak memory in MB, and the data folder it filled."""
+    """One `amemgym generate`: when it began, wall and processor seconds, peak memory in MB, and the data folder it filled."""
 
     began: float
     seconds: float
+    processor: float
     megabytes: float
     folder: Path
 
@@ -86,7 +87,7 @@ def generate(folder: Path, *words: str, url: str | None = None, in_flight: int =
     process = subprocess.Popen(line, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     assert os.waitstatus_to_exitcode(status) == 0, f"{' '.join(words)} did not end well"
-    return Run(at, time.monotonic() - began, usage.ru_maxrss / 1024, folder)
+    return Run(at, time.monotonic() - began, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, folder)
 
 
 def least_seconds(calls: Sequence[tuple[float, float]], *, seconds: float, work: float, slots: int) -> float:

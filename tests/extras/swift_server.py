@@ -38,6 +38,8 @@ pipeline = catch_errors gatekeeper healthcheck listing_formats s3api tempauth co
 [app:proxy-server]
 use = egg:swift#proxy
 account_autocreate = true
+conn_timeout = 10
+node_timeout = 60
 [filter:catch_errors]
 use = egg:swift#catch_errors
 [filter:gatekeeper]
@@ -85,8 +87,11 @@ def swift_server(folder: Path) -> Generator[SwiftServer, None, None]:
     ports = _free_ports(len(KINDS) + 1)
     _write_settings(folder, ports)
     with ExitStack() as running:
-        for kind in (*KINDS, "proxy"):
+        for kind in KINDS:
             running.enter_context(_process(folder, kind))
+        for port in ports[:-1]:  # the proxy turns away from those that do not answer
+            _wait_for_port(port)
+        running.enter_context(_process(folder, "proxy"))
         store = SwiftServer(f"http://127.0.0.1:{ports[-1]}")
         _wait_for(f"{store.endpoint}/healthcheck")
         yield store
@@ -134,6 +139,15 @@ def _free_ports(count: int) -> list[int]:
         for one in sockets:
             one.bind(("127.0.0.1", 0))
         return [one.getsockname()[1] for one in sockets]
+
+
+def _wait_for_port(port: int) -> None:
+    end = time.monotonic() + STARTED_WITHIN
+    while time.monotonic() < end:
+        with suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port)):
+            return
+        time.sleep(0.1)
+    raise TimeoutError(f"No server of the object store answers on port {port}.")
 
 
 def _wait_for(url: str) -> None:

@@ -12,7 +12,7 @@ SAID = {
     "prompt-language": "Write the paragraph in Swedish.",
     "check": "Nothing stands against a release",
     "expectations": "has at most 2000 characters",
-    "stage": "mottos of demo: 1 of 1 users",
+    "stage": "mottos of demo: 1 of 1 user",
     "memory": "demo-0.1.0-RareWords",
 }
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.ports import ModelReply, ModelRequest
-from tests.support.honest_replies import material
+from tests.support.honest_replies import material, numbered_choices
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,17 @@ class ScriptedJudge:
 
     def story(self, request: ModelRequest) -> object:
         """A contradiction is what the text itself says that it contradicts."""
-        choices: dict[str, list[str]] = material(request, "state_choices")
+        choices, numbers = numbered_choices(request)
         texts: dict[str, str] = material(request, "texts")
         judged: list[int] = material(request, "judged")
         because = {number: json.loads(texts[str(number)]).get("contradicts", "") for number in judged}
         errs = SeededRandom("judge", request.seed, request.sample, "story").bernoulli(self.error)
         return {
-            "readings": [{"id": number, "tells": self._reads(request, texts[str(number)], choices)} for number in judged],
-            "contradictions": [{"id": number, "because": why} for number, why in because.items() if why and not errs],
+            "readings": {
+                str(number): [numbers[pair] for pair in self._reads(request, texts[str(number)], choices).items()]
+                for number in judged
+            },
+            "contradictions": {str(number): why for number, why in because.items() if why and not errs},
         }
 
     def schema(self, request: ModelRequest) -> object:
