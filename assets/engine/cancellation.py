@@ -14,18 +14,18 @@ from contextlib import asynccontextmanager
 
 import dagster as dg
 
-from assets.llm.async_calls import wait_for_shielded_calls
+from assets.llm.async_calls import SHIELDED_SECONDS, wait_for_shielded_calls
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 STOPPED = "The run was stopped. What was finished is kept, and the same run goes on from there."
 
 
 @asynccontextmanager
-async def stop_with_run() -> AsyncGenerator[None, None]:
+async def stop_with_run(*, seconds: float = SHIELDED_SECONDS) -> AsyncGenerator[None, None]:
     """Around what a task awaits: raises DagsterExecutionInterruptedError when a signal arrived meanwhile.
 
-    Shielded calls get a moment to come back; a second signal stops those too. Outside the main thread, where Python delivers no
-    signals, it does nothing.
+    Shielded calls get so many seconds to come back; a second signal stops those too. Outside the main thread, where Python
+    delivers no signals, it does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -46,13 +46,13 @@ async def stop_with_run() -> AsyncGenerator[None, None]:
         except asyncio.CancelledError:
             if not arrived:
                 raise
-            await wait_for_shielded_calls()
+            await wait_for_shielded_calls(seconds=seconds)
         except BaseExceptionGroup as group:
             # A signal just before this began is raised by Dagster, in a task that works ahead; who waits for that task gets it.
             if group.subgroup(dg.DagsterExecutionInterruptedError) is None:
                 raise
             arrived.append(signal.SIGINT)
-            await wait_for_shielded_calls()
+            await wait_for_shielded_calls(seconds=seconds)
     except asyncio.CancelledError:
         if not arrived:
             raise

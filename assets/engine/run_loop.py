@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from assets.llm.async_calls import wait_for_shielded_calls
+from assets.llm.async_calls import SHIELDED_SECONDS, wait_for_shielded_calls
 
 T = TypeVar("T")
 
@@ -19,11 +19,11 @@ T = TypeVar("T")
 class RunLoop:
     """Runs coroutines for other event loops, and the tasks that they have started, until it is left. No signal reaches it.
 
-    `at_end` cancels the tasks that nobody waits for any more.
+    `at_end` cancels the tasks that nobody waits for any more; shielded calls get so many `seconds` to come back.
     """
 
-    def __init__(self, *, at_end: Callable[[], None]) -> None:
-        self._at_end, self._waited = at_end, False
+    def __init__(self, *, at_end: Callable[[], None], seconds: float = SHIELDED_SECONDS) -> None:
+        self._at_end, self._seconds, self._waited = at_end, seconds, False
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="run-loop", daemon=True)
 
@@ -59,7 +59,8 @@ class RunLoop:
             self._loop.call_soon_threadsafe(begun.result().cancel)
             self._waited = True
             await asyncio.wait([result])
-            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(wait_for_shielded_calls(), self._loop))
+            waiting = wait_for_shielded_calls(seconds=self._seconds)
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(waiting, self._loop))
             raise
 
     def _run(self) -> None:
@@ -67,4 +68,4 @@ class RunLoop:
             runner.get_loop().run_forever()
             self._at_end()
             if not self._waited:
-                runner.run(wait_for_shielded_calls())
+                runner.run(wait_for_shielded_calls(seconds=self._seconds))

@@ -8,15 +8,29 @@ from assets.llm.async_calls import shielded
 
 @dataclass
 class PaidCalls:
-    """Takes down each call that came back, by its name."""
+    """Takes down each call that came back, by its name.
 
+    A call comes back so many `seconds` after whoever waits for it was cancelled, and not before.
+    """
+
+    seconds: float = 0.05
+    begun: int = 0
+    given_up: int = 0  # users who were cancelled
     came_back: list[str] = field(default_factory=list[str])
 
     async def user(self) -> None:
         """One call, and another after it."""
-        await shielded(self._call("paid"))
-        await shielded(self._call("not asked any more"))
+        cancelled = asyncio.Event()
+        try:
+            await shielded(self._call("paid", cancelled))
+            await shielded(self._call("not asked any more", cancelled))
+        except asyncio.CancelledError:
+            self.given_up += 1
+            cancelled.set()
+            raise
 
-    async def _call(self, name: str) -> None:
-        await asyncio.sleep(0.05)
+    async def _call(self, name: str, cancelled: asyncio.Event) -> None:
+        self.begun += 1
+        await cancelled.wait()
+        await asyncio.sleep(self.seconds)
         self.came_back.append(name)

@@ -3,16 +3,15 @@
 import asyncio
 import os
 import signal
-import time
 from collections.abc import Awaitable, Callable
 
 import dagster as dg
 import pytest
 
 from assets.engine.cancellation import stop_with_run
-from assets.llm.async_calls import SHIELDED_SECONDS, shielded
 from tests.support.coroutines import run
 from tests.support.paid_calls import PaidCalls
+from tests.support.waiting import LONG, until
 
 
 def interrupt() -> None:
@@ -63,33 +62,43 @@ async def stage(work: Callable[[], Awaitable[None]]) -> None:
 def test_the_signal_stops_the_stage_and_the_handlers_are_put_back(work: Callable[[], Awaitable[None]]) -> None:
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     with pytest.raises(dg.DagsterExecutionInterruptedError, match="What was finished is kept"):
-        run(asyncio.wait_for(stage(work), timeout=5))
+        run(asyncio.wait_for(stage(work), timeout=LONG))
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 
 
 def test_a_call_that_is_paid_for_comes_back_after_the_signal_and_none_is_begun() -> None:
     calls = PaidCalls()
 
+    async def interrupt_when_both_are_under_way() -> None:
+        await until(lambda: calls.begun == 2)
+        interrupt()
+
     async def users() -> None:
-        asyncio.get_running_loop().call_later(0.01, interrupt)
-        await asyncio.gather(calls.user(), calls.user())
+        await asyncio.gather(calls.user(), calls.user(), interrupt_when_both_are_under_way())
 
     with pytest.raises(dg.DagsterExecutionInterruptedError):
-        run(asyncio.wait_for(stage(users), timeout=5))
+        run(asyncio.wait_for(stage(users), timeout=LONG))
     assert calls.came_back == ["paid", "paid"]
 
 
 def test_a_second_signal_waits_for_no_call() -> None:
-    async def work() -> None:
-        loop = asyncio.get_running_loop()
-        loop.call_later(0.01, interrupt)
-        loop.call_later(0.05, interrupt)
-        await shielded(asyncio.sleep(60))
+    calls = PaidCalls(seconds=LONG / 2)
 
-    began = time.monotonic()
+    async def interrupt_twice() -> None:
+        await until(lambda: calls.begun)
+        interrupt()
+        await until(lambda: calls.given_up)
+        interrupt()
+
+    async def twice_interrupted() -> None:
+        interrupting = asyncio.create_task(interrupt_twice())
+        async with stop_with_run(seconds=LONG):
+            await calls.user()
+        await interrupting
+
     with pytest.raises(dg.DagsterExecutionInterruptedError):
-        run(stage(work))
-    assert time.monotonic() - began < SHIELDED_SECONDS
+        run(twice_interrupted())
+    assert calls.came_back == []
 
 
 def test_a_signal_that_a_task_met_before_the_stage_began_stops_it_with_the_same_sentence() -> None:

@@ -4,7 +4,6 @@ import asyncio
 import os
 import signal
 import threading
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from assets.engine.cancellation import stop_with_run
 from assets.engine.in_flight import InFlight
 from assets.engine.run_loop import RunLoop
 from assets.engine.stage_asset import run_or_explain
-from assets.llm.async_calls import SHIELDED_SECONDS, shielded
 from assets.llm.ports import ModelReply, ModelRequest
 from tests.assets.engine.stage_runs import QUESTION
 from tests.support.coroutines import run
@@ -26,6 +24,7 @@ from tests.support.paid_calls import PaidCalls
 from tests.support.run_contexts import run_context, runner_of, sampled
 from tests.support.scripted_model import ScriptedModel
 from tests.support.small import small_recipe
+from tests.support.waiting import LONG, until
 
 
 @dataclass
@@ -37,7 +36,7 @@ class HeldBack(ScriptedModel):
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         if request.labels.prompt == QUESTION:
-            await asyncio.to_thread(self.may_come.wait, 5)
+            await asyncio.to_thread(self.may_come.wait, LONG)
         try:
             return await super().complete(request)
         finally:
@@ -53,16 +52,25 @@ def test_replies_that_come_between_two_assets_are_taken_in(tmp_path: Path) -> No
         runner.later = (QUESTIONS,)
         run(run_or_explain(runner, AMEMGYM))  # afterwards Dagster's own loop stands still
         model.may_come.set()
-        assert model.came.wait(timeout=5)
+        assert model.came.wait(timeout=LONG)
+
+
+async def interrupt_when_a_call_is_under_way(calls: PaidCalls, *, twice: bool = False) -> None:
+    await until(lambda: calls.begun)
+    os.kill(os.getpid(), signal.SIGINT)
+    if twice:
+        await until(lambda: calls.given_up)
+        os.kill(os.getpid(), signal.SIGINT)
 
 
 def test_a_signal_stops_what_runs_there_and_calls_that_are_paid_for_come_back() -> None:
     calls = PaidCalls()
 
     async def stage(loop: RunLoop) -> None:
-        asyncio.get_running_loop().call_later(0.01, os.kill, os.getpid(), signal.SIGINT)
+        interrupting = asyncio.create_task(interrupt_when_a_call_is_under_way(calls))
         async with stop_with_run():
             await loop.run(calls.user())
+        await interrupting
 
     with RunLoop(at_end=lambda: None) as loop, pytest.raises(dg.DagsterExecutionInterruptedError):
         run(stage(loop))
@@ -70,16 +78,17 @@ def test_a_signal_stops_what_runs_there_and_calls_that_are_paid_for_come_back() 
 
 
 def test_a_second_signal_waits_for_no_call() -> None:
-    async def stage(loop: RunLoop) -> None:
-        for after in (0.01, 0.05):
-            asyncio.get_running_loop().call_later(after, os.kill, os.getpid(), signal.SIGINT)
-        async with stop_with_run():
-            await loop.run(shielded(asyncio.sleep(60)))
+    calls = PaidCalls(seconds=LONG / 2)
 
-    began = time.monotonic()
-    with RunLoop(at_end=lambda: None) as loop, pytest.raises(dg.DagsterExecutionInterruptedError):
+    async def stage(loop: RunLoop) -> None:
+        interrupting = asyncio.create_task(interrupt_when_a_call_is_under_way(calls, twice=True))
+        async with stop_with_run():
+            await loop.run(calls.user())
+        await interrupting
+
+    with RunLoop(at_end=lambda: None, seconds=LONG) as loop, pytest.raises(dg.DagsterExecutionInterruptedError):
         run(stage(loop))
-    assert time.monotonic() - began < SHIELDED_SECONDS
+    assert calls.came_back == []
 
 
 def test_a_run_that_ends_between_two_assets_begins_no_more_and_keeps_what_it_has_paid_for() -> None:
@@ -87,7 +96,7 @@ def test_a_run_that_ends_between_two_assets_begins_no_more_and_keeps_what_it_has
 
     async def stage() -> None:
         in_flight.start(calls.user())
-        await asyncio.sleep(0.01)
+        await until(lambda: calls.begun)
 
     with RunLoop(at_end=in_flight.cancel) as loop:
         run(loop.run(stage()))
