@@ -12,6 +12,8 @@ from assets.reporting.asset_description import ID
 # `amemgym ui` serves our pages under this path beside Dagster's, so that metadata can link to them.
 PREFIX = "/pages"
 STYLE = Path(__file__).with_name("page.css")
+# For tables of the class `many`. The quality report's page does without: its bytes are in the digests of releases.
+NARROW_TABLES = Path(__file__).with_name("narrow_tables.css")
 # How far beyond its ends a scale reaches, as a share of it.
 BEYOND = 0.06
 SCALE = Markup(

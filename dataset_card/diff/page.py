@@ -8,9 +8,9 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from assets.reporting.page_style import page_style, short_id
+from assets.reporting.page_style import NARROW_TABLES, page_style, short_id
 from dataset_card.diff.records import MetricChange, ReleaseDiff
-from dataset_card.diff.render import COUNTS, by_interest, figure_text, marked_words, named, rules_text
+from dataset_card.diff.render import COUNTS, by_interest, figure_text, marked_words, named, rules_text, shown_counts
 
 USERS_SHOWN = 50
 UP, DOWN = "\N{UPWARDS ARROW}", "\N{DOWNWARDS ARROW}"
@@ -84,7 +84,7 @@ def diff_page(diff: ReleaseDiff) -> str:
         .get_template("diff.html.j2")
         .render(
             diff=diff,
-            style=page_style(STYLE),
+            style=page_style(NARROW_TABLES, STYLE),
             rules=rules_text(diff),
             tables=by_interest(diff.tables),
             totals=list(_totals(diff)),
@@ -93,7 +93,7 @@ def diff_page(diff: ReleaseDiff) -> str:
             contents=list(_contents(diff, bars=bars, movements=movements)),
             news=[one for one in diff.figures if not one.is_noise],
             noise=[one for one in diff.figures if one.is_noise],
-            counts=COUNTS,
+            counts={name: COUNTS[name] for name in shown_counts(diff)},
             names=NAMES,
             users_shown=USERS_SHOWN,
         )

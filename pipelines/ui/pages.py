@@ -26,7 +26,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from assets.recipe.loading import RecipeError, load_recipe, variants
 from assets.recipe.partitions import BENCHMARK_TAG
-from assets.reporting.page_style import page_address, page_style
+from assets.reporting.page_style import NARROW_TABLES, page_address, page_style
 from dataset_card.diff.compare import DiffError, compare, read_release
 from dataset_card.diff.page import diff_page
 from dataset_card.release.manifest import REPORT_PAGE, ManifestError
@@ -183,7 +183,7 @@ def index_page(home: Home, *, problem: str = "") -> str:
         _templates()
         .get_template("index.html.j2")
         .render(
-            style=page_style(),
+            style=page_style(NARROW_TABLES),
             problem=problem,
             variants=list(_variants(home)),
             graphs=[_link(name, "graph", name) for name in BENCHMARK_NAMES],

@@ -17,7 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from assets.records.base import Record
 from assets.records.estimate import counted
-from assets.reporting.page_style import page_style
+from assets.reporting.page_style import NARROW_TABLES, page_style
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.metrics.metrics import FRONT, TABLE
 from pipelines.evaluation.records import AnswerRow, RunManifest
@@ -98,7 +98,7 @@ def _hash(text: str) -> str:
 @cache
 def _files(scripts: tuple[str, ...]) -> tuple[str, str]:
     texts = [(FILES / f"{name}.js").read_text(encoding="utf-8") for name in scripts]
-    return page_style(FILES / "page.css"), "\n".join(texts)
+    return page_style(NARROW_TABLES, FILES / "page.css"), "\n".join(texts)
 
 
 @cache

@@ -32,7 +32,7 @@ function shown(estimate, digits = 3, missing = "-") {
 
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
 
-// Where the window is narrow, a row of many columns is a block of lines, each with its column's name.
+// A row of many columns is a block of lines where the window is narrow, as narrow_tables.css has it.
 function table(head, rows, caption) {
   return el("div", { class: "wide" }, el("table", { class: head.length > 2 ? "many" : null },
     caption ? el("caption", {}, caption) : null,

@@ -9,11 +9,11 @@ function shade(value) {
   return { back: `rgb(${rgb.join(",")})`, ink: share > 0.5 ? "#fff" : "#1b1f24" };
 }
 
-// rows: [{label, values: [estimate]}]; `pick` is told row and column.
+// rows: [{label, values: [estimate]}]; `pick` is told row and column. Where the window is narrow, a row's cells turn below its name.
 function heatMap(rows, columns, { corner, caption, pick }) {
   const cell = (row, estimate, place) => {
-    const told = el("td", {});
-    if (!estimate || estimate.value === null) return el("td", {}, el("span", {}, "-"));
+    const told = el("td", { "data-head": columns[place] });
+    if (!estimate || estimate.value === null) return fill(told, {}, [el("span", {}, "-")]);
     const { back, ink } = shade(estimate.value);
     told.style.background = back;
     told.style.color = ink;
