@@ -1,5 +1,6 @@
 """Which number of a version has to grow, and what is refused."""
 
+import shutil
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,14 @@ from tests.support.releases import all_bytes, content, report
 
 SECOND = "5f0c-ada-003"
 TWO = (scenario.episode(), scenario.episode(SECOND))
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A root with the first release of the content, to be copied."""
+    root = tmp_path_factory.mktemp("first")
+    assert auto(root) == "0.1.0"
+    return root
 
 
 def auto(root: Path, **changes: Any) -> str:
@@ -112,23 +121,29 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("before", "after", "version"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
-def test_the_next_version_follows_from_what_changed(
-    tmp_path: Path, before: dict[str, Any], after: dict[str, Any], version: str
+def test_the_next_version_follows_from_what_changed_and_a_lower_one_is_refused(
+    tmp_path: Path, first: Path, before: dict[str, Any], after: dict[str, Any], version: str
 ) -> None:
-    assert [auto(tmp_path, **before), auto(tmp_path, **after), auto(tmp_path, **after)] == ["0.1.0", version, version]
+    if before:
+        auto(tmp_path, **before)
+    else:
+        shutil.copytree(first, tmp_path, dirs_exist_ok=True)
+    if version != "0.1.0":
+        with pytest.raises(
+            ReleaseError, match=rf"^0\.0\.9 is too low for demo: since 0\.1\.0, .*, so it has to be at least {version}\.$"
+        ):
+            write_release(content(**after), root=tmp_path, version="0.0.9")
+        assert [path.name for path in (tmp_path / "demo").iterdir()] == ["0.1.0"]
+    assert auto(tmp_path, **after) == version
 
 
-@pytest.mark.parametrize(("before", "after", "version"), [case[1:] for case in CASES[1:]], ids=[case[0] for case in CASES[1:]])
-def test_a_lower_version_is_refused_and_a_higher_one_taken(
-    tmp_path: Path, before: dict[str, Any], after: dict[str, Any], version: str
+@pytest.mark.parametrize("changes", [{"items": TWO[:1]}, {"report": report()}], ids=["rows", "a report"])
+def test_a_higher_version_than_the_smallest_is_taken_and_found_again(
+    first: Path, tmp_path: Path, changes: dict[str, Any]
 ) -> None:
-    auto(tmp_path, **before)
-    with pytest.raises(
-        ReleaseError, match=rf"^0\.0\.9 is too low for demo: since 0\.1\.0, .*, so it has to be at least {version}\.$"
-    ):
-        write_release(content(**after), root=tmp_path, version="0.0.9")
-    assert [path.name for path in (tmp_path / "demo").iterdir()] == ["0.1.0"]
-    assert write_release(content(**after), root=tmp_path, version="3.0.0").version == "3.0.0"
+    shutil.copytree(first, tmp_path, dirs_exist_ok=True)
+    assert write_release(content(**changes), root=tmp_path, version="3.0.0").version == "3.0.0"
+    assert auto(tmp_path, **changes) == "3.0.0"
 
 
 def test_a_refusal_names_the_first_row_and_the_smallest_version(tmp_path: Path) -> None:
