@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# A slow machine is no defect; in CI, Hypothesis has turned its own deadline off already.
-settings.register_profile("house", settings.default, deadline=None)
+# A slow machine is no defect.
+settings.register_profile("house", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("house")
 
 # They wait for Dagster's processes more than they compute: begun last, they would leave the other workers idle at the end.

@@ -1,6 +1,7 @@
 """Memories that break the contract, each in one way. The tests load this file as a user's own."""
 
 import asyncio
+import os
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -24,6 +25,13 @@ class Plain:
 class CrashesAtFirst(Plain):
     def __init__(self) -> None:
         raise RuntimeError("no disk")
+
+
+class CrashesOnAFullDisk(Plain):
+    def __init__(self) -> None:
+        if "DISK_IS_FULL" in os.environ:
+            raise OSError("no space left")
+        super().__init__()
 
 
 class CrashesInWrite(Plain):
@@ -87,7 +95,7 @@ class Hangs(Plain):
 
 class Blocks(Plain):
     async def recall(self, query: str, *, tokens: int) -> Any:
-        time.sleep(5)  # noqa: ASYNC251
+        time.sleep(30)  # noqa: ASYNC251
 
 
 class IsItsOwnFork(Plain):

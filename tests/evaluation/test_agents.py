@@ -10,6 +10,7 @@ from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.memories.registry import find_memory
 from pipelines.evaluation.run import Run
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of, tasks
+from tests.support.waiting import LONG
 
 AGENT = """
 class Agent:
@@ -32,7 +33,7 @@ def agents_run(folder: Path, model: HonestModel, code: str = AGENT) -> Run:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(code, encoding="utf-8")
     spec = find_memory(f"{path}:Agent").model_copy(update={"whole": True})
-    return replace(run_of(folder, model, data=tasks("ada"), spec=spec), deadline=5)
+    return replace(run_of(folder, model, data=tasks("ada"), spec=spec), deadline=LONG)
 
 
 def heard(finished: FinishedRun) -> list[str]:

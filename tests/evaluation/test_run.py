@@ -15,6 +15,7 @@ from pipelines.evaluation.report.markdown import isolated_table
 from pipelines.evaluation.run import evaluate
 from tests.evaluation.scripted_evaluation import HONEST, PRICES, HonestModel, finish, run_of, tasks
 from tests.support.coroutines import run
+from tests.support.waiting import until
 
 KINDS = ("full-history", "rag", "awe", "awi")
 
@@ -143,17 +144,26 @@ def test_a_dialogue_that_is_not_served_costs_its_users_answers_from_then_on(tmp_
     assert [error.item_id for error in finished.results.errors] == ["ada"]
 
 
-class SlowTalker(HonestModel):
-    """Dialogues take time, as they do."""
+class TalksAfterAFailure(HonestModel):
+    """From the third message of the user on, a dialogue goes on only when a request beside it has failed."""
+
+    failed = False
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        await asyncio.sleep(0.02 if request.labels.prompt == "chat" else 0)
-        return await super().complete(request)
+        if request.labels.prompt == "chat" and len(self.asked("chat")) >= 2:
+            await until(lambda: self.failed)
+            for _ in range(1000):  # turns of the event loop, in which whoever waits for the request hears of it
+                await asyncio.sleep(0)
+        try:
+            return await super().complete(request)
+        except EndpointError:
+            self.failed = True
+            raise
 
 
 @pytest.mark.parametrize("prompt", ["evaluation_tell_states", "evaluation_choose_with_state"], ids=["interview", "baseline"])
 def test_no_later_period_is_lived_after_a_question_beside_it_has_failed(tmp_path: Path, prompt: str) -> None:
-    model = SlowTalker({prompt: fail})
+    model = TalksAfterAFailure({prompt: fail})
     work = run_of(tmp_path, model, data=tasks("ada"))
     work.folder.begin(work.manifest)
 

@@ -7,7 +7,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from assets.llm.ports import EndpointError, ModelRequest
@@ -119,8 +119,10 @@ class SilenceWatch:
 class CircuitBreaker:
     """Pauses new tries when half of the last twenty failed; then one probe decides. It serves one event loop."""
 
-    def __init__(self, stop: StopSignal, *, first_pause: float, longest_pause: float) -> None:
-        self._stop = stop
+    def __init__(
+        self, stop: StopSignal, *, first_pause: float, longest_pause: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._stop, self._clock = stop, clock
         self._first_pause, self._longest_pause = first_pause, longest_pause
         self._failures: deque[bool] = deque(maxlen=WINDOW)
         self._pause = 0.0  # 0 while the breaker is closed and calls flow
@@ -135,7 +137,7 @@ class CircuitBreaker:
         while self._pause:
             if self._probed is not None:
                 await self._probed.wait()
-            elif (wait := self._until + tries * LATER * self._first_pause - time.monotonic()) > 0:
+            elif (wait := self._until + tries * LATER * self._first_pause - self._clock()) > 0:
                 await self._stop.sleep(wait)
             else:
                 self._probed = asyncio.Event()
@@ -162,5 +164,5 @@ class CircuitBreaker:
 
     def _open(self, pause: float) -> None:
         self._failures.clear()
-        self._pause, self._until = pause, time.monotonic() + pause
+        self._pause, self._until = pause, self._clock() + pause
         LOG.warning("The model endpoint keeps failing; no new calls for %.1f seconds, then one to try.", pause)

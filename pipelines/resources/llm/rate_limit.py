@@ -53,9 +53,15 @@ class TokenBucket:
 class LocalRateLimiter:
     """The RateLimiter port for one process alone."""
 
-    def __init__(self, *, requests_per_minute: int | None, tokens_per_minute: int | None) -> None:
-        self._requests = TokenBucket(requests_per_minute) if requests_per_minute else None
-        self._tokens = TokenBucket(tokens_per_minute) if tokens_per_minute else None
+    def __init__(
+        self,
+        *,
+        requests_per_minute: int | None,
+        tokens_per_minute: int | None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._requests = TokenBucket(requests_per_minute, clock=clock) if requests_per_minute else None
+        self._tokens = TokenBucket(tokens_per_minute, clock=clock) if tokens_per_minute else None
 
     async def reserve(self, request: ModelRequest) -> float:
         """Reserve one request and its likely tokens; the seconds to wait before sending it."""

@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from assets.llm.ports import CallLabels, ModelRequest
 from pipelines.resources.llm.settings import EndpointSettings
 from prompts.template import Message
+from tests.support.waiting import LONG, until, wait_until
 
 KEY = "sk-proj-Zq7Lm2Xv9Rt4Bn8Kw3"
 CLOSED_SCHEMA: dict[str, object] = {
@@ -51,12 +52,16 @@ def fault(status: int, message: str = "no", *, headers: Mapping[str, str] | None
 
 @dataclass
 class ScriptedServer:
-    """An ASGI app. The script is used up answer by answer; after it, `always`, or a plain completion."""
+    """An ASGI app. The script is used up answer by answer; after it, `always`, or a plain completion.
+
+    `together`: the first answers wait until so many requests are there at the same time.
+    """
 
     script: deque[Answer] = field(default_factory=deque[Answer])
     always: Answer = field(default_factory=completion)
     asked: list[dict[str, object]] = field(default_factory=list[dict[str, object]])
     times: list[float] = field(default_factory=list[float])
+    together: int = 1
     at_once: int = 0
     most_at_once: int = 0
 
@@ -71,6 +76,7 @@ class ScriptedServer:
         answer = self.script.popleft() if self.script else self.always
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
+        await until(lambda: self.most_at_once >= self.together)
         await asyncio.sleep(answer.hang)
         self.at_once -= 1
         if answer.drop:
@@ -87,8 +93,7 @@ def on_a_port(app: ASGIApp) -> Generator[str, None, None]:
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical", lifespan="off", timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    while not server.started:
-        time.sleep(0.005)
+    wait_until(lambda: server.started)
     port = server.servers[0].sockets[0].getsockname()[1]
     try:
         yield f"http://127.0.0.1:{port}/v1"
@@ -98,7 +103,7 @@ def on_a_port(app: ASGIApp) -> Generator[str, None, None]:
 
 
 def settings_for(url: str, **given: object) -> EndpointSettings:
-    values: dict[str, object] = {"base_url": url, "api_key": SecretStr(KEY), "timeout_seconds": 5.0, "backoff_seconds": 0.01}
+    values: dict[str, object] = {"base_url": url, "api_key": SecretStr(KEY), "timeout_seconds": LONG, "backoff_seconds": 0.01}
     return EndpointSettings.model_validate(values | given)
 
 

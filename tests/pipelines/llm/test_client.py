@@ -1,6 +1,7 @@
 """The model client speaks the chat API over a socket and in process, adapts to the endpoint, and keeps the limits."""
 
 import asyncio
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,6 +22,7 @@ from tests.pipelines.llm.scripted_server import (
     on_a_port,
     settings_for,
 )
+from tests.support.waiting import until
 
 
 @pytest.fixture
@@ -157,7 +159,7 @@ def test_a_reply_is_stored_before_its_slot_is_used_again(server: ScriptedServer)
 
 
 def test_no_more_calls_are_in_flight_than_allowed(server: ScriptedServer) -> None:
-    server.always = Answer(body=completion().body, hang=0.005)
+    server.together = 3
     client = ModelClient(in_process(server, max_in_flight=3))
 
     async def many() -> None:
@@ -182,8 +184,8 @@ def test_no_more_requests_are_sent_per_minute_than_allowed(server: ScriptedServe
 
 
 def test_an_overloaded_endpoint_is_asked_less_and_recovers(server: ScriptedServer) -> None:
-    server.says(*(Answer(503, {"error": {"message": "busy"}}, hang=0.01) for _ in range(30)))
-    server.always = Answer(body=completion().body, hang=0.002)
+    server.says(*(fault(503) for _ in range(30)))
+    server.together = 16
     client = ModelClient(in_process(server))
 
     async def many() -> None:
@@ -195,15 +197,16 @@ def test_an_overloaded_endpoint_is_asked_less_and_recovers(server: ScriptedServe
 
 
 def test_a_cancelled_call_makes_room_for_the_next(server: ScriptedServer) -> None:
-    server.says(Answer(hang=5, body=completion().body))
+    server.says(Answer(hang=math.inf))
     client = ModelClient(in_process(server, max_in_flight=1))
 
     async def cancel_one() -> ModelReply:
         first = asyncio.create_task(client.complete(a_request("slow")))
-        await asyncio.sleep(0.02)
+        await until(lambda: server.asked)
         waiting = asyncio.create_task(client.complete(a_request("waiting")))
         second = asyncio.create_task(client.complete(a_request("quick")))
-        await asyncio.sleep(0.02)
+        for _ in range(100):  # turns of the event loop, in which both get in line
+            await asyncio.sleep(0)
         waiting.cancel()
         first.cancel()
         return await second

@@ -1,8 +1,8 @@
 """What passes is tried again, what does not ends in one sentence, and the key is in none of them."""
 
 import asyncio
+import math
 import socket
-import time
 import traceback
 from collections.abc import Iterator
 from dataclasses import replace
@@ -23,6 +23,7 @@ from tests.pipelines.llm.scripted_server import (
     on_a_port,
     settings_for,
 )
+from tests.support.waiting import LONG, until
 
 
 @pytest.fixture
@@ -74,13 +75,13 @@ def test_what_may_pass_is_tried_again(url: str, server: ScriptedServer, answer: 
     [
         {"Retry-After": "0.3"},
         {"Retry-After-Ms": "300"},
-        {"X-RateLimit-Reset-Tokens": "300ms", "X-RateLimit-Remaining-Tokens": "0", "X-RateLimit-Reset-Requests": "9s"},
+        {"X-RateLimit-Reset-Tokens": "300ms", "X-RateLimit-Remaining-Tokens": "0", "X-RateLimit-Reset-Requests": "1h"},
     ],
 )
 def test_a_wait_that_the_endpoint_asks_for_is_kept(server: ScriptedServer, headers: dict[str, str]) -> None:
     server.says(fault(429, headers=headers))
     ask(in_process(server))
-    assert 0.3 <= server.times[1] - server.times[0] < 1.0
+    assert 0.3 <= server.times[1] - server.times[0] < LONG
 
 
 def test_an_hour_is_not_waited_for(server: ScriptedServer) -> None:
@@ -90,11 +91,10 @@ def test_an_hour_is_not_waited_for(server: ScriptedServer) -> None:
 
 @pytest.mark.parametrize("over_a_socket", [True, False])
 def test_a_hanging_endpoint_times_out(server: ScriptedServer, url: str, over_a_socket: bool) -> None:
-    server.says(Answer(hang=6.0, body="{}"))
-    make = settings_for(url, timeout_seconds=0.2) if over_a_socket else in_process(server, timeout_seconds=0.2)
-    began = time.monotonic()
+    server.says(Answer(hang=math.inf))
+    make = settings_for(url, timeout_seconds=0.5) if over_a_socket else in_process(server, timeout_seconds=0.5)
     assert ask(make).finish == "stop"
-    assert time.monotonic() - began < 5
+    assert len(server.asked) > 1
 
 
 def test_after_eight_tries_the_run_ends(server: ScriptedServer) -> None:
@@ -135,13 +135,11 @@ def test_a_missing_key_is_asked_for(server: ScriptedServer) -> None:
 
 
 def test_a_server_that_is_not_there_is_told_after_three_tries() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    began = time.monotonic()
-    message = sentence(settings_for(f"http://user:secret@127.0.0.1:{port}/v1"))
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))  # and nobody listens
+        port = held.getsockname()[1]
+        message = sentence(settings_for(f"http://user:secret@127.0.0.1:{port}/v1"))
     assert f"http://127.0.0.1:{port}/v1 could not be reached at the last of 3 tries; start the server" in message
-    assert time.monotonic() - began < 2
 
 
 def test_however_many_calls_wait_a_server_that_is_not_there_is_told_after_three_rounds(server: ScriptedServer) -> None:
@@ -152,7 +150,7 @@ def test_however_many_calls_wait_a_server_that_is_not_there_is_told_after_three_
         together = (client.complete(a_request(str(number))) for number in range(200))
         return {str(end) for end in await asyncio.gather(*together, return_exceptions=True)}
 
-    (message,) = asyncio.run(asyncio.wait_for(a_run(), timeout=5))
+    (message,) = asyncio.run(asyncio.wait_for(a_run(), timeout=LONG))
     assert "not a chat completion at the last of 3 tries" in message
     assert len(server.asked) < 40
 
@@ -163,7 +161,7 @@ def test_an_address_that_is_no_chat_api_is_told_after_three_tries(server: Script
 
 
 def test_after_the_end_every_call_fails_at_once_and_the_next_run_asks_anew(server: ScriptedServer) -> None:
-    server.always = Answer(401, {"error": {"message": "no"}}, hang=0.02)
+    server.always, server.together = fault(401), 16
     client = ModelClient(in_process(server))
 
     async def a_run() -> set[str]:
@@ -180,20 +178,18 @@ def test_after_the_end_every_call_fails_at_once_and_the_next_run_asks_anew(serve
 
 
 def test_a_waiting_call_wakes_when_the_run_ends(server: ScriptedServer) -> None:
-    server.says(fault(429, headers={"Retry-After": "60"}))
+    server.says(fault(429, headers={"Retry-After": "250"}))
     server.always = fault(401)
     client = ModelClient(in_process(server))
 
     async def a_run() -> None:
         waiting = asyncio.create_task(client.complete(a_request("waits")))
-        await asyncio.sleep(0.05)
+        await until(lambda: server.asked)
         # A limit holds back whatever asks the same model.
         ends = await asyncio.gather(waiting, client.complete(replace(a_request("ends"), model="m-2")), return_exceptions=True)
         assert [type(end) for end in ends] == [EndpointError, EndpointError]
 
-    began = time.monotonic()
-    asyncio.run(a_run())
-    assert time.monotonic() - began < 1
+    asyncio.run(asyncio.wait_for(a_run(), timeout=LONG))
 
 
 def test_a_probe_that_finds_the_end_is_the_last_request(server: ScriptedServer) -> None:

@@ -52,7 +52,7 @@ def test_the_first_value_of_a_key_stays(store: KeyValueStore) -> None:
     assert asyncio.run(race()) == b"first"
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.sampled_from("abcdefgh"), st.binary(max_size=40)), max_size=12))
 def test_the_store_is_a_dict_with_setdefault(store: KeyValueStore, puts: list[tuple[str, bytes]]) -> None:
     async def play() -> dict[str, bytes | None]:
