@@ -1,29 +1,51 @@
 """A real `amemgym evaluate` killed in the middle: the same command goes on, pays for nothing twice, and ends the same."""
 
-import os
-import signal
 import sqlite3
-import time
-from contextlib import closing
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from typer.testing import CliRunner
 
 from dataset_card.reference.data_json import data_json
 from pipelines.cli.main import app
+from pipelines.embedded.app import create_app
+from pipelines.embedded.bank import model_name
 from pipelines.evaluation.folder import LATENCY
 from tests.evaluation.scripted_evaluation import episode
-from tests.support.commands import amemgym, own_surroundings
+from tests.pipelines.chained import Counted
+from tests.pipelines.llm.scripted_server import on_a_port
+from tests.support.commands import amemgym, kill, own_surroundings
 
-ASSISTANT, IN_FLIGHT = "awe-2-0-30", 4
-LIMITED = {"AMEMGYM_MAX_IN_FLIGHT": str(IN_FLIGHT)}
+IN_FLIGHT = 4
 USERS = ("ada", "ben", "cleo", "dan", "eve", "fay")
+KEPT = "SELECT count(*) FROM replies"
+CALLS_MADE_TWICE = "SELECT count(*) - count(DISTINCT request) FROM calls WHERE cache_hit = 0"
 
 
-def finished(home: Path, data: Path, *words: str) -> dict[str, bytes]:
+@dataclass(frozen=True)
+class Endpoint:
+    """The embedded model behind an address, and what tells a command of it."""
+
+    served: Counted
+    surroundings: dict[str, str]
+    words: tuple[str, ...] = ("--model", model_name(), "--embedding-model", model_name())
+
+
+@contextmanager
+def endpoint() -> Generator[Endpoint]:
+    """One that stops answering when it is told, so that a command cannot end before it is killed."""
+    served = Counted(create_app(api_key="sk-test-0123456789"))
+    with on_a_port(served) as url:
+        limit = {"AMEMGYM_MAX_IN_FLIGHT": str(IN_FLIGHT)}
+        yield Endpoint(served, {"AMEMGYM_BASE_URL": url, "AMEMGYM_API_KEY": "sk-test-0123456789", **limit})
+
+
+def finished(home: Path, words: tuple[str, ...], surroundings: dict[str, str]) -> dict[str, bytes]:
     """Run it to its end, in this process; the run's files, without that of the latency."""
-    with own_surroundings(home, **LIMITED):
-        CliRunner().invoke(app, ["evaluate", str(data), "--memory", ASSISTANT, *words], catch_exceptions=False)
+    with own_surroundings(home, **surroundings):
+        CliRunner().invoke(app, words, catch_exceptions=False)
     [folder] = (home / "runs").iterdir()
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != LATENCY}
 
@@ -38,22 +60,20 @@ def asked(store: Path, sql: str) -> int:
 
 
 def test_a_killed_evaluation_goes_on_and_a_replay_needs_no_model(tmp_path: Path) -> None:
-    data = tmp_path / "data.json"
+    data, home = tmp_path / "data.json", tmp_path / "killed"
     data.write_bytes(data_json([episode(name) for name in USERS]))
-    whole, home = finished(tmp_path / "whole", data), tmp_path / "killed"
+    with endpoint() as there:
+        words = ("evaluate", str(data), "--memory", "awe-2-0-30", *there.words)
+        whole = finished(tmp_path / "whole", words, there.surroundings)
 
-    process = amemgym(home, "evaluate", str(data), "--memory", ASSISTANT, **LIMITED)
-    while asked(home / "calls.sqlite", "SELECT count(*) FROM replies") < 60:
-        assert process.poll() is None, process.communicate()[0]
-        time.sleep(0.005)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    assert not list((home / "runs").glob("*/results.json"))
+        there.served.enough = lambda: asked(home / "calls.sqlite", KEPT) >= 60
+        kill(amemgym(home, *words, **there.surroundings), when=there.served.enough)
+        there.served.enough = lambda: False
+        assert not list((home / "runs").glob("*/results.json"))
 
-    assert finished(home, data) == whole
-    twice = asked(home / "ledger.sqlite", "SELECT count(*) - count(DISTINCT request) FROM calls WHERE cache_hit = 0")
-    assert twice <= IN_FLIGHT
+        assert finished(home, words, there.surroundings) == whole
+        assert asked(home / "ledger.sqlite", CALLS_MADE_TWICE) <= IN_FLIGHT
 
-    for folder in (home / "runs").iterdir():
-        folder.rename(tmp_path / "moved")
-    assert finished(home, data, "--offline") == whole
+        for folder in (home / "runs").iterdir():
+            folder.rename(tmp_path / "moved")
+        assert finished(home, (*words, "--offline"), there.surroundings) == whole

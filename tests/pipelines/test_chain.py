@@ -1,10 +1,7 @@
 """The whole chain as a user runs it: the command, the embedded model, real stores, a real release."""
 
 import json
-import os
-import signal
 import sqlite3
-import time
 from pathlib import Path
 
 import yaml
@@ -17,7 +14,7 @@ from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name
 from tests.pipelines.chained import SMALL, Counted
 from tests.pipelines.llm.scripted_server import on_a_port
-from tests.support.commands import amemgym, amemgym_here, finish
+from tests.support.commands import amemgym, amemgym_here, finish, kill
 
 
 def digest(home: Path) -> str:
@@ -67,14 +64,10 @@ def test_the_same_release_is_made_through_a_served_endpoint_and_a_killed_run_rep
     words = ["generate", "demo", *SMALL, "--model", model_name(), "--set", embedding]
     with on_a_port(app) as url:
         given = {"AMEMGYM_BASE_URL": url, "AMEMGYM_API_KEY": "sk-test-0123456789", "AMEMGYM_MAX_IN_FLIGHT": "4"}
-        process = amemgym(tmp_path, *words, **given)
-        while app.answered.total() < 40:
-            assert process.poll() is None, process.communicate()[0]
-            time.sleep(0.005)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-        time.sleep(0.5)  # what the dead process had sent is still being answered
+        app.enough = lambda: app.answered.total() >= 40
+        kill(amemgym(tmp_path, *words, **given), when=app.enough)
         answered, kept = app.answered.total(), replies_kept(tmp_path)
+        app.enough = lambda: False
         status, output = finish(amemgym(tmp_path, *words, **given))
     assert status == 0, output
     assert digest(tmp_path) == digest(finished_demo)

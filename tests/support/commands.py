@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 
@@ -18,6 +18,7 @@ import absl.logging
 
 from pipelines.cli.main import run_command
 from pipelines.embedded.bank import model_name
+from tests.support.waiting import LONG, wait_until
 
 AMEMGYM = (sys.executable, "-m", "pipelines")
 # Dagster closes all handlers when it sets up logging, and this one, which comes with mlcroissant, would close the stream of
@@ -40,8 +41,20 @@ def amemgym(home: Path, *words: str, **further: str) -> subprocess.Popen[str]:
 
 def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
     """Wait for the end; return the exit status and all output."""
-    output, _ = process.communicate(timeout=120)
+    output, _ = process.communicate(timeout=5 * LONG)
     return process.returncode, output
+
+
+def kill(process: subprocess.Popen[str], *, when: Callable[[], object]) -> None:
+    """Kill the process, once this is so, without a word of warning."""
+
+    def is_so() -> bool:
+        assert process.poll() is None, process.communicate()[0]
+        return bool(when())
+
+    wait_until(is_so, seconds=5 * LONG)
+    process.kill()
+    process.communicate()
 
 
 def interrupted(home: Path, *words: str, until: str, after: float, **further: str) -> tuple[int, str]:

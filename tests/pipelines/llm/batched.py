@@ -23,6 +23,7 @@ from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.pipelines.llm.scripted_server import a_request, settings_for
 from tests.support.run_contexts import DictRecordCache, materialized
 from tests.support.small import small_recipe
+from tests.support.waiting import LONG
 
 # Gates and audit that ask little: these tests are about how calls are made, not how many.
 GATES = {"votes": 1, "votes_needed": 1, "unexposed": 0, "reverse": False, "max_reasks": 6}
@@ -30,12 +31,23 @@ AUDIT = {"decoys": 1, "pairs": 1, "guesses": 0}
 QUICK = BatchSettings(quiet=0.15, first_look=0.05, longest_look=0.2)
 
 
-def batched(folder: Path, settings: EndpointSettings, *, seen: list[BatchProgress] | None = None) -> CachedModel:
+def when_all_are_there(calls: int) -> BatchSettings:
+    """A job is sent when so many calls have come, and not before."""
+    return BatchSettings(quiet=LONG, first_look=0.05, longest_look=0.2, most_lines=calls)
+
+
+def batched(
+    folder: Path,
+    settings: EndpointSettings,
+    *,
+    seen: list[BatchProgress] | None = None,
+    timing: BatchSettings = QUICK,
+) -> CachedModel:
     """Reply cache, batch jobs and client, as a run stacks them, with stores in the folder."""
     cache = open_replies(folder / "calls.sqlite")
     store = BatchStore(folder / "batches.sqlite", address=settings.address)
     on_progress = None if seen is None else seen.append
-    resources = BatchResources(ModelClient(settings), settings, store, timing=QUICK, on_progress=on_progress)
+    resources = BatchResources(ModelClient(settings), settings, store, timing=timing, on_progress=on_progress)
     return CachedModel(BatchedModel(resources, cache=cache), store=cache, mode="use")
 
 
@@ -59,12 +71,12 @@ def recipe(transport: Transport) -> AMemGymRecipe:
 
 
 def jobs_at(url: str) -> list[dict[str, Any]]:
-    return httpx2.get(f"{url}/batches?limit=100").json()["data"]
+    return httpx2.get(f"{url}/batches?limit=100", timeout=LONG).json()["data"]
 
 
 def lines_at(url: str) -> list[str]:
     """The ids of all lines of all jobs that the provider was ever sent."""
-    files = [httpx2.get(f"{url}/files/{job['input_file_id']}/content").text for job in jobs_at(url)]
+    files = [httpx2.get(f"{url}/files/{job['input_file_id']}/content", timeout=LONG).text for job in jobs_at(url)]
     return [row.partition('"custom_id":"')[2].partition('"')[0] for content in files for row in content.splitlines()]
 
 

@@ -1,9 +1,9 @@
 """Batch jobs: everything arrives, nothing is sent twice, and what cannot be mended ends in one sentence."""
 
 import asyncio
+import itertools
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -21,12 +21,13 @@ from pipelines.resources.llm.batch.client import JOB_KEY, URL, input_line
 from pipelines.resources.llm.batch.settings import BatchProgress
 from pipelines.resources.llm.batch.store import BatchStore
 from pipelines.resources.llm.compatibility import ApiCompatibility
-from tests.pipelines.llm.batched import a_line, batched, chain, jobs_at, lines_at
+from tests.pipelines.llm.batched import a_line, batched, chain, jobs_at, lines_at, when_all_are_there
 from tests.pipelines.llm.scripted_server import KEY as API_KEY
 from tests.pipelines.llm.scripted_server import on_a_port, settings_for
 from tests.support.simulated_provider.exchange import drop, error_response, forward, read, send_response
 from tests.support.simulated_provider.fault_profile import FaultProfile
 from tests.support.simulated_provider.provider import Provider
+from tests.support.waiting import LONG, wait_until
 
 TEXTS = [f"Question {number}?" for number in range(12)]
 
@@ -40,8 +41,10 @@ def ask_all(model: CachedModel, texts: list[str] = TEXTS) -> list[ModelReply]:
 
 def test_calls_that_come_together_go_in_one_job_and_their_replies_are_kept(tmp_path: Path) -> None:
     seen: list[BatchProgress] = []
-    with on_a_port(Provider(create_app(), FaultProfile(batch_delay=0.3))) as url:
-        first = ask_all(batched(tmp_path, settings_for(url), seen=seen))
+    looks = itertools.count()  # the provider's clock: a job takes three looks
+    provider = Provider(create_app(), FaultProfile(batch_delay=3), clock=lambda: next(looks))
+    with on_a_port(provider) as url:
+        first = ask_all(batched(tmp_path, settings_for(url), seen=seen, timing=when_all_are_there(len(TEXTS))))
         again = ask_all(batched(tmp_path, settings_for(url)))
         assert [job["request_counts"]["total"] for job in jobs_at(url)] == [len(TEXTS) - 1], "all but the first, sent ahead"
     assert [reply.text for reply in again] == [reply.text for reply in first]
@@ -70,7 +73,7 @@ def test_live_calls_pass_by(tmp_path: Path) -> None:
 )
 def test_what_may_pass_is_asked_again_in_the_next_job(tmp_path: Path, profile: FaultProfile) -> None:
     with on_a_port(Provider(create_app(), profile)) as url:
-        replies = ask_all(batched(tmp_path, settings_for(url, timeout_seconds=0.25)))
+        replies = ask_all(batched(tmp_path, settings_for(url, timeout_seconds=0.5 if profile.hangs else LONG)))
         assert len(replies) == len(TEXTS)
         answered = [job["request_counts"]["completed"] for job in jobs_at(url)]
         assert sum(answered) == len(TEXTS) - 1, "a line that was answered is never sent again"
@@ -102,7 +105,7 @@ def test_a_job_whose_submission_lost_its_answer_is_not_sent_again(tmp_path: Path
         return None
 
     with on_a_port(Twisted(Provider(create_app(), FaultProfile()), twist)) as url:
-        assert len(ask_all(batched(tmp_path, settings_for(url)))) == len(TEXTS)
+        assert len(ask_all(batched(tmp_path, settings_for(url), timing=when_all_are_there(len(TEXTS))))) == len(TEXTS)
         assert (len(lost), len(jobs_at(url))) == (1, 1)
 
 
@@ -181,8 +184,7 @@ def test_the_chain_killed_after_submission_and_run_again_sends_nothing_twice(tmp
         home = tmp_path / "batch"
         line = [sys.executable, "-m", "tests.pipelines.llm.batched", url, str(home)]
         with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-            while len(jobs_at(url)) < 2 and process.poll() is None:
-                time.sleep(0.02)
+            wait_until(lambda: len(jobs_at(url)) >= 2 or process.poll() is not None, seconds=3 * LONG)
             process.kill()
         assert chain(url, home, transport="batch") == live, "the same rows by either transport"
         assert len(jobs_at(url)) > 2

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import get_type_hints
@@ -23,6 +24,7 @@ from tests.pipelines.llm.scripted_server import a_request, on_a_port, settings_f
 from tests.support.commands import amemgym, clean_environment, free_port
 from tests.support.simulated_provider.fault_profile import FaultProfile
 from tests.support.simulated_provider.provider import Provider
+from tests.support.waiting import LONG, wait_until
 
 
 @pytest.mark.parametrize(
@@ -40,7 +42,7 @@ def test_the_client_survives(profile: FaultProfile) -> None:
     requests = [replace(a_request(text), model=model_name(), schema_name="chat") for text in TEXTS]
 
     async def all_of_them(url: str) -> list[ModelReply]:
-        client = ModelClient(settings_for(url, timeout_seconds=0.5, backoff_seconds=0.02))
+        client = ModelClient(settings_for(url, timeout_seconds=1.0, backoff_seconds=0.02))
         return list(await asyncio.gather(*map(client.complete, requests)))
 
     with on_a_port(provider) as url:
@@ -68,10 +70,10 @@ def test_the_module_serves_the_fault_profile_and_says_what_struck() -> None:
         profile = _when_up(f"{url}/faults").json()["profile"]
         assert (profile["errors"], profile["decode"], profile["seed"]) == (1.0, 80.0, 4)
         assert profile.keys() == get_type_hints(FaultProfile).keys()
-        assert httpx2.post(f"{url}/chat/completions", json=chat("Hello?")).status_code == 500
+        assert httpx2.post(f"{url}/chat/completions", json=chat("Hello?"), timeout=LONG).status_code == 500
     finally:
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=30)
+        output, _ = process.communicate(timeout=LONG)
     assert "1 errors" in output.splitlines()[-1]
 
 
@@ -82,21 +84,24 @@ def test_the_command_serves_the_embedded_model_with_the_latency_asked_for(tmp_pa
     try:
         assert _when_up(f"{url}/models").json()["data"][0]["id"] == model_name()
         began = time.monotonic()
-        assert httpx2.post(f"{url}/chat/completions", json=chat("Hello?")).status_code == 200
+        assert httpx2.post(f"{url}/chat/completions", json=chat("Hello?"), timeout=LONG).status_code == 200
         assert time.monotonic() - began >= latency
     finally:
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=30)
+        output, _ = process.communicate(timeout=LONG)
     assert (process.returncode, url in output) == (0, True)
 
 
 def _when_up(url: str) -> httpx2.Response:
-    for _ in range(600):
-        try:
-            return httpx2.get(url)
-        except httpx2.ConnectError:
-            time.sleep(0.05)
-    raise AssertionError("the server did not start")
+    answers = list[httpx2.Response]()
+
+    def answered() -> bool:
+        with suppress(httpx2.ConnectError):
+            answers.append(httpx2.get(url, timeout=LONG))
+        return bool(answers)
+
+    wait_until(answered, seconds=2 * LONG)
+    return answers[0]
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +113,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, SnapshotR
 def made_in(profile: FaultProfile, folder: Path) -> dict[str, SnapshotRef]:
     provider = Provider(create_app(), profile)
     with on_a_port(provider) as url:
-        refs = chain(url, folder, transport="live", timeout_seconds=0.5)
+        refs = chain(url, folder, transport="live", timeout_seconds=1.0)
     struck = [fault for fault in ("errors", "drops", "cut_off", "refusals") if getattr(profile, fault)]
     assert all(provider.log.counts[fault] for fault in struck), provider.log.counts
     return refs

@@ -60,7 +60,7 @@ class Job:
     files: dict[str, str] = field(default_factory=dict[str, str])
     errors: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     created: int = field(default_factory=lambda: int(time.time()))
-    began: float = field(default_factory=time.monotonic)
+    began: float = 0.0
     worked_on: bool = False
 
     @property
@@ -68,9 +68,9 @@ class Job:
         """Whether nothing more happens to it."""
         return self.status != "in_progress"
 
-    def due(self, delay: float) -> int:
+    def due(self, delay: float, *, now: float) -> int:
         """How many lines should be done by now; the work is spread evenly over the delay in seconds."""
-        share = min(1.0, (time.monotonic() - self.began) / delay) if delay else 1.0
+        share = min(1.0, (now - self.began) / delay) if delay else 1.0
         return int(share * len(self.lines))
 
     def fail(self, bad: BadBatch) -> None:
@@ -150,8 +150,10 @@ class Batches:
     So it needs no task in the background, and serves any number of event loops one after another.
     """
 
-    def __init__(self, app: ASGIApp, profile: FaultProfile, *, log: FaultLog, respond: RespondToLine) -> None:
-        self._app, self._profile, self._log, self._respond = app, profile, log, respond
+    def __init__(
+        self, app: ASGIApp, profile: FaultProfile, *, log: FaultLog, respond: RespondToLine, clock: Callable[[], float]
+    ) -> None:
+        self._app, self._profile, self._log, self._respond, self._clock = app, profile, log, respond, clock
         self._files: dict[str, tuple[dict[str, Any], bytes]] = {}
         self._jobs: dict[str, Job] = {}
         self._routes = Starlette(
@@ -215,6 +217,7 @@ class Batches:
         if wanted.get("endpoint") != CHAT or wanted.get("completion_window") != "24h":
             return _refused(400, f"A batch goes to {CHAT} and has 24h.")
         job = Job(f"batch_{len(self._jobs) + 1:06d}", about["id"], wanted.get("metadata") or {}, scope=dict(request.scope))
+        job.began = self._clock()
         try:
             job.lines = parse(content)
         except BadBatch as bad:
@@ -251,12 +254,12 @@ class Batches:
             return
         job.worked_on, began = True, time.monotonic()
         try:
-            due = job.due(self._profile.batch_delay)
+            due = job.due(self._profile.batch_delay, now=self._clock())
             while job.done < due and time.monotonic() - began < LONGEST_LOOK:
                 await self._do(job.lines[job.done], job)
         finally:
             job.worked_on = False
-        if job.done == len(job.lines) and job.due(self._profile.batch_delay) == len(job.lines):
+        if job.done == due == len(job.lines):
             late = any(line.response is None for line in job.lines)
             self._finish(job, "expired" if late else "completed")
 

@@ -127,12 +127,13 @@ class Provider:
     GET /v1/faults shows the profile and what struck so far.
     """
 
-    def __init__(self, app: ASGIApp, profile: FaultProfile) -> None:
+    def __init__(self, app: ASGIApp, profile: FaultProfile, *, clock: Clock = time.monotonic) -> None:
+        """`clock`: that of batch jobs."""
         self.profile, self.log = profile, FaultLog()
         self._app, self._no_faults = app, profile == FaultProfile(batch_delay=profile.batch_delay, seed=profile.seed)
         self._quota = Quota(profile)
         self._reply_faults = ReplyFaults(profile, log=self.log)
-        self._batches = Batches(app, profile, log=self.log, respond=self._line)
+        self._batches = Batches(app, profile, log=self.log, respond=self._line, clock=clock)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection's request."""
