@@ -11,7 +11,7 @@ from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.report import QualityReport
 from assets.engine.ports import RunContext
 from assets.recipe.loading import build_recipe, expect_recipe, overridden
-from assets.records.estimate import counted
+from assets.reporting.plurals import counted
 from dataset_card.reference.settings import DataSettings
 from pipelines.evaluation.amemgym.dataset import AMemGymDataset, load_dataset
 from pipelines.home import Home
@@ -84,4 +84,5 @@ def _reading(data: GivenData, run_context: RunContext) -> str:
     answers = sum(len(question.answer_choices) for one in data.episodes for question in one.questions)
     names = ", ".join(data.recipe.models.judge.panel)
     plumbing = " It is the embedded model, which tests the plumbing only." if run_context.embedded_model else ""
-    return f"{names} reads {queries:,} queries and {answers:,} answers of {counted(len(data.episodes), 'user')}.{plumbing}"
+    texts = f"{counted(queries, 'query')} and {counted(answers, 'answer')}"
+    return f"{names} reads {texts} of {counted(len(data.episodes), 'user')}.{plumbing}"

@@ -11,8 +11,8 @@ from assets.engine.provenance import Provenance
 from assets.engine.stage import Stage
 from assets.engine.stage_asset import explain_disk_errors
 from assets.records.base import ItemRecord
-from assets.records.estimate import counted
 from assets.reporting.asset_description import Row, markdown_table
+from assets.reporting.plurals import counted
 from validation.benchmark import Validation
 from validation.finished_items import ITEMS_AT_ONCE, records_of
 from validation.report.checks import report_checks

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from assets.engine.ports import StageProgress
 from assets.llm.usage import Meter
-from assets.records.estimate import counted
+from assets.reporting.plurals import counted
 
 # Lines reach the page within a second, so that a new one is seen every five.
 LOG_SECONDS = 4.0
@@ -103,7 +103,7 @@ def progress_line(progress: StageProgress) -> str:
 
 def progress_details(progress: StageProgress) -> list[str]:
     """What a stage under way says besides: replies awaited, cost so far, and the time left where that is known."""
-    awaited = "1 reply awaited" if progress.awaited == 1 else f"{progress.awaited} replies awaited"
+    awaited = f"{counted(progress.awaited, 'reply')} awaited"
     cost = "cost unknown" if progress.cost_usd is None else f"${progress.cost_usd:.4f} so far"
     return [awaited, cost, *([] if progress.seconds_left is None else [f"about {duration(progress.seconds_left)} left"])]
 

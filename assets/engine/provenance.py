@@ -14,6 +14,7 @@ from assets.engine.ports import SnapshotRef
 from assets.recipe.loading import build_recipe, dotted
 from assets.recipe.recipe import Recipe
 from assets.records.base import Record
+from assets.reporting.plurals import counted
 
 SHOWN = 3
 # Metadata of an input that is given the values of all its partitions, by partition.
@@ -105,7 +106,7 @@ def combined(parts: Mapping[str, Provenance]) -> Provenance:
 def difference(one: Recipe, other: Recipe) -> str:
     """The first fields in which two recipes differ, as "seed 1 instead of 77"."""
     found = [f"{name} {_short(mine)} instead of {_short(theirs)}" for name, mine, theirs in _differing(one, other)]
-    return ", ".join(found[:SHOWN]) + (f" and {len(found) - SHOWN} more differences" if len(found) > SHOWN else "")
+    return ", ".join(found[:SHOWN]) + (f" and {counted(len(found) - SHOWN, 'more difference')}" if len(found) > SHOWN else "")
 
 
 def _short(value: object) -> str:

@@ -15,9 +15,9 @@ from assets.recipe.model_policy import JudgeSpec, Models
 from assets.recipe.partitions import which_partition
 from assets.recipe.recipe import EVERYONE, Recipe
 from assets.records.base import Record
-from assets.records.estimate import counted
 from assets.reporting.asset_description import markdown_table
 from assets.reporting.definition_metadata import OWNERS, definition
+from assets.reporting.plurals import counted
 
 EMBEDDED_LANGUAGE = "en"
 # How many materializations of a recipe are looked through for the one that was in force when a run was launched.

@@ -25,9 +25,9 @@ from assets.recipe.loading import RecipeError, units
 from assets.recipe.partitions import MODEL_POOL
 from assets.recipe.recipe import Recipe
 from assets.records.base import ItemRecord
-from assets.records.estimate import counted
 from assets.reporting.definition_metadata import OWNERS, POSITION, column_schema, definition
 from assets.reporting.materialization import first_records, stage_metadata
+from assets.reporting.plurals import counted
 
 
 def stage_assets(benchmark: Benchmark) -> list[dg.AssetsDefinition]:

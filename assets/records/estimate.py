@@ -16,11 +16,6 @@ class Estimate(Record):
     high: float | None
 
 
-def counted(count: int, noun: str) -> str:
-    """So many of something, as in 1 user and 1,200 users."""
-    return f"{count:,} {noun}{'s' * (count != 1)}"
-
-
 def shown(estimate: Estimate) -> str:
     """A share with its interval, as in 0.25 (0.21 to 0.29)."""
     if estimate.value is None:

@@ -20,6 +20,7 @@ import yaml
 from pyarrow import ArrowException
 
 from assets.recipe.recipe import Recipe
+from assets.reporting.plurals import counted
 from dataset_card.card.recipe import embedded_model
 from dataset_card.hub.port import HubError
 from dataset_card.release.limits import TooMuch, load_yaml
@@ -238,7 +239,7 @@ def _loading(folder: Path, name: str, digest: str) -> tuple[str, ...]:
         loaded = _loaded_rows(folder, name) if find_spec("datasets") else rows
     except (OSError, ValueError, ArrowException) as error:
         return (f"The configuration {name!r} in {CARD} cannot be loaded: {_first_line(error)}.",)
-    return () if rows == loaded else (f"The configuration {name!r} in {CARD} loads {loaded} of its {rows} rows.",)
+    return () if rows == loaded else (f"The configuration {name!r} in {CARD} loads {loaded} of its {counted(rows, 'row')}.",)
 
 
 def _stored_rows(path: Path) -> int:

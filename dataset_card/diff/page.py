@@ -9,6 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from assets.reporting.page_style import NARROW_TABLES, page_style, short_id
+from assets.reporting.plurals import counted
 from dataset_card.diff.records import MetricChange, ReleaseDiff
 from dataset_card.diff.render import COUNTS, by_interest, figure_text, marked_words, named, rules_text, shown_counts
 
@@ -105,7 +106,7 @@ def _totals(diff: ReleaseDiff) -> Iterator[Total]:
     for kind in PARTS[1:]:
         rows = sum(getattr(table, kind) for table in scored)
         if rows:
-            yield Total(rows, f"row{'s' * (rows != 1)} {NAMES[kind]}", is_label=kind in ("relabelled", "removed"))
+            yield Total(rows, f"{'row' if rows == 1 else 'rows'} {NAMES[kind]}", is_label=kind in ("relabelled", "removed"))
 
 
 def _contents(diff: ReleaseDiff, *, bars: Sequence[Bar], movements: Sequence[Movement]) -> Iterator[tuple[str, str]]:
@@ -161,6 +162,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["counted"] = counted  # pyright: ignore[reportArgumentType]
     environment.filters["figure"] = figure_text
     environment.filters["titled"] = titled
     environment.filters["share"] = lambda value: f"{value:.1f}\N{NO-BREAK SPACE}%"

@@ -10,6 +10,7 @@ from difflib import SequenceMatcher
 from typing import Literal
 
 from assets.reporting.asset_description import ID
+from assets.reporting.plurals import counted, is_or_are
 from dataset_card.card import markdown
 from dataset_card.diff.records import MetricChange, ReleaseDiff, TableChange
 from dataset_card.release.versions import FIRST_RULE
@@ -132,7 +133,7 @@ def _users(diff: ReleaseDiff) -> str:
     came, went = len(diff.users_added), len(diff.users_removed)
     if not came and not went:
         return "The users are the same."
-    return f"{came} {'user is' if came == 1 else 'users are'} new, {went} {'is' if went == 1 else 'are'} gone."
+    return f"{counted(came, 'user')} {is_or_are(came)} new, {went:,} {is_or_are(went)} gone."
 
 
 def _metrics(changes: Sequence[MetricChange]) -> Iterator[str]:

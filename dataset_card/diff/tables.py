@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from assets.engine.benchmark import Table
+from assets.reporting.plurals import counted, is_or_are
 from dataset_card.diff.records import CellChange, ChangeKind, RowChange, TableChange, VersionReason
 from dataset_card.errata.files import Rewording
 from dataset_card.release.versions import Level, highest
@@ -119,7 +120,11 @@ class _TableJoin:
         if change.removed:
             yield VersionReason(level="major", because=f"{_count_text(change.removed, name)} gone")
         if self._pair.table.group and (more := self._rows_in_old_groups(self._pair.table.group)):
-            yield VersionReason(level="major", because=f"{more} rows more of {name} that belong to rows that were there")
+            belong = "that belongs" if more == 1 else "that belong"
+            yield VersionReason(
+                level="major",
+                because=f"{counted(more, 'row')} more of {name} {belong} to rows that were there",
+            )
         if change.added or self._new:
             yield VersionReason(
                 level="minor", because=f"{_count_text(change.added, name)} new" if change.added else f"{name} has more columns"
@@ -190,7 +195,7 @@ def value_text(value: object) -> str:
 
 
 def _count_text(count: int, table: str) -> str:
-    return f"{count:,} {'row' if count == 1 else 'rows'} of {table} {'is' if count == 1 else 'are'}"
+    return f"{counted(count, 'row')} of {table} {is_or_are(count)}"
 
 
 def _key_text(key: Mapping[str, str | int]) -> str:

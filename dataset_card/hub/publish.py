@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from assets.reporting.plurals import counted
 from dataset_card.hub.plan import (
     FormatOf,
     Planner,
@@ -155,7 +156,9 @@ class Publisher:
     def _say_sending(self, planner: Planner, change: TreeChange) -> None:
         if self._notice is not None:
             size = sum(file.size for file in change.adds)
-            self._notice(f"Sending {len(change.adds)} files of {size:,} bytes to {planner.repo}, in one commit.")
+            self._notice(
+                f"Sending {counted(len(change.adds), 'file')} of {counted(size, 'byte')} to {planner.repo}, in one commit."
+            )
 
     def _set_visibility(self, planner: Planner) -> None:
         if planner.request.visibility is not None:

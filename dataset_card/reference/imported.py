@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from assets.amemgym.records.episode import Episode, EpisodeQuestion
 from assets.amemgym.records.report import LeftOut
+from assets.reporting.plurals import counted, is_or_are
 from dataset_card.reference.data_json import json_items, lossless
 from dataset_card.reference.read import episode_of, question_id, question_of
 from dataset_card.reference.schema import (
@@ -50,7 +51,7 @@ KEPT_AS_IT_IS = (MessageSchema,)  # a dialogue is a record of what was said
 class ImportedData:
     """The users that can be used, in the file's order. `users` and `questions` count those of the file.
 
-    `mended`: what was mended, as the end of a sentence that begins with how often.
+    `mended`: what was mended, a sentence about one such place, and how many there are.
     """
 
     episodes: tuple[Episode, ...]
@@ -62,16 +63,16 @@ class ImportedData:
     def sentences(self, *, shown: int = 3) -> Iterator[str]:
         """What is not as in the file; nothing of a file that is read as it is."""
         for what, count in self.mended.items():
-            yield f"{count:,} {what}."
+            yield f"{what}: {counted(count, 'time')}."
         users = [one for one in self.left_out if not one.question_id]
         questions = [one for one in self.left_out if one.question_id]
-        for noun, lost, whole in (("users", users, self.users), ("questions", questions, self.questions)):
+        for noun, lost, whole in (("user", users, self.users), ("question", questions, self.questions)):
             if lost:
                 more = f"; {len(lost) - shown} more" if len(lost) > shown else ""
                 told = "; ".join(
                     f"{one.user_id}{' ' * bool(one.question_id)}{one.question_id}: {one.reason}" for one in lost[:shown]
                 )
-                yield f"{len(lost)} of {whole} {noun} cannot be used and are left out: {told}{more}."
+                yield f"{len(lost)} of {counted(whole, noun)} cannot be used and {is_or_are(len(lost))} left out: {told}{more}."
 
 
 def import_data_json(path: Path) -> ImportedData:
@@ -158,7 +159,7 @@ def _with_counts(item: Any, mended: Counter[str]) -> Any:
         counts.update(list(cast(dict[str, Any], updates)) if number else ())
         if "update_cnts" not in content:
             content["update_cnts"] = {name: counts[name] for name in cast(dict[str, Any], state)}
-            mended["periods did not count their updates"] += 1
+            mended["A period did not count its updates"] += 1
     return cast(Any, item)
 
 
@@ -168,7 +169,7 @@ def _with_one_id(item: Any, mended: Counter[str]) -> Any:
     profile = content.get("user_profile")
     if isinstance(profile, dict) and cast(dict[str, Any], profile).get("uuid") != content.get("id"):
         profile["uuid"] = content.get("id")
-        mended["users have another id in their profile, which is not kept"] += 1
+        mended["A user has another id in the profile, which is not kept"] += 1
     return cast(Any, item)
 
 
@@ -193,12 +194,12 @@ def _mended_object(value: dict[str, Any], shape: type[BaseModel], mended: Counte
         return value
     fields = shape.model_fields
     for name in value.keys() - fields.keys():
-        mended[f"values stand under {name!r}, which the shape has not; they are not read"] += 1
+        mended[f"A value stands under {name!r}, which the shape has not; it is not read"] += 1
     found: dict[str, Any] = {}
     for name, one in fields.items():
         default = DEFAULTS.get((shape, name), ...)
         if value.get(name) is None and default is not ... and (name not in value or default is not None):
-            mended[f"times {name!r} is missing; it is taken as {default!r}"] += 1
+            mended[f"A field {name!r} is missing; it is taken as {default!r}"] += 1
             found[name] = default
         elif name in value:
             # pydantic keeps an Annotated's first part and its validators apart.
@@ -209,11 +210,11 @@ def _mended_object(value: dict[str, Any], shape: type[BaseModel], mended: Counte
 
 def _text(value: Any, mended: Counter[str]) -> Any:
     if isinstance(value, bool):
-        value, told = ("true" if value else "false"), "truth values stand where text belongs; they are read as true and false"
+        value, told = ("true" if value else "false"), "A truth value stands where text belongs; it is read as text"
     elif isinstance(value, (int, float)):
-        value, told = f"{value:g}", "numbers stand where text belongs; they are read as text"
+        value, told = f"{value:g}", "A number stands where text belongs; it is read as text"
     elif isinstance(value, str) and value != value.strip():
-        value, told = value.strip(), "texts had spaces around them, which are not kept"
+        value, told = value.strip(), "A text had spaces around it, which are not kept"
     else:
         return value
     mended[told] += 1
@@ -236,7 +237,7 @@ def _day(value: Any, mended: Counter[str]) -> Any:
 
 def _number(value: Any, mended: Counter[str]) -> Any:
     whole = value.strip().isdecimal() if isinstance(value, str) else isinstance(value, float) and value.is_integer()
-    mended["numbers were not written as whole numbers"] += whole
+    mended["A number was not written as a whole number"] += whole
     return int(value) if whole else value
 
 
@@ -249,7 +250,7 @@ def _read(parse: Any, value: Any) -> Any:
 
 def _respelled(value: str, spelled: str, mended: Counter[str]) -> str:
     if spelled != value:
-        mended["dates or times were written in another form"] += 1
+        mended["A date or time was written in another form"] += 1
     return spelled
 
 

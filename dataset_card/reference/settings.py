@@ -9,6 +9,7 @@ from pydantic import Field, ValidationError
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.llm.languages import LANGUAGES, Language
 from assets.records.base import Record
+from assets.reporting.plurals import counted
 
 
 class SettingsError(ValueError):
@@ -36,8 +37,8 @@ class DataSettings(Record):
     def told(self) -> str:
         """The settings as they count, in a few words."""
         dates = "" if self.start_date is None else f", from {self.start_date}"
-        months = "" if self.num_months_per_period is None else f" in steps of {self.num_months_per_period} months"
-        rounds = f"{self.num_rounds_initial} and then {self.num_rounds_update} rounds a session"
+        months = "" if self.num_months_per_period is None else f" in steps of {counted(self.num_months_per_period, 'month')}"
+        rounds = f"{self.num_rounds_initial} and then {counted(self.num_rounds_update, 'round')} a session"
         return f"{self.language_name}, {rounds}{dates}{months}"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow.parquet as pq
 from pyarrow import ArrowException
 
+from assets.reporting.plurals import counted
 from dataset_card.card.header import configuration_problems, expectations_path
 from dataset_card.release.digests import RowDigest, file_digest, in_order
 from dataset_card.release.limits import TooMuch, bounded_rows, check_links
@@ -65,11 +66,11 @@ def _problems(file: ManifestFile, folder: Path) -> Iterator[str]:
         return
     size = path.stat().st_size
     if size != file.bytes:
-        yield f"{file.path} has {size} bytes, but the manifest says {file.bytes}."
+        yield f"{file.path} has {counted(size, 'byte')}, but the manifest says {file.bytes}."
     elif (digest := file_digest(path)) != file.sha256:
         yield f"{file.path} has the sha256 {digest}, but the manifest says {file.sha256}."
     elif file.rows is not None and (rows := _rows(path)) != file.rows:
-        held = "its rows cannot be read" if rows is None else f"it has {rows} rows"
+        held = "its rows cannot be read" if rows is None else f"it has {counted(rows, 'row')}"
         yield f"{file.path}: {held}, but the manifest says {file.rows}."
 
 

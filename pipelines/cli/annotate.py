@@ -12,6 +12,7 @@ import typer
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.recipe.loading import nearest_first
 from assets.records.annotation import StudyKind
+from assets.reporting.plurals import counted
 from dataset_card.errata.files import ERRATA
 from dataset_card.release.store import FolderReleaseStore
 from dataset_card.release.writers import write_durably
@@ -88,7 +89,8 @@ def sample(
         folder.begin(study, keys)
     for sentence in study.sizing:
         print(sentence)
-    print(f"{name}: {len(study.tasks)} items for {', '.join(annotator)} in {folder.path}. Next: amemgym annotate serve {name}")
+    items = counted(len(study.tasks), "item")
+    print(f"{name}: {items} for {', '.join(annotator)} in {folder.path}. Next: amemgym annotate serve {name}")
 
 
 @app.command()
@@ -144,7 +146,7 @@ def import_files(
         except AnnotationError as error:
             raise Problem(f"{path}: {error}") from error
         for sheet in sheets:
-            print(f"{path}: {sheet.annotator} has {len(sheet.answers)} answers now.")
+            print(f"{path}: {sheet.annotator} has {counted(len(sheet.answers), 'answer')} now.")
 
 
 @app.command("dry-run")
@@ -171,9 +173,8 @@ def dry_run(
 
     for sheet in asyncio.run(fill_in_all()):
         folder.save(sheet)
-        print(
-            f"{sheet.annotator}: {len(sheet.answers)} of {len(items.tasks)} items by {sheet.model}, a model in a person's place"
-        )
+        done = f"{len(sheet.answers)} of {counted(len(items.tasks), 'item')}"
+        print(f"{sheet.annotator}: {done} by {sheet.model}, a model in a person's place")
 
 
 @app.command()
@@ -208,7 +209,7 @@ def adjudicate(
             raise AnnotationError(f"{existing.annotator} adjudicates this study already.")
         # Answers stay, and whoever gave them, a person or a model in a dry run.
         folder.save(existing.model_copy(update={"items": sheet.items}))
-    print(f"{adjudicator} gets {len(sheet.items or ())} items. Next: amemgym annotate serve {study}")
+    print(f"{adjudicator} gets {counted(len(sheet.items or ()), 'item')}. Next: amemgym annotate serve {study}")
 
 
 @app.command("settle")

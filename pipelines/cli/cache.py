@@ -11,6 +11,7 @@ from typing import Annotated, Optional
 import typer
 from rich.console import Console
 
+from assets.reporting.plurals import counted, is_or_are
 from pipelines.cli.errors import Problem
 from pipelines.cli.groups import command_group
 from pipelines.cli.options import json_option
@@ -53,7 +54,7 @@ def export(path: Annotated[Path, typer.Argument(help="The file to write: .jsonl,
             count = asyncio.run(write_copy(replies, path))
         except OSError as error:
             raise Problem(f"{path} cannot be written: {error.strerror}." if error.strerror else str(error)) from error
-    print(f"Wrote {count} {'reply' if count == 1 else 'replies'} to {path}.")
+    print(f"Wrote {counted(count, 'reply')} to {path}.")
 
 
 @app.command("import")
@@ -66,7 +67,7 @@ def import_replies(path: Annotated[Path, typer.Argument(help="A .jsonl file that
             raise Problem(str(error)) from error
         except OSError as error:
             raise Problem(f"{path} cannot be read: {error.strerror}." if error.strerror else str(error)) from error
-    print(f"Kept the {count} replies of {path}.")
+    print(f"Kept {counted(count, 'reply')} of {path}.")
 
 
 @app.command("prune")
@@ -82,7 +83,7 @@ def prune(
         if not yes:
             typer.confirm(f"Take replies out of {replies.database} for good?", abort=True)
         count = asyncio.run(delete_replies(replies, model=model, older_than_days=older_than))
-    print(f"Took {count} replies out.")
+    print(f"Took {counted(count, 'reply')} out.")
 
 
 def _print_shares(models: list[ModelShare], database: Database) -> None:
@@ -103,7 +104,8 @@ def _print_shares(models: list[ModelShare], database: Database) -> None:
     console = Console()
     print_table(console, head, rows, title=str(database))
     size = database.size() / MEGABYTE
-    console.print(f"{sum(share.replies for share in models):,} replies, {size:.1f} MB on the disk; hit rates are the ledger's.")
+    replies = counted(sum(share.replies for share in models), "reply")
+    console.print(f"{replies}, {size:.1f} MB on the disk; hit rates are the ledger's.")
     if any(share.rejected for share in models):
         console.print("Rejected replies were paid for and hold nothing that can be used; the next run asks again.")
 
@@ -166,11 +168,12 @@ def doctor(
         print_json({"folder": str(data.root), "obstacles": stopping, "damages": rows, "of_another_version": others})
     if open_ones:
         hint = "." if repair else "; amemgym doctor --repair repairs what can be."
-        raise Problem(f"{len(open_ones)} of {len(damages)} damages are left{hint}")
+        raise Problem(f"{len(open_ones)} of {counted(len(damages), 'damage')} {is_or_are(len(open_ones))} left{hint}")
     if stopping:
         raise Problem("Nothing is damaged, but a run could not write here.")
     free = f"{shutil.disk_usage(data.root).free / GIGABYTE:,.1f} GB are free"
-    mended = f"{len(damages)} damages were repaired" if damages else "nothing is damaged"
+    was = "was" if len(damages) == 1 else "were"
+    mended = f"{counted(len(damages), 'damage')} {was} repaired" if damages else "nothing is damaged"
     print_plain(console, f"{data.root}: {mended}, everything can be written, {free}.")
 
 
@@ -184,8 +187,9 @@ def _tell(console: Console, findings: list[Finding], *, repair: bool) -> list[Fi
     for finding in others if repair else ():
         finding.mend()
     if others:
-        done = "They were deleted." if repair else "--repair deletes them."
-        print_plain(console, f"{home().root}: {len(others)} values and snapshots are {OF_ANOTHER_VERSION} {done}")
+        done = "That was deleted." if repair else "--repair deletes that."
+        what = "1 value or snapshot is" if len(others) == 1 else f"{len(others):,} values and snapshots are"
+        print_plain(console, f"{home().root}: {what} {OF_ANOTHER_VERSION} {done}")
     for finding in _damages(findings):
         repaired = " Repaired." if repair and finding.mend() else ""
         print_plain(console, f"{finding.where}: {finding.what}. {finding.remedy}{repaired}")

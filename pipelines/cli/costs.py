@@ -11,7 +11,7 @@ from rich.console import Console
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.deep_research.recipe import DeepResearchRecipe
 from assets.recipe.recipe import Recipe
-from assets.records.estimate import counted
+from assets.reporting.plurals import counted
 from pipelines.benchmarks import benchmark_of
 from pipelines.cli.errors import Problem
 from pipelines.cli.groups import command_group
@@ -140,8 +140,9 @@ def _widened(margin: ErrorMargin) -> str:
 
 def _spent(lines: Sequence[LedgerSums]) -> list[str]:
     return [
-        f"So far {dollars(line.cost_usd, unpriced=line.unpriced)} were spent on {line.name}, in {line.calls - line.hits:,} "
-        "calls that a model answered; the reply cache has the replies, and who asks the same of the same model pays nothing."
+        f"So far {dollars(line.cost_usd, unpriced=line.unpriced)} were spent on {line.name}, "
+        f"in {counted(line.calls - line.hits, 'call')} that a model answered; "
+        "the reply cache has the replies, and who asks the same of the same model pays nothing."
         for line in lines
     ]
 

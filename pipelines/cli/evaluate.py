@@ -15,7 +15,7 @@ from rich.console import Console
 
 from assets.llm.ports import BudgetReached, EndpointError
 from assets.records.base import duplicates
-from assets.records.estimate import counted
+from assets.reporting.plurals import counted, is_or_are
 from pipelines.cli.errors import Problem
 from pipelines.cli.options import (
     DatasetArgument,
@@ -183,11 +183,11 @@ def leaderboard(
     with evaluation_errors():
         groups, unread = runs_by_dataset(folder, dataset=dataset)
     if unread:
-        counted = "1 run is" if len(unread) == 1 else f"{len(unread)} runs are"
         print_plain(
             console,
-            f"{counted} left out, of another version of this program or damaged; evaluate again (replies to prompts that did "
-            f"not change are in the cache), or remove them from {folder}: {', '.join(unread)}",
+            f"{counted(len(unread), 'run')} {is_or_are(len(unread))} left out, of another version of this program or damaged; "
+            f"evaluate again (replies to prompts that did not change are in the cache), or remove from {folder}: "
+            f"{', '.join(unread)}",
         )
     if not groups:
         raise Problem(f"There is no finished run{f' on {dataset}' if dataset else ''} in {folder}; amemgym evaluate makes one.")
@@ -229,7 +229,8 @@ def inspect_log(
     place = folder / finished.manifest.run_id
     path = out or place / "inspect.eval"
     samples = write_inspect_log(finished, path, made_at=RunFolder(place).made_at)
-    print_plain(Console(stderr=True), f"{samples} samples in {path}; look at them with: inspect view --log-dir {path.parent}")
+    found = counted(samples, "sample")
+    print_plain(Console(stderr=True), f"{found} in {path}; look at them with: inspect view --log-dir {path.parent}")
 
 
 def evaluation_requests(

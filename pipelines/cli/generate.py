@@ -24,7 +24,7 @@ from assets.recipe.loading import nearest_first, units
 from assets.recipe.model_policy import ROLES
 from assets.recipe.recipe import EVERYONE, Recipe
 from assets.records.base import ItemRecord
-from assets.records.estimate import counted
+from assets.reporting.plurals import counted
 from dataset_card.release.folder import check_next_version
 from dataset_card.release.manifest import ReleaseError
 from pipelines.benchmarks import BENCHMARKS, benchmark_of

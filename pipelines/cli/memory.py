@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 
 from assets.records.estimate import shown
+from assets.reporting.plurals import counted, is_or_are
 from pipelines.cli.errors import Problem
 from pipelines.cli.evaluate import RUN, SCORING, EvaluateOptions, evaluation_errors, evaluation_requests, run_to_end
 from pipelines.cli.groups import command_group
@@ -85,7 +86,10 @@ def rows(
         print_table(Console(), head, lines, title="The floor for a model of memory quality")
     else:
         print_plain(Console(stderr=True), "There are too few labels or memories to measure what trivial baselines reach.")
-    print_plain(Console(stderr=True), f"{len(found):,} rows, {labelled:,} of them with a label, are in {out}.")
+    print_plain(
+        Console(stderr=True),
+        f"{counted(len(found), 'row')}, {labelled:,} of them with a label, {is_or_are(len(found))} in {out}.",
+    )
 
 
 async def _checked(source: str, options: EvaluationOptions, *, deadline: float) -> list[ContractVerdict]:
@@ -106,7 +110,9 @@ def export(
         tasks = open_tasks(dataset, release_store=open_release_store(home())).first(users)
         documents, questions = export_tasks(tasks, out)
     console = Console(stderr=True)
-    print_plain(console, f"{documents:,} documents and {questions:,} questions of {tasks.info.name} are in {out}.")
+    print_plain(
+        console, f"{counted(documents, 'document')} and {counted(questions, 'question')} of {tasks.info.name} are in {out}."
+    )
     print_plain(console, lost(tasks))
 
 

@@ -13,6 +13,7 @@ from rich.markup import escape
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.llm.usage import Usage
 from assets.recipe.policies import GatePolicy
+from assets.reporting.plurals import counted
 from pipelines.cli.errors import Problem
 from pipelines.cli.groups import command_group
 from pipelines.cli.options import json_option
@@ -186,10 +187,11 @@ def calibration(verdicts: Sequence[Verdict]) -> Iterator[str]:
 
 def print_trials(console: Console, name: str, trials: Sequence[Trial], *, prices: Prices) -> None:
     """One column per side: replies that passed, tokens, list price, and how many users passed the stage."""
-    whose = "1 user" if trials[0].users == 1 else f"{trials[0].users} users"
     columns = [_figures(trial, prices=prices) for trial in trials]
     rows = [[row, *(figures[row] for figures in columns)] for row in columns[0]]
-    print_table(console, ("", *(trial.side.name for trial in trials)), rows, title=f"{name} on {whose}")
+    print_table(
+        console, ("", *(trial.side.name for trial in trials)), rows, title=f"{name} on {counted(trials[0].users, 'user')}"
+    )
 
 
 def _figures(trial: Trial, *, prices: Prices) -> dict[str, str]:

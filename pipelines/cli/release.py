@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 
 from assets.engine.ports import UnreadableValue
+from assets.reporting.plurals import counted
 from dataset_card.card.header import split_card
 from dataset_card.diff.compare import DiffError, compare, read_release
 from dataset_card.diff.page import diff_page
@@ -86,7 +87,7 @@ def verify(
     else:
         print(*problems, sep="\n", end="\n" if problems else "")
     if problems:
-        raise Problem(f"{source} is not as it was released: {len(problems)} {'problem' if len(problems) == 1 else 'problems'}.")
+        raise Problem(f"{source} is not as it was released: {counted(len(problems), 'problem')}.")
 
 
 def _folder_problems(source: str, *, version: str) -> list[str]:
@@ -308,8 +309,10 @@ def _preview_here(folder: Path, *, unknown: str, as_json: bool, repo: str = "") 
         print_json({"repo": repo, "tag": release.tag, "digest": release.digest, "hub": unknown, "files": sizes})
         return
     for path, size in sizes.items():
-        print(f"file  {path}  ({size:,} bytes)")
-    print(f"{release.tag} has {len(sizes)} files of {sum(sizes.values()):,} bytes, digest {release.digest}.")
+        print(f"file  {path}  ({counted(size, 'byte')})")
+    print(
+        f"{release.tag} has {counted(len(sizes), 'file')} of {counted(sum(sizes.values()), 'byte')}, digest {release.digest}."
+    )
     print(_card_sentence(folder))
     print(unknown)
     print("Nothing was changed.")
@@ -329,7 +332,7 @@ def _print_plan(planner: Planner, plan: PublishPlan, request: PublishRequest) ->
         print(f"{repo} already has {tag} with this content, at commit {plan.tagged}.")
     else:
         for file in plan.change.adds:
-            print(f"{'add' if file.path in plan.change.new else 'change'}  {file.path}  ({file.size:,} bytes)")
+            print(f"{'add' if file.path in plan.change.new else 'change'}  {file.path}  ({counted(file.size, 'byte')})")
         for path in plan.change.deletes:
             print(f"delete  {path}")
         for kept in plan.by_hand:

@@ -18,6 +18,7 @@ import uvicorn
 
 from assets.recipe.loading import RecipeError, check_variant
 from assets.reporting.page_style import page_address
+from assets.reporting.plurals import counted
 from pipelines.cli.errors import Problem
 from pipelines.cli.groups import command_group
 from pipelines.cli.options import RecipeArgument, SetOption, VersionOption
@@ -97,7 +98,7 @@ def up(
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         services.start()
-        print(f"{workers} workers; Dagster is on {cluster.url} in a few seconds (Ctrl-C ends all).", flush=True)
+        print(f"{counted(workers, 'worker')}; Dagster is on {cluster.url} in a few seconds (Ctrl-C ends all).", flush=True)
         print(f"The shared database, for other commands: export AMEMGYM_DATABASE='{cluster.database}'", flush=True)
         services.supervise()
     except KeyboardInterrupt:

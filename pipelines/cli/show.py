@@ -23,6 +23,7 @@ from assets.recipe.loading import RecipeError, load_recipe, nearest_first, varia
 from assets.records.base import ItemRecord
 from assets.records.estimate import percent, percents, rough_told
 from assets.records.report import BenchmarkReport
+from assets.reporting.plurals import counted
 from pipelines.benchmarks import BENCHMARKS, BenchmarkEntry
 from pipelines.cli.errors import Problem
 from pipelines.cli.options import SetOption, VariantOption, json_option, option, options_of, parse_overrides
@@ -283,7 +284,7 @@ def _print_period(console: Console, period: EpisodePeriod, *, index: int, brief:
         console.print(f'  {session.session_time:%b %d, %H:%M}  "{session.query}"', highlight=False)
         console.print(f"    [cyan]{_pairs(session.exposed_states.items())}[/cyan]", highlight=False)
     if len(sessions) < len(period.sessions):
-        console.print(f"  ... and {len(period.sessions) - len(sessions)} more sessions")
+        console.print(f"  ... and {counted(len(period.sessions) - len(sessions), 'more session')}")
 
 
 def _print_question(console: Console, question: EpisodeQuestion) -> None:

@@ -21,7 +21,7 @@ from rich.text import Text
 
 from assets.engine.ports import StageProgress
 from assets.engine.progress import duration, progress_details, progress_line
-from assets.records.estimate import counted
+from assets.reporting.plurals import counted
 from pipelines.resources.llm.batch.settings import BatchProgress, describe_batch
 
 # Without a terminal, a stage under way says where it is so often, so that a log shows that it lives.
@@ -112,7 +112,7 @@ class LiveProgress:
         key, name, done = (progress.unit, progress.stage), f"{progress.unit}: {progress.stage}", progress.done == progress.total
         counts, state = [f"{progress.done:,}/{counted(progress.total, progress.noun)}"], list[str]()
         if progress.calls or progress.awaited:  # not where nothing is asked
-            counts += [f"{progress.calls:,} call{'s' * (progress.calls != 1)}", *_rate(progress)]
+            counts += [counted(progress.calls, "call"), *_rate(progress)]
             state = ["cost unknown" if progress.cost_usd is None else f"${progress.cost_usd:.4f}"]
             state += [f"{duration(progress.seconds_left)} left"] if progress.seconds_left is not None else []
             state += [f"{progress.awaited:,} awaited"]
@@ -144,7 +144,7 @@ class LiveProgress:
             finished=progress.ended,
             bar=f"batch {progress.batch_id[-12:]}",
             of=(done, progress.lines or None),
-            parts=(f"{done:,}/{progress.lines:,} calls", progress.status, progress.model),
+            parts=(f"{done:,}/{counted(progress.lines, 'call')}", progress.status, progress.model),
         )
 
     def _show(
@@ -186,7 +186,7 @@ def given_up_sentences(progress: StageProgress) -> Iterable[str]:
     for failure in progress.given_up[:SHOWN_FAILURES]:
         yield f"  given up: {progress.noun} {failure.item_id} at {failure.stage}: {failure.message}"
     if (more := len(progress.given_up) - SHOWN_FAILURES) > 0:
-        yield f"  and {more} more {progress.noun}{'s' * (more != 1)}."
+        yield f"  and {counted(more, f'more {progress.noun}')}."
     yield "  Others of the reserve take their places; all of them are in the table failures of: amemgym explore"
 
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any
 
+from assets.reporting.plurals import counted
 from pipelines.cli.errors import Problem
 from pipelines.cluster.web_server import WebServer
 from pipelines.jobs import Phase
@@ -109,7 +110,7 @@ class Deployment:
         params = {"selector": selector, "partitionNames": list(partitions)}
         backfill_id: str = self._server.launch(LAUNCH_BACKFILL, key="backfillId", what=job, params=params)["backfillId"]
         page = f"{self._server.address}/runs/b/{backfill_id}"
-        self.tell(f"{job}: {len(partitions)} work units, {page}")
+        self.tell(f"{job}: {counted(len(partitions), 'work unit')}, {page}")
         made = self._made(backfill_id, job=job)
         lost = self._lost(backfill_id) if made < len(partitions) and tries > 1 else []
         if made + len(lost) < len(partitions):

@@ -18,6 +18,7 @@ from assets.memory_items.final_ablation import stated
 from assets.memory_items.tasks import MemoryTask
 from assets.recipe.recipe import Recipe
 from assets.records.columnar import from_table
+from assets.reporting.plurals import counted
 from dataset_card.card.header import nested_path
 from dataset_card.release.manifest import read_manifest
 from pipelines.evaluation.contract import MemoryEvent, Task
@@ -162,7 +163,9 @@ class DocumentTasks:
             return self
         known = self.info.users
         if not 1 <= users <= len(known):
-            raise EvaluationError(f"{self.info.name} has {len(known)} {NOUN}s; --users {users} cannot be taken from them.")
+            raise EvaluationError(
+                f"{self.info.name} has {counted(len(known), NOUN)}; --users {users} cannot be taken from them."
+            )
         kept = known[:users]
         items = (item for item in self.documents if item.task.task_id in kept)
         return DocumentTasks(replace(self.info, users=kept), tuple(items))
@@ -250,7 +253,8 @@ class DocumentTasks:
 
 def _shown_turn(turn: Turn) -> Json:
     documents: list[Json] = [
-        {"at": one.title, "event": f"{one.role}, {one.tokens:,} tokens", "exposed": {}, "turns": []} for one in turn.documents
+        {"at": one.title, "event": f"{one.role}, {counted(one.tokens, 'token')}", "exposed": {}, "turns": []}
+        for one in turn.documents
     ]
     return {"end": "", "state": {}, "sessions": documents}
 

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from assets.records.base import Record
 from assets.records.columnar import from_table
+from assets.reporting.plurals import counted
 from dataset_card.release.writers import ParquetFileWriter, sync, write_durably
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.isolated import EventRow, MemoryRow
@@ -143,7 +144,7 @@ def find_run(name: str, *, runs: Path) -> Path:
         return matching[0]
     known = ", ".join(path.name for path in matching or sorted(path.parent for path in runs.glob(f"*/{MANIFEST}"))) or "none"
     raise EvaluationError(
-        f"{name!r} names {len(matching) or 'no'} run{'s' if len(matching) > 1 else ''} in {runs}; there are {known}."
+        f"{name!r} names {counted(len(matching), 'run') if matching else 'no run'} in {runs}; there are {known}."
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from assets.llm.usage import Usage
 from assets.recipe.recipe import Budget
+from assets.reporting.plurals import counted
 from pipelines.evaluation.memories.registry import WRITING_CALLS
 from pipelines.evaluation.records import RunManifest
 from pipelines.resources.ledger.prices import Prices
@@ -101,7 +102,7 @@ class EvaluationForecast:
         sent, got = (sum(getattr(size, name) for size in self.sizes.values()) for name in ("input_tokens", "output_tokens"))
         price = "at an unknown price" if self.usd is None else f"${self.usd:,.2f}"
         return (
-            f"About {self.calls:,} model calls ({parts}), fewer where replies are cached; at most about "
+            f"About {counted(self.calls, 'model call')} ({parts}), fewer where replies are cached; at most about "
             f"{_millions(sent)} input and {_millions(got)} output tokens, {price}."
         )
 

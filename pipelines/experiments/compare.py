@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from assets.records.estimate import counted
 from assets.reporting.intervals import Tallies
+from assets.reporting.plurals import counted
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.metrics.metrics import MEMORY_COUNTS, METRICS
@@ -75,7 +75,7 @@ def comparison_report(comparison: Comparison) -> str:
     """Leaderboard, paired differences and the two modes as Markdown."""
     noun = comparison.runs[0].manifest.noun
     parts = [
-        f"# {len(comparison.runs)} runs on {comparison.runs[0].manifest.dataset}",
+        f"# {counted(len(comparison.runs), 'run')} on {comparison.runs[0].manifest.dataset}",
         leaderboard(comparison.runs),
         *(f"## {title}\n\n{content}" for title, content in board_sections(comparison.runs).items()),
         f"## Differences over the same {counted(len(comparison.users), noun)}",

@@ -4,7 +4,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from assets.records.estimate import Estimate, counted
+from assets.records.estimate import Estimate
+from assets.reporting.plurals import counted
 from dataset_card.hub.versions_file import BaselineScore
 from dataset_card.release.digests import canonical_digest
 from pipelines.evaluation.errors import EvaluationError
@@ -88,7 +89,7 @@ def leaderboard_data(comparison: Comparison, *, pages: Mapping[str, str]) -> Jso
     users = len(comparison.users)
     first, rank = runs[0], ranks(runs)
     return {
-        "title": f"{len(runs)} run{'s' * (len(runs) > 1)} on {first.manifest.dataset}",
+        "title": f"{counted(len(runs), 'run')} on {first.manifest.dataset}",
         "subtitle": f"Digest {first.manifest.dataset_digest[:8]}; {counted(users, first.manifest.noun)} in common.",
         "facts": [],
         "notes": board_notes(runs),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from assets.records.estimate import counted
+from assets.reporting.plurals import counted
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.metrics.metrics import ASKING_BASELINES, BOARD
 from pipelines.evaluation.records import RunManifest
@@ -179,7 +179,7 @@ def _facts(manifest: RunManifest) -> Mapping[str, str]:
         "attempt": f"attempt {manifest.attempt}",
         "seed": f"seed {manifest.seed}",
         "users": counted(len(manifest.users), manifest.noun),
-        "tokens": f"{manifest.tokens:,} tokens",
+        "tokens": counted(manifest.tokens, "token"),
         "wording": f"{manifest.wording} questions",
         "probes": f"probes by {manifest.probes}",
         "simulator": f"user simulated by {manifest.models.get('user')}",

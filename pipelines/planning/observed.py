@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.recipe.model_policy import Models
-from assets.records.estimate import counted
+from assets.reporting.plurals import counted
 from pipelines.planning.defaults import Defaults, load_defaults
 from pipelines.planning.forecast import NO_MARGIN, Basis
 from pipelines.planning.prompt_calls import ALWAYS_CALLED, PromptUsage, RecipeSize, UserUsage, fingerprints

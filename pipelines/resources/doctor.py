@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from assets.engine.ports import SnapshotRef, UnreadableValue
+from assets.reporting.plurals import counted, is_or_are
 from dataset_card.release.verify import verify_release
 from pipelines.home import VERSION_FILE, Home, note_version, version_of
 from pipelines.resources.cache.reply_cache import REPLY
@@ -27,8 +28,8 @@ from pipelines.resources.storage.sqlite import connect_to_read
 
 FREE = "It is made again from kept replies, without a call"
 OF_ANOTHER_VERSION = (
-    "of another version of this program and are not used. amemgym generate VARIANT makes them anew from kept replies; only "
-    "what this version asks in other words costs calls."
+    "of another version of this program and not used. amemgym generate VARIANT makes anew what it needs, from kept replies; "
+    "only what this version asks in other words costs calls."
 )
 DAMAGED = ".damaged-"
 
@@ -106,14 +107,18 @@ def _rows(path: Path, connection: sqlite3.Connection) -> Iterator[Finding]:
             rows = connection.execute(f'SELECT key, value, {_digest(connection, table)} FROM "{table}"')
             bad = [key for key, value, digest in rows if not _fits(table, key, value, digest)]
             if bad:
-                yield Finding(str(path), f"{len(bad)} rows of {table} are damaged", remedy, partial(_delete, path, table, bad))
+                yield Finding(str(path), _damaged_rows(len(bad), table), remedy, partial(_delete, path, table, bad))
     if path.name == "ledger.sqlite" and LEDGER_TABLE in tables:
         connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         rows = connection.execute(f"SELECT key, value, {', '.join(LEDGER_COLUMNS)} FROM {LEDGER_TABLE}")
         bad = [key for key, value, *columns in rows if not _is_as_written(value, columns)]
         if bad:
             remedy = "What these calls cost cannot be known any more; sums and budgets leave them out."
-            yield Finding(str(path), f"{len(bad)} rows of calls are damaged", remedy, partial(_delete, path, LEDGER_TABLE, bad))
+            yield Finding(str(path), _damaged_rows(len(bad), "calls"), remedy, partial(_delete, path, LEDGER_TABLE, bad))
+
+
+def _damaged_rows(count: int, table: str) -> str:
+    return f"{counted(count, 'row')} of {table} {is_or_are(count)} damaged"
 
 
 def _digest(connection: sqlite3.Connection, table: str) -> str:
@@ -234,4 +239,6 @@ def _releases(home: Home) -> Iterator[Finding]:
         problems = verify_release(manifest.parent)
         if problems:
             remedy = "A release is never changed: fetch it again, or make the same version in another folder."
-            yield Finding(str(manifest.parent), f"{len(problems)} problems, the first: {str(problems[0]).rstrip('.')}", remedy)
+            yield Finding(
+                str(manifest.parent), f"{counted(len(problems), 'problem')}, the first: {str(problems[0]).rstrip('.')}", remedy
+            )

@@ -144,9 +144,9 @@ def test_what_of_a_data_json_cannot_be_used_is_told_with_its_place(data: Path) -
     data.write_text(json.dumps(items), encoding="utf-8")
 
     # The other user's question is asked, or this user's others.
-    assert "cannot be used and are left out: ben" in output_of("evaluate", data, "--memory", "full-history").replace("\n", " ")
+    assert "cannot be used and is left out: ben" in output_of("evaluate", data, "--memory", "full-history").replace("\n", " ")
     data.write_text(json.dumps([{**items[0], "periods": []}]), encoding="utf-8")
-    with pytest.raises(Problem, match=r"data\.json holds no user who can be used\. 1 of 1 users .* ada: periods"):
+    with pytest.raises(Problem, match=r"data\.json holds no user who can be used\. 1 of 1 user .* ada: periods"):
         CliRunner().invoke(app, ["evaluate", str(data), "--memory", "full-history"], catch_exceptions=False)
 
 

@@ -47,7 +47,7 @@ IN_SCHEMAS: Mapping[str, tuple[Defect, ...]] = {
     ),
     "stage questions": (
         Defect("a missing question", "question_counts", lacking("questions"), "has 2 questions"),
-        Defect("a missing type", "question_counts", lacking("questions", 0, "required_info"), "q01 has 1 types"),
+        Defect("a missing type", "question_counts", lacking("questions", 0, "required_info"), "q01 has 1 type"),
         Defect(
             "a missing choice", "question_counts", lacking("questions", 0, "required_info", 0, "info_choices"), "has 2 choices"
         ),

@@ -146,7 +146,7 @@ def test_a_release_is_executed_again_from_its_own_files(tmp_path: Path, capsys: 
 def test_a_package_that_is_no_longer_what_the_recipe_pins_is_told() -> None:
     spec = with_content(PackageSpec(name="humanfriendly", version="10.0"))
     for pinned, passed, told in (
-        (spec, True, "1 packages are as the recipe says."),
+        (spec, True, "1 package is as the recipe says."),
         (spec.model_copy(update={"content": "0" * 64}), False, "The files of humanfriendly have changed"),
         (spec.model_copy(update={"version": "9.9"}), False, "The recipe pins humanfriendly 9.9, and 10.0 is installed"),
     ):

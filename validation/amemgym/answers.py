@@ -10,6 +10,7 @@ from assets.amemgym.answers.variants import lived_variants
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.question import AnswerSet, QuestionAnswers
 from assets.amemgym.records.state import SchemaQuestion, StateSchema, StateTrajectory
+from assets.reporting.plurals import counted
 from validation.amemgym.texts import answer_texts, options_are_told_apart, text_rules
 from validation.rules import AcceptingVotes, Rule, SetRule, Violation, expect, invariants
 
@@ -33,8 +34,8 @@ def questions_have_enough_options(record: AnswerSet, recipe: AMemGymRecipe) -> I
     """Every question has the recipe's least number of options, and a golden one for every period."""
     for question in record.questions:
         count, golden = len(question.choices), len(question.golden)
-        yield from expect(count >= recipe.min_variants_per_question, f"{question.question_id} has {count} options")
-        yield from expect(golden == recipe.num_periods + 1, f"{question.question_id} has {golden} golden choices")
+        yield from expect(count >= recipe.min_variants_per_question, f"{question.question_id} has {counted(count, 'option')}")
+        yield from expect(golden == recipe.num_periods + 1, f"{question.question_id} has {counted(golden, 'golden choice')}")
 
 
 def variants_are_legal(record: AnswerSet, schema: StateSchema, _: AMemGymRecipe) -> Iterator[str]:
@@ -82,7 +83,7 @@ def answers_passed_their_gates(record: AnswerSet, schema: StateSchema, recipe: A
             for gate in gates:
                 count = votes.too_few(gate, option.answer, variant, policy=recipe.gates)
                 if count is not None:
-                    yield f"{option.choice_id} has {count} accepting votes of the {gate} gate"
+                    yield f"{option.choice_id} has {counted(count, 'accepting vote')} of the {gate} gate"
 
 
 def answers_are_a_few_sentences(record: AnswerSet, _: AMemGymRecipe) -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.episode import Episode
 from assets.llm.text import words_of
+from assets.reporting.plurals import counted
 from validation.rules import OneRowPerItem, Rule, SetRule, Violation, expect, invariants
 
 # The second word may be the first of another pair.
@@ -15,8 +16,8 @@ CAPITALISED = re.compile(r"(?<!\w)([A-ZÀ-ÖØ-Þ][\w'’-]+)(?= ([A-ZÀ-ÖØ-Þ
 
 def episode_has_all_questions(episode: Episode, recipe: AMemGymRecipe) -> Iterator[str]:
     """Nothing of what the recipe asks for is missing."""
-    yield from expect(len(episode.questions) == recipe.num_questions, f"has {len(episode.questions)} questions")
-    yield from expect(len(episode.periods) == recipe.num_periods + 1, f"has {len(episode.periods)} periods")
+    yield from expect(len(episode.questions) == recipe.num_questions, f"has {counted(len(episode.questions), 'question')}")
+    yield from expect(len(episode.periods) == recipe.num_periods + 1, f"has {counted(len(episode.periods), 'period')}")
     yield from expect(episode.start_date == recipe.start_date, f"starts on {episode.start_date}, not {recipe.start_date}")
 
 

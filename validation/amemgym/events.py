@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.state import EventSet, StateTrajectory
 from assets.llm.text import alike
+from assets.reporting.plurals import counted
 from validation.amemgym.texts import event_texts, prose_rules
 from validation.rules import AcceptingVotes, Rule, expect
 
@@ -40,7 +41,7 @@ def events_passed_their_gate(record: EventSet, trajectory: StateTrajectory, reci
             new = {name: states[period.index][name] for name in event.states}
             count = votes.too_few("event", event.text, new, policy=recipe.gates)
             if count is not None:
-                yield f"{event.text[:60]!r} has {count} accepting votes for what it causes"
+                yield f"{event.text[:60]!r} has {counted(count, 'accepting vote')} for what it causes"
 
 
 def events_differ(record: EventSet, _: AMemGymRecipe) -> Iterator[str]:

@@ -8,6 +8,7 @@ from assets.amemgym.records.state import EventSet, Session, SessionSet, StateTra
 from assets.amemgym.session_queries.stage import WEEKS_BEFORE_START
 from assets.amemgym.state_trajectory.stage import period_dates
 from assets.llm.text import alike
+from assets.reporting.plurals import counted
 from validation.amemgym.texts import query_texts, text_rules
 from validation.rules import AcceptingVotes, Rule, expect, invariants
 
@@ -20,7 +21,7 @@ def initial_queries_expose_few_states(record: SessionSet, recipe: AMemGymRecipe)
     """An initial query exposes one state or more, as many as the recipe allows at most."""
     for session in record.periods[0].sessions:
         count = len(session.exposed_states)
-        yield from expect(count <= recipe.max_states_per_query, f"{session.query[:60]!r} exposes {count} states")
+        yield from expect(count <= recipe.max_states_per_query, f"{session.query[:60]!r} exposes {counted(count, 'state')}")
 
 
 def sessions_lie_inside_their_period(record: SessionSet, recipe: AMemGymRecipe) -> Iterator[str]:
@@ -56,7 +57,7 @@ def sessions_cover_the_events(record: SessionSet, events: EventSet, _: AMemGymRe
         wanted = due.get(period.index, set())
         missing, foreign = sorted(text[:60] for text, _ in wanted - covered), len(covered - wanted)
         yield from expect(not missing, f"period {period.index} has no session for the events {missing}")
-        yield from expect(not foreign, f"period {period.index} has {foreign} sessions that are for none of its events")
+        yield from expect(not foreign, f"period {period.index} has {counted(foreign, 'session')} for none of its events")
 
 
 def queries_passed_their_gate(record: SessionSet, recipe: AMemGymRecipe) -> Iterator[str]:
@@ -65,7 +66,7 @@ def queries_passed_their_gate(record: SessionSet, recipe: AMemGymRecipe) -> Iter
     for session in _sessions(record):
         count = votes.too_few("exposure", session.query, session.exposed_states, policy=recipe.gates)
         if count is not None:
-            yield f"{session.query[:60]!r} has {count} accepting votes for what it exposes"
+            yield f"{session.query[:60]!r} has {counted(count, 'accepting vote')} for what it exposes"
 
 
 def queries_differ(record: SessionSet, _: AMemGymRecipe) -> Iterator[str]:

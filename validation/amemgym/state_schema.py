@@ -10,6 +10,7 @@ from assets.amemgym.records.state import JudgedSchema, StateSchema
 from assets.amemgym.state_schema import originals_of
 from assets.llm.text import alike, spells
 from assets.records.base import duplicates
+from assets.reporting.plurals import counted
 from validation.rules import AcceptingVotes, Rule, expect, invariants
 
 
@@ -41,7 +42,7 @@ def schema_has_the_recipes_choices(schema: StateSchema, recipe: AMemGymRecipe) -
     """Every variable has the recipe's number of choices."""
     for variable in schema.variables:
         count = len(variable.choices)
-        yield from expect(count == recipe.num_choices_per_state, f"{variable.name} has {count} choices")
+        yield from expect(count == recipe.num_choices_per_state, f"{variable.name} has {counted(count, 'choice')}")
 
 
 def choices_passed_their_gate(schema: StateSchema, recipe: AMemGymRecipe) -> Iterator[str]:
@@ -52,7 +53,7 @@ def choices_passed_their_gate(schema: StateSchema, recipe: AMemGymRecipe) -> Ite
     if not recipe.gates.consistency or not isinstance(schema, JudgedSchema):
         return
     count = AcceptingVotes(schema.gate_records).too_few("schema", json.dumps(schema.choices), {}, policy=recipe.gates)
-    yield from expect(count is None, f"the choices have {count} accepting votes")
+    yield from expect(count is None, f"the choices have {counted(count or 0, 'accepting vote')}")
 
 
 def names_and_choices_differ(schema: StateSchema, _: AMemGymRecipe) -> Iterator[str]:

@@ -8,6 +8,7 @@ from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.state import StateSchema, StateTrajectory
 from assets.amemgym.state_trajectory.quality import all_can_move, balance, golden_change_share, ping_pongs, unmoved
 from assets.amemgym.state_trajectory.stage import period_dates
+from assets.reporting.plurals import counted
 from validation.amemgym.texts import prose_rules, summary_texts
 from validation.rules import AcceptingVotes, Rule, expect, invariants
 
@@ -28,7 +29,7 @@ def states_are_legal(trajectory: StateTrajectory, schema: StateSchema, _: AMemGy
 
 def periods_have_the_recipes_dates(trajectory: StateTrajectory, recipe: AMemGymRecipe) -> Iterator[str]:
     """Periods chain from the start date in steps of the recipe's months."""
-    yield from expect(len(trajectory.periods) == recipe.num_periods + 1, f"has {len(trajectory.periods)} periods")
+    yield from expect(len(trajectory.periods) == recipe.num_periods + 1, f"has {counted(len(trajectory.periods), 'period')}")
     yield from expect(trajectory.periods[0].end == recipe.start_date, "does not begin on the start date")
     for period in trajectory.periods[1:]:
         dates = (period.start, period.end)
@@ -40,13 +41,13 @@ def periods_change_about_as_much_as_wanted(trajectory: StateTrajectory, recipe: 
     for period in trajectory.periods[1:]:
         count = len(period.updates)
         fits = recipe.fewest_changes <= count <= recipe.num_changes_per_period + 1
-        yield from expect(fits, f"period {period.index} has {count} updates")
+        yield from expect(fits, f"period {period.index} has {counted(count, 'update')}")
 
 
 def no_variable_changes_too_often(trajectory: StateTrajectory, recipe: AMemGymRecipe) -> Iterator[str]:
     counts = Counter(update.variable for period in trajectory.periods for update in period.updates)
     for name, count in counts.items():
-        yield from expect(count <= recipe.max_changes_per_state, f"{name} changes {count} times")
+        yield from expect(count <= recipe.max_changes_per_state, f"{name} changes {counted(count, 'time')}")
 
 
 def every_variable_moves(trajectory: StateTrajectory, recipe: AMemGymRecipe) -> Iterator[str]:
@@ -80,7 +81,7 @@ def summaries_passed_their_gate(trajectory: StateTrajectory, recipe: AMemGymReci
     for period in trajectory.periods[1:] if recipe.gates.consistency else ():
         count = votes.too_few("summary", period.summary or "", {}, policy=recipe.gates)
         if count is not None:
-            yield f"the summary of period {period.index} has {count} accepting votes"
+            yield f"the summary of period {period.index} has {counted(count, 'accepting vote')}"
 
 
 def right_answers_change_as_wanted(trajectory: StateTrajectory, schema: StateSchema, recipe: AMemGymRecipe) -> Iterator[str]:

@@ -7,6 +7,7 @@ from assets.code_qa.recipe import CodeQaRecipe
 from assets.code_qa.records.behaviours import Behaviour, CodeBehaviours
 from assets.code_qa.records.sources import CodeSources
 from assets.records.base import duplicates
+from assets.reporting.plurals import counted, is_or_are
 from validation.code_qa.reexecution import ToldCall, false_calls
 from validation.rules import Rule, expect
 
@@ -39,7 +40,8 @@ def lengths_fit(behaviours: CodeBehaviours, recipe: CodeQaRecipe) -> Iterator[st
     """Calls and results are short, and there are enough of them."""
     policy = recipe.behaviours
     yield from expect(
-        len(behaviours.behaviours) >= policy.min_behaviours, f"there are only {len(behaviours.behaviours)} behaviours"
+        len(behaviours.behaviours) >= policy.min_behaviours,
+        f"there {is_or_are(len(behaviours.behaviours))} only {counted(len(behaviours.behaviours), 'behaviour')}",
     )
     for one in behaviours.behaviours:
         if len(one.call) > policy.max_call_characters or len(one.result.text) > policy.max_result_characters:

@@ -10,6 +10,7 @@ from assets.code_qa.records.questions import CodeDecisions, CodeDocuments
 from assets.code_qa.records.sources import CodeSources
 from assets.code_qa.team.relations import OUTCOME
 from assets.memory_items.facts import Hop, Statement
+from assets.reporting.plurals import counted
 from validation.rules import Rule
 
 
@@ -35,7 +36,7 @@ def false_results(said: Sequence[Hop | Statement], behaviours: CodeBehaviours) -
 def chain_hangs_together(decisions: CodeDecisions, recipe: CodeQaRecipe) -> Iterator[str]:
     """A chain has as many facts as the recipe allows, each about what the fact before leads to."""
     if not recipe.min_hops <= decisions.hops <= recipe.max_hops or len(decisions.chain) != decisions.hops:
-        yield f"it has {decisions.hops} hops, and a chain of {len(decisions.chain)}"
+        yield f"it has {counted(decisions.hops, 'hop')}, and a chain of {len(decisions.chain)}"
     for before, after in pairwise(decisions.chain):
         if before.value != after.subject:
             yield f"{after.subject!r} is asked about, and the fact before leads to {before.value!r}"

@@ -11,6 +11,7 @@ from assets.code_qa.recipe import CodeQaRecipe
 from assets.code_qa.records.sources import CodeSources
 from assets.recipe.loading import RecipeError
 from assets.records.base import duplicates
+from assets.reporting.plurals import counted, is_or_are
 from validation.code_qa.reexecution import digest_of
 from validation.rules import Rule, expect
 
@@ -74,4 +75,8 @@ def packages_are_unchanged(code_recipe: CodeQaRecipe) -> dg.AssetCheckResult:
         files = {spec.name: len(read_package(spec).files) for spec in code_recipe.packages}
     except RecipeError as error:
         return dg.AssetCheckResult(passed=False, description=str(error))
-    return dg.AssetCheckResult(passed=True, description=f"{len(files)} packages are as the recipe says.", metadata=dict(files))
+    return dg.AssetCheckResult(
+        passed=True,
+        description=f"{counted(len(files), 'package')} {is_or_are(len(files))} as the recipe says.",
+        metadata=dict(files),
+    )

@@ -10,13 +10,14 @@ from assets.deep_research.pipeline import DEEP_RESEARCH
 from assets.deep_research.recipe import DeepResearchRecipe
 from assets.deep_research.records.world import TaskWorld
 from assets.recipe.loading import RecipeError
+from assets.reporting.plurals import counted, is_or_are
 from validation.rules import OneRowPerItem, Rule, SetRule
 
 
 def chains_hang_together(world: TaskWorld, recipe: DeepResearchRecipe) -> Iterator[str]:
     """A planned chain has as many hops as the recipe allows, each about what the hop before leads to."""
     if not recipe.min_hops <= world.hops <= recipe.max_hops or len(world.chain) not in (0, world.hops):
-        yield f"it has {world.hops} hops, and a chain of {len(world.chain)}"
+        yield f"it has {counted(world.hops, 'hop')}, and a chain of {len(world.chain)}"
     for before, after in pairwise(world.chain):
         if before.value != after.subject:
             yield f"{after.subject!r} is asked about, and the hop before leads to {before.value!r}"
@@ -48,6 +49,8 @@ def documents_are_unchanged(dr_recipe: DeepResearchRecipe) -> dg.AssetCheckResul
     changed = f"The documents have the digest {digest[:16]}, and {source.content[:16]} when the recipe was resolved."
     return dg.AssetCheckResult(
         passed=digest == source.content,
-        description=f"{len(documents)} documents are as the recipe says." if digest == source.content else changed,
+        description=f"{counted(len(documents), 'document')} {is_or_are(len(documents))} as the recipe says."
+        if digest == source.content
+        else changed,
         metadata={"documents": len(documents)},
     )

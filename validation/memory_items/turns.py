@@ -6,6 +6,7 @@ from assets.memory_items.documents import Turn
 from assets.memory_items.recipe import DocumentTaskRecipe
 from assets.memory_items.tasks import TaskLengths, TaskQuestion, TaskTurns
 from assets.memory_items.turns import last_turns
+from assets.reporting.plurals import counted
 from validation.rules import Rule
 
 
@@ -29,7 +30,7 @@ def every_hop_arrives_once(task: TaskTurns | TaskLengths, question: TaskQuestion
         held = [fact for turn in turns for document in turn.documents for fact in document.facts]
         for hop in question.hops:
             if held.count(hop.fact_id) != 1:
-                yield f"the fact {hop.fact_id} is in {held.count(hop.fact_id)} documents"
+                yield f"the fact {hop.fact_id} is in {counted(held.count(hop.fact_id), 'document')}"
         for number, turn in enumerate(turns):
             if sum(bool(document.facts) for document in turn.documents) > 1:
                 yield f"turn {number} has the documents of several hops"

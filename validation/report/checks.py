@@ -13,6 +13,7 @@ from assets.engine.recipe_asset import current_recipe
 from assets.recipe.loading import units
 from assets.records.report import ColumnLine
 from assets.reporting.asset_description import Row, markdown_table
+from assets.reporting.plurals import counted
 from validation.benchmark import Validation
 from validation.expectations.project import DATA_DOCS, project_folder
 
@@ -158,9 +159,9 @@ def _table_description(table: str, lines: Sequence[ColumnLine], broken: Sequence
     if not lines:
         return f"The columns of {table} were not validated."
     if not broken:
-        return f"All {len(lines)} expectations hold for {max(line.rows for line in lines)} rows."
+        return f"All {len(lines)} expectations hold for {counted(max(line.rows for line in lines), 'row')}."
     first = broken[0]
     return (
         f"{len(broken)} of {len(lines)} expectations are broken; the first: {first.column or table} {first.promise}. "
-        f"Not so in {first.unexpected} of {first.rows} rows, such as {'; '.join(first.sample[:1])}."
+        f"Not so in {first.unexpected} of {counted(first.rows, 'row')}, such as {'; '.join(first.sample[:1])}."
     )

@@ -12,9 +12,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 
 from assets.engine.last_made import LastMade
-from assets.records.estimate import Estimate, counted, percent, percents, rough_told
+from assets.records.estimate import Estimate, percent, percents, rough_told
 from assets.records.report import BenchmarkReport
 from assets.reporting.page_style import page_style, scale, short_id
+from assets.reporting.plurals import counted, is_or_are
 
 FOLDER = Path(__file__).parent
 CONTENTS = "<!-- contents -->"
@@ -61,10 +62,11 @@ def problems(report: BenchmarkReport) -> list[str]:
     """What blocks a release of this set, a sentence each; none when it may be released."""
     sentences: list[str] = []
     if report.finished != report.wanted:
-        verb = "is" if report.finished == 1 else "are"
-        sentences.append(f"Only {counted(report.finished, report.noun)} of {report.wanted} {verb} finished.")
+        sentences.append(
+            f"Only {counted(report.finished, report.noun)} of {report.wanted} {is_or_are(report.finished)} finished."
+        )
     sentences += [
-        f"The rule {line.stage}.{line.rule} is broken {line.violations} times: {line.truth}"
+        f"The rule {line.stage}.{line.rule} is broken {counted(line.violations, 'time')}: {line.truth}"
         for line in report.rules
         if line.blocking and line.violations
     ]

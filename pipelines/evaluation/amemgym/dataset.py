@@ -7,7 +7,7 @@ from pathlib import Path
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.report import LeftOut
-from assets.records.estimate import counted
+from assets.reporting.plurals import counted
 from dataset_card.reference.data_json import ReferenceError, read_data_json
 from dataset_card.reference.imported import ImportedData, import_data_json
 from dataset_card.reference.settings import DataSettings, SettingsError, read_settings, settings_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from assets.amemgym.records.episode import Episode
 from assets.llm.text import count_tokens
 from assets.recipe.registry import DEFAULT_BENCHMARK
-from assets.records.estimate import counted
+from assets.reporting.plurals import counted
 from dataset_card.reference.settings import DataSettings
 from pipelines.evaluation.amemgym.dataset import AMemGymDataset
 from pipelines.evaluation.amemgym.diagnosis import diagnose

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from assets.records.estimate import FEWEST_ITEMS, ROUGH, Estimate, counted, rough_told
+from assets.records.estimate import FEWEST_ITEMS, ROUGH, Estimate, rough_told
+from assets.reporting.plurals import counted
 from pipelines.embedded.bank import MODEL_FAMILY
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.options import PAPER_MODELS

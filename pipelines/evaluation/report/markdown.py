@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from assets.records.estimate import Estimate, counted
+from assets.records.estimate import Estimate
+from assets.reporting.plurals import counted
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.isolated import CONDITIONS, IsolatedScores
 from pipelines.evaluation.metrics.metrics import BASELINES, FRONT, METRICS, TABLE
@@ -25,7 +26,9 @@ def run_report(run: FinishedRun) -> str:
     """The whole report of one run."""
     manifest, results = run.manifest, run.results
     own = {manifest.memory.name: results}
-    settings = ", ".join(filter(None, [settings_line(manifest.memory), f"{manifest.tokens:,} tokens of recalled text"]))
+    settings = ", ".join(
+        filter(None, [settings_line(manifest.memory), f"{counted(manifest.tokens, 'token')} of recalled text"])
+    )
     simulated = f", user simulated by {manifest.models['user']}" if "user" in manifest.models else ""
     parts = [
         f"# {manifest.memory.name} on {manifest.dataset}",
@@ -129,7 +132,7 @@ def curve_table(named: Mapping[str, Results]) -> str:
     for name, results in named.items():
         found = {point.tokens: format_estimate(point.overall, users=results.users) for point in results.curve}
         lines.append([name, *(found.get(tokens, "-") for tokens in budgets)])
-    return table(["memory system", *(f"{tokens:,} tokens" for tokens in budgets)], lines)
+    return table(["memory system", *(counted(tokens, "token") for tokens in budgets)], lines)
 
 
 def _probes(results: Results) -> str:
@@ -159,7 +162,7 @@ def _fidelity(results: Results) -> str:
         return "Every session consists of its opening query alone, so the simulated user said nothing of its own."
     kinds = ", ".join(f"{count} {kind}" for kind, count in fidelity.breaches.items()) or "none"
     return (
-        f"Fidelity {format_number(fidelity.score)}: of {fidelity.messages:,} messages after the opening ones, "
+        f"Fidelity {format_number(fidelity.score)}: of {counted(fidelity.messages, 'message')} after the opening ones, "
         f"{fidelity.kept_with_breach:,} still tell a tracked value ({kinds}); {fidelity.asked_again:,} were asked for again."
     )
 
@@ -170,7 +173,8 @@ def _spending(results: Results) -> str:
         for name, used in results.spending.items()
     ]
     each = [[metric_label(name), format_estimate(one, digits=4, missing="unknown")] for name, one in results.costs.items()]
-    lost = f"{results.lost_writes:,} writes to the memory failed twice and were lost." if results.lost_writes else ""
+    was = "was" if results.lost_writes == 1 else "were"
+    lost = f"{counted(results.lost_writes, 'write')} to the memory failed twice and {was} lost." if results.lost_writes else ""
     parts = [table(["purpose", "calls", "input tokens", "output tokens", "cost"], rows), table(["each", ""], each), lost]
     return "\n\n".join(filter(None, parts))
 

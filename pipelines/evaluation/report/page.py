@@ -16,8 +16,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from assets.records.base import Record
-from assets.records.estimate import counted
 from assets.reporting.page_style import NARROW_TABLES, page_style
+from assets.reporting.plurals import counted
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.metrics.metrics import FRONT, TABLE
 from pipelines.evaluation.records import AnswerRow, RunManifest
@@ -161,7 +161,7 @@ def _facts(manifest: RunManifest) -> list[tuple[str, str]]:
     return [
         ("dataset", f"{manifest.dataset}, {counted(len(manifest.users), manifest.noun)}, digest {manifest.dataset_digest[:8]}"),
         ("memory", ", ".join(filter(None, [manifest.memory.kind, settings, manifest.memory_version, manifest.memory_source]))),
-        ("recalled text", f"{manifest.tokens:,} tokens at most"),
+        ("recalled text", f"{counted(manifest.tokens, 'token')} at most"),
         *((f"{role} model", name) for role, name in manifest.models.items()),
         *(("served by", place) for place in manifest.places),
         ("seed", f"{manifest.seed}, attempt {manifest.attempt}"),

@@ -12,6 +12,7 @@ from assets.records.annotation import AnnotatorLine, Level, StudyKind, StudyResu
 from assets.records.erratum import Erratum, Vote
 from assets.records.estimate import Estimate, percents, shown
 from assets.reporting.intervals import Metric, Sample, Tallies, share
+from assets.reporting.plurals import counted
 from dataset_card.errata.files import ERRATA, STUDIES, ErrataError, errata_text, read_errata, read_studies, studies_bytes
 from dataset_card.release.writers import write_durably
 from pipelines.experiments.annotation.agreement import Rated, ac1, alpha, raw_agreement, tally
@@ -162,7 +163,9 @@ def _lines(result: StudyResult) -> Iterator[str]:
     if result.dry_run:
         yield "**Dry run:** a model filled in for at least one person. It tells that the tooling works, nothing of the data."
         yield ""
-    yield f"{result.items} items of {result.users} users were rated by two or more. Intervals are 95 %, over users."
+    was = "was" if result.items == 1 else "were"
+    rated = f"{counted(result.items, 'item')} of {counted(result.users, 'user')} {was} rated by two or more."
+    yield f"{rated} Intervals are 95 %, over users."
     yield ""
     yield "| figure | value |"
     yield "|---|---|"

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from assets.engine.seeded_random import SeededRandom
 from assets.records.annotation import StudyKind
+from assets.reporting.plurals import counted, is_or_are
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.experiments.annotation.records import STUDY_NAME, AnnotationError, AnnotationItem, AnswerSheet, ItemKey, Study
 from pipelines.experiments.annotation.units import (
@@ -54,7 +55,8 @@ def sample_size(target: Target, *, population: int, items_per_unit: float = 1.0,
     """
     if target.size is not None:
         taken = min(target.size, population)
-        return SampleSize(taken, (f"{target.size} {unit}s are asked for; of {population} there are, {taken} are taken.",))
+        asked = f"{counted(target.size, unit)} {is_or_are(target.size)} asked for"
+        return SampleSize(taken, (f"{asked}; of {population:,}, {taken:,} {is_or_are(taken)} taken.",))
     p, h = target.expected, target.half_width
     items, total = Z**2 * p * (1 - p) / h**2, population * items_per_unit
     needed = items / (1 + (items - 1) / total) if items > 1 else 1.0
@@ -64,7 +66,8 @@ def sample_size(target: Target, *, population: int, items_per_unit: float = 1.0,
     second = f"Of a population of {total:.0f}: {items:.1f} / (1 + ({items:.1f} - 1) / {total:.0f}) = {needed:.1f} items."
     each = f" / {items_per_unit:.3g} items for each {unit}" if items_per_unit != 1 else ""
     planted = f"With {100 * target.controls:.3g} % of the items planted" if target.controls else "With nothing planted"
-    third = f"{planted}: {needed:.1f} / {1 - target.controls:.4g}{each}, so {units} of {population} {unit}s are taken."
+    these = f"{units:,} of {counted(population, unit)} {is_or_are(units)}"
+    third = f"{planted}: {needed:.1f} / {1 - target.controls:.4g}{each}, so {these} taken."
     note = "This counts the sampling of items alone; reported intervals are taken over users, and are wider where users differ."
     return SampleSize(units, (first, second, third, note))
 
@@ -178,7 +181,7 @@ def _add_controls(groups: list[list[ItemDraft]], request: StudyRequest, *, rng: 
         return []
     total = sum(map(len, groups))
     sure = f"{100 * share:g} % of the {len(candidates)} for which another value is sure to be wrong"
-    return [f"{len(controls)} of {total} items are planted: {sure}."]
+    return [f"{len(controls)} of {counted(total, 'item')} {is_or_are(len(controls))} planted: {sure}."]
 
 
 def _numbered(groups: Sequence[Sequence[ItemDraft]]) -> tuple[tuple[AnnotationItem, ...], tuple[ItemKey, ...]]:

@@ -8,6 +8,7 @@ from typing import Any
 from assets.amemgym.records.episode import Episode
 from assets.engine.seeded_random import SeededRandom
 from assets.recipe.recipe import Budget
+from assets.reporting.plurals import counted
 from dataset_card.release.digests import canonical_digest
 from pipelines.evaluation.amemgym.dataset import AMemGymDataset
 from pipelines.evaluation.errors import EvaluationError
@@ -88,8 +89,8 @@ class EvolutionForecast:
     @property
     def sentence(self) -> str:
         return (
-            f"{self.evaluations} evaluations of all users, one for each condition and cycle of its own; beside them "
-            f"{self.rewritings:,} rewritings of a policy and up to {self.checks:,} checks of a memory. "
+            f"{counted(self.evaluations, 'evaluation')} of all users, one for each condition and cycle of its own; beside them "
+            f"{counted(self.rewritings, 'rewriting')} of a policy and up to {counted(self.checks, 'check')} of a memory. "
             f"One evaluation: {self.evaluation.sentence}"
         )
 

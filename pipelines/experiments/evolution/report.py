@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from assets.amemgym.records.episode import Episode
-from assets.records.estimate import Estimate, counted
+from assets.records.estimate import Estimate
+from assets.reporting.plurals import counted
 from pipelines.evaluation.amemgym.dataset import AMemGymDataset
 from pipelines.evaluation.report.formatting import format_estimate, format_number, metric_label, table
 from pipelines.evaluation.report.page import Json, Texts, plain, render_page
@@ -45,9 +46,10 @@ LEAKS = (
 def facts(manifest: EvolutionManifest) -> str:
     """One paragraph on what was done."""
     return (
-        f"Evolution `{manifest.run.run_id}`: {counted(len(manifest.run.users), 'user')}, {manifest.cycles} cycles of one "
-        f"{manifest.cycle} each; sections rewritten by {manifest.improver}, memories "
-        f"checked by {manifest.run.models['judge']}. Brackets hold 95 % intervals over users; "
+        f"Evolution `{manifest.run.run_id}`: {counted(len(manifest.run.users), 'user')}, "
+        f"{counted(manifest.cycles, 'cycle')} of one {manifest.cycle} each; "
+        f"sections rewritten by {manifest.improver}, memories checked by {manifest.run.models['judge']}. "
+        "Brackets hold 95 % intervals over users; "
         "all cycles count, the first with the policy that everybody begins with."
     )
 
@@ -123,7 +125,7 @@ def _data(done: FinishedEvolution, dataset: AMemGymDataset, *, learners: Sequenc
     names = {episode.user_id: episode.user_profile.name for episode in dataset.episodes} | {EVERYBODY: "all users"}
     return {
         "title": f"Self-evolution of {manifest.run.memory.name} on {manifest.run.dataset}",
-        "subtitle": f"Evolution {manifest.run.run_id}: {manifest.cycles} cycles of one {manifest.cycle} each. "
+        "subtitle": f"Evolution {manifest.run.run_id}: {counted(manifest.cycles, 'cycle')} of one {manifest.cycle} each. "
         "Bands and brackets hold 95 % intervals over users.",
         "facts": _facts(manifest, names),
         "cycle": manifest.cycle,
@@ -146,8 +148,12 @@ def _facts(manifest: EvolutionManifest, names: dict[str, str]) -> list[tuple[str
         ("dataset", f"{run.dataset}, {counted(len(run.users), 'user')}, digest {run.dataset_digest[:16]}"),
         ("memory", f"{run.memory.name}: {run.memory.kind}, {run.models['memory']}"),
         ("policies by", f"{manifest.improver}; at most {manifest.most_characters:,} characters"),
-        ("feedback", f"{', '.join(manifest.feedbacks)}; at most {manifest.feedback_questions} questions a cycle"),
-        *([("held out", f"{', '.join(names[user] for user in out)}; {questions} questions of the others")] if out else []),
+        ("feedback", f"{', '.join(manifest.feedbacks)}; at most {counted(manifest.feedback_questions, 'question')} a cycle"),
+        *(
+            [("held out", f"{', '.join(names[user] for user in out)}; {counted(questions, 'question')} of the others")]
+            if out
+            else []
+        ),
         ("user simulated by", f"{run.models['user']}; memories checked by {run.models['judge']}"),
         ("seed", f"{run.seed}, attempt {run.attempt}"),
         ("made by", run.generator),

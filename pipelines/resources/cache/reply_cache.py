@@ -17,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from assets.llm.async_calls import shielded
 from assets.llm.ports import CallLabels, EndpointError, LanguageModel, ModelReply, ModelRequest
 from assets.llm.structured_output import is_rubbish
+from assets.reporting.plurals import counted
 from pipelines.resources.storage.database import Connection
 from pipelines.resources.storage.key_value import KeyValueStore, digest_of
 from pipelines.resources.storage.open_database import open_database
@@ -127,8 +128,8 @@ def note_places(replies: KeyValueStore, *, served: Mapping[str, str]) -> None:
     left = replies.run_blocking(note)
     if left:
         LOG.warning(
-            "Nobody noted which place served %d replies of an earlier version in %s; only replays (--offline) use them.",
-            left,
+            "Nobody noted which place served %s of an earlier version in %s; only replays (--offline) use them.",
+            counted(left, "reply"),
             replies.database,
         )
 

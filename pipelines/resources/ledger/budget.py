@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from assets.llm.ports import BudgetReached, EndpointError, LanguageModel, ModelReply, ModelRequest
 from assets.recipe.loading import RecipeError
 from assets.recipe.recipe import Budget
+from assets.reporting.plurals import counted
 from pipelines.resources.ledger.ledger import Ledger, Spent
 from pipelines.resources.ledger.prices import Prices
 
@@ -92,7 +93,7 @@ class VariantBudget:
         else:
             field, used = "max_tokens", f"{spent.tokens:,} of {token_limit:,} tokens are"
         return (
-            f"The budget of {self.variant!r} is reached: {used} spent in {spent.calls:,} calls over all its runs. "
+            f"The budget of {self.variant!r} is reached: {used} spent in {counted(spent.calls, 'call')} over all its runs. "
             f"Raise budget.{field} {RAISE_AND_RUN_AGAIN}."
         )
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from assets.llm.ports import EndpointError, ModelRequest
+from assets.reporting.plurals import counted
 from pipelines.resources.llm.retry import RUN_AGAIN, CallFailure
 
 WINDOW = 20
@@ -110,7 +111,7 @@ class SilenceWatch:
             )
             return
         if silent >= self._every:
-            calls = "1 call waits" if self._waiting == 1 else f"{self._waiting} calls wait"
+            calls = f"{counted(self._waiting, 'call')} wait{'s' if self._waiting == 1 else ''}"
             words = "No usable reply from %s for %.0f seconds (it %s); %s, and the run ends after %.0f seconds."
             LOG.warning(words, self._endpoint, silent, self._problem, calls, self._longest)
         self._timer = asyncio.get_running_loop().call_later(self._every, self._look)

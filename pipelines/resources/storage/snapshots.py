@@ -25,6 +25,7 @@ from assets.engine.ports import FailureFile, SnapshotPart, SnapshotRef
 from assets.engine.serialized_record import SerializedRecord
 from assets.records.base import Failure, ItemRecord
 from assets.records.columnar import to_table
+from assets.reporting.plurals import counted
 from dataset_card.release.writers import sync
 from pipelines.resources.storage.errors import StoreError
 from pipelines.resources.storage.file_store import FileStore, as_file_store
@@ -246,7 +247,9 @@ def problems_of(files: FileStore, ref: SnapshotRef) -> list[str]:
     try:
         found = len(store.failures(ref))
         if found != ref.failures.items:
-            problems.append(f"Snapshot file {files.address}/{ref.failures.path} has {found} rows, not {ref.failures.items}.")
+            problems.append(
+                f"Snapshot file {files.address}/{ref.failures.path} has {counted(found, 'row')}, not {ref.failures.items}."
+            )
     except OSError as error:
         problems.append(str(error))
     return problems

@@ -65,7 +65,7 @@ def test_a_user_who_cannot_be_used_is_left_out_alone(tmp_path: Path, change: Cha
     (lost,) = data.left_out
     assert lost.question_id == ""
     assert lost.reason.startswith(where)
-    assert any(sentence.startswith("1 of 3 users cannot be used and are left out: tourist-0") for sentence in data.sentences())
+    assert any(sentence.startswith("1 of 3 users cannot be used and is left out: tourist-0") for sentence in data.sentences())
 
 
 def unmatched(question: dict[str, Any]) -> None:
@@ -95,16 +95,22 @@ def test_a_question_that_cannot_be_used_is_left_out_alone_and_the_others_keep_th
 
 
 MENDED: dict[str, tuple[Change, str]] = {
-    "spaces": (lambda one: one["qas"][0].update(query=f" {one['qas'][0]['query']}\n"), "1 texts had spaces"),
-    "an unknown key": (lambda one: one.update(model="qwen3"), "1 values stand under 'model'"),
-    "no messages": (lambda one: one["periods"][0]["sessions"][0].pop("messages"), "1 times 'messages' is missing"),
-    "no counts": (lambda one: [period.pop("update_cnts") for period in one["periods"]], "4 periods did not count"),
-    "no occupation": (lambda one: one["user_profile"].update(occupation=None), "1 times 'occupation' is missing"),
-    "an age as text": (lambda one: one["user_profile"].update(age="37"), "1 numbers were not written as whole numbers"),
-    "another id in the profile": (lambda one: one["user_profile"].update(uuid="x"), "1 users have another id"),
+    "spaces": (
+        lambda one: one["qas"][0].update(query=f" {one['qas'][0]['query']}\n"),
+        "A text had spaces around it, which are not kept: 1 time.",
+    ),
+    "an unknown key": (lambda one: one.update(model="qwen3"), "A value stands under 'model'"),
+    "no messages": (lambda one: one["periods"][0]["sessions"][0].pop("messages"), "A field 'messages' is missing"),
+    "no counts": (
+        lambda one: [period.pop("update_cnts") for period in one["periods"]],
+        "A period did not count its updates: 4 times.",
+    ),
+    "no occupation": (lambda one: one["user_profile"].update(occupation=None), "A field 'occupation' is missing"),
+    "an age as text": (lambda one: one["user_profile"].update(age="37"), "A number was not written as a whole number"),
+    "another id in the profile": (lambda one: one["user_profile"].update(uuid="x"), "A user has another id"),
     "a time with a T": (
         lambda one: one["periods"][0]["sessions"][0].update(session_time="2024-02-10T09:00:00"),
-        "1 dates or times were written in another form",
+        "A date or time was written in another form",
     ),
 }
 

@@ -129,7 +129,7 @@ def test_an_old_reply_of_an_unknown_place_is_told_and_used_in_replays_alone(
     old_row(store)
     with own_surroundings(tmp_path, AMEMGYM_BASE_URL="http://127.0.0.1:9/v1"), open_models(Home(tmp_path)):
         pass
-    assert "Nobody noted which place served 1 replies of an earlier version" in caplog.text
+    assert "Nobody noted which place served 1 reply of an earlier version" in caplog.text
     assert ask(NumberingModel(), store, at="http://one/v1").text == "reply 1"
     assert ask(NumberingModel(), store, mode="replay").text == "old"
     store.close()

@@ -35,8 +35,8 @@ def damage(home: Path) -> list[str]:
     value = home / "values" / "answers" / "demo.json"
     value.write_bytes(value.read_bytes().replace(b'"items":2', b'"items":1'))
     return [
-        "1 rows of replies",
-        "1 rows of work",
+        "1 row of replies is damaged",
+        "1 row of work is damaged",
         "4 rows of calls",
         part.parent.name,
         "events/demo/LATEST",
@@ -74,7 +74,7 @@ def test_a_damage_that_no_repair_mends_is_told_and_counted_once(tmp_path: Path) 
     (release.folder / "README.md").write_text("another", encoding="utf-8")
     status, output = amemgym_here(tmp_path, "doctor", "--repair")
     assert (status, output.count("README.md")) == (1, 1), output
-    assert "1 of 1 damages are left" in output
+    assert "1 of 1 damage is left" in output
 
 
 def test_a_database_whose_pages_are_damaged_gives_the_rows_that_can_be_read(demo_home: Path) -> None:

@@ -17,7 +17,8 @@ const svg = (tag, attributes = {}, ...children) => fill(document.createElementNS
 const words = (name) => name.replaceAll("_", " ");
 const titled = (word) => word[0].toUpperCase() + word.slice(1);
 const count = (number) => number.toLocaleString("en");
-const plural = (number, noun) => noun + (number === 1 ? "" : "s");
+const plural = (number, noun) => (number === 1 ? noun : `${noun.replace(/([^aeiou])y$/, "$1ie")}s`);
+const counted = (number, noun) => `${count(number)} ${plural(number, noun)}`;
 
 function figure(value, digits = 3) {
   if (value === null || value === undefined) return "-";

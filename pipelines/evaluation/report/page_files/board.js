@@ -68,7 +68,7 @@ function boardPage(data) {
       data.policies.map((row) => [row.name, shown(row.on), shown(row.off), shown(row.difference), shown(row.ranks_gained, 0)])));
   }
   if (data.pairs.length) {
-    section("differences", "Differences", el("p", { class: "quiet" }, `Over the same ${count(data.users)} ${plural(data.users, data.noun)}. The p value comes from swapping whole ${data.noun}s between two runs; for several comparisons mind their number. Detectable is the smallest true difference that these ${data.noun}s would show four times out of five.`),
+    section("differences", "Differences", el("p", { class: "quiet" }, `Over the same ${counted(data.users, data.noun)}. The p value comes from swapping whole ${data.noun}s between two runs; for several comparisons mind their number. Detectable is the smallest true difference that these ${data.noun}s would show four times out of five.`),
       data.pairs.map((pair) => el("details", {}, el("summary", {}, pair.title), table(["metric", "difference", "p", "detectable"],
         pair.differences.map((one) => [words(one.metric), shown(one.difference), figure(one.p_value), one.detectable])))));
   }

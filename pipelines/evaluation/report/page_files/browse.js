@@ -53,7 +53,7 @@ function showList({ link = true } = {}) {
     more.hidden = shownRows >= found.length;
   };
   add();
-  document.getElementById("found").textContent = `${count(found.length)} answers`;
+  document.getElementById("found").textContent = counted(found.length, "answer");
   document.getElementById("list").replaceChildren(
     el("table", {}, el("thead", {}, el("tr", {}, [PAGE.noun, PAGE.place, "asked", "outcome"].map((name) => el("th", { scope: "col" }, name)))), body), more);
   if (link) location.replace(`#${new URLSearchParams(Object.entries(filters).filter(([, value]) => value))}`);
@@ -79,10 +79,10 @@ function showDetail(answer, row) {
       ["outcome", el("span", { class: answer.status }, answer.status)],
       ...(answer.failure ? [["lost by", answer.failure]] : []),
       ...(question?.options.length ? question.required.map((name) => [words(name), state[name]]) : [["right", answer.expected], ["given", answer.given || "-"]]),
-      ...(PAGE.place === "period" ? [["age", `${answer.age} periods since told`]] : []), ["tries", String(answer.tries)], ...(answer.reason ? [["not read", answer.reason]] : [])]),
+      ...(PAGE.place === "period" ? [["age", `${counted(answer.age, "period")} since told`]] : []), ["tries", String(answer.tries)], ...(answer.reason ? [["not read", answer.reason]] : [])]),
     question?.options.length ? optionList(question, answer) : "",
     el("details", {}, el("summary", {}, "Reply, word for word"), el("div", { class: "text" }, answer.reply)),
-    answer.memories.length ? el("details", { open: true }, el("summary", {}, `${answer.memories.length} memories laid beside it`), el("ul", {}, answer.memories.map((line) => el("li", { class: "text" }, line)))) : "",
+    answer.memories.length ? el("details", { open: true }, el("summary", {}, `${counted(answer.memories.length, "memory")} laid beside it`), el("ul", {}, answer.memories.map((line) => el("li", { class: "text" }, line)))) : "",
     answer.sent ? el("details", {}, el("summary", {}, "What was asked, word for word"), el("div", { class: "text" }, answer.sent)) : "",
     conversation(told, answer.period));
 }

@@ -72,7 +72,7 @@ function stepOf(step, history, data) {
     step.changes.length ? el("ul", {}, step.changes.map((change) => el("li", {}, change))) : null,
     diffOf(step.diff),
     el("details", {}, el("summary", {}, "Feedback that it was made from"), users.length ? users : el("p", { class: "quiet" }, "None.")),
-    el("details", {}, el("summary", {}, `${step.replies.length === 1 ? "One reply" : `${step.replies.length} replies`}, word for word`), step.replies.map((reply) => el("div", { class: "turn text" }, reply))));
+    el("details", {}, el("summary", {}, `${counted(step.replies.length, "reply")}, word for word`), step.replies.map((reply) => el("div", { class: "turn text" }, reply))));
 }
 
 function feedbackOf(summary, text, title) {
@@ -81,7 +81,7 @@ function feedbackOf(summary, text, title) {
     told.length ? el("p", {}, `Let be known: ${told.join("; ")}.`) : null,
     summary.asked.map((one) => el("div", { class: "turn" }, el("div", { class: "text" }, text(one.question)),
       one.truth === undefined ? null : el("p", {}, "given ", el("span", { class: one.given === one.truth ? "right" : "wrong" }, one.given), `, right ${one.truth}`),
-      one.memories === undefined ? null : el("details", {}, el("summary", {}, `${one.memories.length} memories`), el("ul", {}, one.memories.map((number) => el("li", { class: "text" }, text(number))))))));
+      one.memories === undefined ? null : el("details", {}, el("summary", {}, counted(one.memories.length, "memory")), el("ul", {}, one.memories.map((number) => el("li", { class: "text" }, text(number))))))));
 }
 
 function historySection(data) {

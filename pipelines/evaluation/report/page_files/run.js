@@ -18,7 +18,7 @@ function runHero(data) {
 function isolatedTable(found) {
   const rows = [["S: with the memory", found.memory], ["N: with none", found.none], ["O: with the needed facts", found.facts], ["F: with everything", found.everything],
     ["S - N", found.gain], ["(S - N) / (O - N)", found.gain_share]];
-  return table(["same reasoner, budget and seed", "", ""], rows.map(([name, one]) => [name, shown(one), whisker(one)]), found.unasked ? `${count(found.unasked)} of ${count(found.items)} questions were never asked, because the memory failed; S counts them as wrong.` : `Over ${count(found.items)} questions that were asked in every condition.`);
+  return table(["same reasoner, budget and seed", "", ""], rows.map(([name, one]) => [name, shown(one), whisker(one)]), found.unasked ? `${count(found.unasked)} of ${counted(found.items, "question")} ${found.unasked === 1 ? "was" : "were"} never asked, because the memory failed; S counts them as wrong.` : `Over ${counted(found.items, "question")} asked in every condition.`);
 }
 
 function curveChart(curve) {
@@ -47,7 +47,7 @@ function spendingTable(data) {
   const rows = Object.entries(data.results.spending).map(([name, used]) => [name, count(used.calls), count(used.input_tokens), count(used.output_tokens),
     used.nano_usd === null ? "unknown" : `$${(used.nano_usd / 1e9).toFixed(4)}`]);
   const costs = Object.entries(data.results.costs).map(([name, one]) => [words(name), shown(one, 4, "unknown")]);
-  const lost = data.results.lost_writes ? el("p", {}, `${count(data.results.lost_writes)} writes to the memory failed twice and were lost.`) : null;
+  const lost = data.results.lost_writes ? el("p", {}, `${counted(data.results.lost_writes, "write")} to the memory failed twice and ${data.results.lost_writes === 1 ? "was" : "were"} lost.`) : null;
   return [table(["purpose", "calls", "input tokens", "output tokens", "cost"], rows), table(["for each answer", ""], costs), lost];
 }
 

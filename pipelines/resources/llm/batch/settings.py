@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from assets.reporting.plurals import counted
+
 MAX_LINES = 20_000  # OpenAI takes 50 000, but smaller jobs are scheduled sooner
 MAX_BYTES = 100_000_000  # OpenAI takes 200 MB
 MAX_JOBS_PER_LINE = 4
@@ -38,7 +40,7 @@ class BatchProgress:
 
 def describe_batch(progress: BatchProgress) -> str:
     """How far a job is, in one line for the terminal or a log."""
-    parts = [f"{progress.batch_id} to {progress.model}: {progress.done} of {progress.lines} calls done"]
+    parts = [f"{progress.batch_id} to {progress.model}: {progress.done} of {counted(progress.lines, 'call')} done"]
     if progress.failed:
         parts.append(f"{progress.failed} to be asked again or failed")
     return f"{', '.join(parts)}, {progress.status} after {progress.seconds:.0f} s"
