@@ -4,13 +4,15 @@ import difflib
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar, cast, get_args
 
 import yaml
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from assets.recipe.recipe import Recipe
 from assets.recipe.registry import DEFAULT_BENCHMARK, RECIPE_TYPES
@@ -28,13 +30,17 @@ KINDS = {
     "float": "a number",
     "bool": "true or false",
     "date": "a date such as 2020-10-01",
+    "finite_number": "a finite number",
     "string_type": "a text",
+    "string_too_short": "a text that is not empty",
+    "string_too_long": "a text of {max_length} characters at most",
     "tuple_type": "a list",
     "list_type": "a list",
     "dict_type": "a group of fields",
     "model_type": "a group of fields",
     "literal_error": "{expected}",
 }
+MOST_SHOWN = 80  # characters of a wrong value
 OCTAL = re.compile(r"[-+]?0[0-7_]+")
 R = TypeVar("R", bound=Recipe)
 
@@ -149,7 +155,7 @@ def build_recipe(fields: Mapping[str, object]) -> Recipe:
     recipe_type = RECIPE_TYPES.get(str(fields.get("benchmark", DEFAULT_BENCHMARK)))
     if recipe_type is None:
         raise RecipeError(
-            f"Recipe {fields.get('variant')!r}: there is no benchmark {fields['benchmark']!r}; "
+            f"Recipe {fields.get('variant')!r}: there is no benchmark {_spelled(fields['benchmark'])}; "
             f"there are {nearest_first(str(fields['benchmark']), sorted(RECIPE_TYPES))}."
         )
     if wrong := _truth_values(fields, recipe_type):
@@ -227,26 +233,42 @@ def _set(fields: dict[str, Any], path: list[str], value: object) -> None:
     fields[path[-1]] = value
 
 
-def _siblings(where: str, recipe_type: type[Recipe]) -> list[str]:
-    """The fields there are where this dotted one was looked for."""
+def _siblings(parents: Sequence[str | int], recipe_type: type[Recipe]) -> list[str]:
+    """The fields there are in this group, which may be one of a list."""
     group: Any = recipe_type
-    for name in where.split(".")[:-1]:
-        group = group.model_fields[name].annotation
+    for name in parents:
+        group = get_args(group)[0] if isinstance(name, int) else group.model_fields[name].annotation
     return list(group.model_fields)
 
 
 def _sentences(error: ValidationError, recipe_type: type[Recipe]) -> list[str]:
-    found: list[str] = []
-    for problem in error.errors():
-        where = ".".join(str(part) for part in problem["loc"])
-        if problem["type"] == "extra_forbidden":
-            close = difflib.get_close_matches(where.rpartition(".")[2], _siblings(where, recipe_type), n=1)
-            hint = f" Did you mean {close[0]!r}?" if close else ""
-            found.append(f"there is no field {where!r}.{hint}")
-        elif problem["type"] == "value_error":
-            found.append(problem["msg"].removeprefix("Value error, "))
-        else:
-            kind = next((words for begin, words in KINDS.items() if problem["type"].startswith(begin)), None)
-            expected = f", and has to be {kind.format_map(problem.get('ctx', {}))}" if kind else f": {problem['msg'].lower()}"
-            found.append(f"{where} is {problem['input']!r}{expected}.")
-    return found
+    return [_sentence(problem, recipe_type) for problem in error.errors()]
+
+
+def _sentence(problem: ErrorDetails, recipe_type: type[Recipe]) -> str:
+    """What is wrong, where, and what would be right."""
+    kind, path, value = problem["type"], problem["loc"], problem["input"]
+    where = ".".join(map(str, path))
+    if kind in ("extra_forbidden", "invalid_key"):
+        close = difflib.get_close_matches(str(path[-1]), _siblings(path[:-1], recipe_type), n=1)
+        return f"there is no field {where!r}.{f' Did you mean {close[0]!r}?' if close else ''}"
+    if kind == "missing":
+        return f"{where} is missing; give it."
+    if kind == "value_error":
+        return problem["msg"].removeprefix("Value error, ")
+    if path[-1] == "[key]":
+        where = f"a name in {'.'.join(map(str, path[:-2]))}"
+    bounds = {name: f"{bound:g}" if isinstance(bound, float) else bound for name, bound in problem.get("ctx", {}).items()}
+    words = next((words for begin, words in KINDS.items() if kind.startswith(begin)), None)
+    if words is None:
+        return f"{where} is {_spelled(value)}: {problem['msg'].lower()}."
+    quoted = "; write it in quotes" if kind == "string_type" and isinstance(value, bool | int | float | date) else ""
+    return f"{where} is {_spelled(value)}, and has to be {words.format_map(bounds)}{quoted}."
+
+
+def _spelled(value: object) -> str:
+    """A value as recipe files spell it, no longer than a sentence bears."""
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
+    text = str(value) if isinstance(value, date) else repr(value)
+    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 3]}..."

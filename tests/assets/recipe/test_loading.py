@@ -1,11 +1,13 @@
 """A recipe names what is wrong with it, splits its users without overlap, and is identified by what decides its rows."""
 
+import math
+import re
 import subprocess
 import sys
 from collections import Counter
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -13,7 +15,9 @@ from hypothesis import strategies as st
 
 from assets.amemgym.recipe import AMemGymRecipe
 from assets.recipe import loading
+from assets.recipe.config_schema import recipe_fields
 from assets.recipe.loading import RecipeError, build_recipe, expect_recipe, load_recipe, units, variants
+from assets.recipe.registry import RECIPE_TYPES
 from tests.support.commands import clean_environment
 from tests.support.small import small_recipe
 
@@ -61,6 +65,111 @@ def test_a_field_that_cannot_be_is_named(overrides: dict[str, object], told: str
     seed = {"seed": 1} if "seed.x" in overrides else {}
     with pytest.raises(RecipeError, match=told):
         load_recipe("demo", {**seed, **overrides})
+
+
+# A value of each kind that no field takes, as a recipe file holds it, and the whole of what is said of it.
+WRONG = {
+    "null": ("seed: null", "seed is null, and has to be a whole number."),
+    "a text for a whole number": ("seed: many", "seed is 'many', and has to be a whole number."),
+    "a part of a whole number": ("seed: 1.5", "seed is 1.5, and has to be a whole number."),
+    "no end": ("budget: {max_cost_usd: .inf}", "budget.max_cost_usd is inf, and has to be a finite number."),
+    "no whole number's end": ("seed: .inf", "seed is inf, and has to be a finite number."),
+    "no number": ("golden_changes: .nan", "golden_changes is nan, and has to be 1 or less."),
+    "a text for a number": ("golden_changes: half", "golden_changes is 'half', and has to be a number."),
+    "a list for a number": ("golden_changes: [1]", "golden_changes is [1], and has to be a number."),
+    "too little": ("seed: -1", "seed is -1, and has to be 0 or more."),
+    "too little of a number": ("budget: {max_cost_usd: 0}", "budget.max_cost_usd is 0, and has to be more than 0."),
+    "too much": ("num_periods: 300", "num_periods is 300, and has to be 200 or less."),
+    "neither true nor false": ("audit: {enabled: maybe}", "audit.enabled is 'maybe', and has to be true or false."),
+    "a list for true or false": ("audit: {enabled: []}", "audit.enabled is [], and has to be true or false."),
+    "no date": ("start_date: soon", "start_date is 'soon', and has to be a date such as 2020-10-01."),
+    "no day of any month": ('start_date: "2020-02-30"', "start_date is '2020-02-30', and has to be a date such as 2020-10-01."),
+    "a time of a day": (
+        "start_date: 2020-10-01 10:00:00",
+        "start_date is 2020-10-01 10:00:00, and has to be a date such as 2020-10-01.",
+    ),
+    "a list for a date": ("start_date: []", "start_date is [], and has to be a date such as 2020-10-01."),
+    "a number for a text": ("pool: {license: 4}", "pool.license is 4, and has to be a text; write it in quotes."),
+    "null for a text": ("pool: {license: null}", "pool.license is null, and has to be a text."),
+    "an empty text": ('models: {writer: {model: " "}}', "models.writer.model is ' ', and has to be a text that is not empty."),
+    "a long text": (
+        f"models: {{writer: {{model: {'x' * 201}}}}}",
+        f"models.writer.model is '{'x' * 76}..., and has to be a text of 200 characters at most.",
+    ),
+    "a text for a list": ("exclude_ids: ada", "exclude_ids is 'ada', and has to be a list."),
+    "a number in a list of texts": ("exclude_ids: [4]", "exclude_ids.0 is 4, and has to be a text; write it in quotes."),
+    "a list for a group": ("gates: []", "gates is [], and has to be a group of fields."),
+    "a text for a group of names": ("again: ada", "again is 'ada', and has to be a group of fields."),
+    "a number for a name": ("again: {7: {events: 1}}", "a name in again is 7, and has to be a text; write it in quotes."),
+    "a wrong name": ("again: {all: {event: 1}}", "a name in again.all is 'event', and has to be 'user_profiles', "),
+    "a word of others": (
+        "models: {judge: {transport: pigeon}}",
+        "models.judge.transport is 'pigeon', and has to be 'live' or 'batch'.",
+    ),
+    "a number for a field": ("7: 8", "there is no field '7'."),
+    "a number for a field of a group": ("gates: {7: 8}", "there is no field 'gates.7'."),
+    "a field of one of a list": (
+        "benchmark: code_qa\npackages: [{name: click, version: '8', pth: x}]",
+        "there is no field 'packages.0.pth'. Did you mean 'path'?",
+    ),
+    "nothing where something is needed": (
+        "benchmark: code_qa\npackages: [{name: click}]",
+        "packages.0.version is missing; give it.",
+    ),
+    "a text for one of a list of groups": (
+        "benchmark: code_qa\npackages: [click]",
+        "packages.0 is 'click', and has to be a group of fields.",
+    ),
+    "a benchmark that is none": ("benchmark: null", "there is no benchmark null; there are amemgym, code_qa, deep_research."),
+}
+
+
+@pytest.mark.parametrize(("content", "told"), WRONG.values(), ids=WRONG)
+def test_a_value_of_a_wrong_kind_is_told_in_one_plain_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, told: str
+) -> None:
+    (tmp_path / "own.yaml").write_text(content)
+    monkeypatch.setattr(loading, "RECIPES", tmp_path)
+    with pytest.raises(RecipeError) as error:
+        load_recipe("own")
+    assert str(error.value).startswith(f"Recipe 'own': {told}")
+
+
+ANYTHING: list[object] = [
+    None,
+    True,
+    -1,
+    1.5,
+    10**30,
+    math.inf,
+    math.nan,
+    "",
+    "x",
+    "x" * 300,
+    date(1, 1, 1),
+    datetime(2020, 1, 1, 3),
+    b"x",
+]
+NESTED: list[object] = [[], [None], [[]], {}, {1: 2}, {"x": None}, {"all": {"x": 1}}, {"all": {"events": "x"}}]
+
+
+def told_of(value: object, *, field: str, benchmark: str) -> str:
+    """What is said of a recipe with this value; nothing where it is taken."""
+    for name in reversed(field.split(".")):
+        value = {name: value}
+    try:
+        build_recipe({"variant": "own", "benchmark": benchmark, **cast(dict[str, object], value)})
+    except RecipeError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("name", ["amemgym", "deep_research", "code_qa"])
+def test_no_field_is_told_in_the_words_of_the_library(name: str) -> None:
+    fields = [one.path for one in recipe_fields(RECIPE_TYPES[name])]
+    told = {told_of(value, field=field, benchmark=name) for field in fields for value in (*ANYTHING, *NESTED)}
+    assert len(told) > len(fields)
+    assert not [sentence for sentence in told if re.search("(?i)input|should have|required|unable to", sentence)]
 
 
 def test_everything_that_is_wrong_is_told_at_once() -> None:
