@@ -60,6 +60,9 @@ def test_users_who_came_and_went_are_named_with_their_rows(tmp_path: Path) -> No
     assert (found.users_added, found.users_removed, found.level) == ((THIRD,), (SECOND,), "major")
     sessions = table(found, "sessions")
     assert (sessions.before, sessions.after, sessions.added, sessions.removed) == (8, 8, 4, 4)
+    page = diff_page(found)
+    assert "<summary>1 user new</summary>" in page
+    assert "<summary>1 user gone</summary>" in page
     assert not sessions.examples
 
 

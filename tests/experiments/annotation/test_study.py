@@ -29,6 +29,8 @@ def test_a_small_release_needs_fewer_and_planted_items_come_on_top() -> None:
     assert sample_size(Target(controls=0.0), population=51).units == 41
     assert sample_size(Target(controls=0.1), population=51).units == 46
     assert sample_size(Target(controls=0.0), population=100, items_per_unit=20).units == 10
+    assert sample_size(Target(size=1), population=5).sentences == ("1 item is asked for; of 5, 1 is taken.",)
+    assert sample_size(Target(controls=0.0), population=1).sentences[2].endswith("so 1 of 1 item is taken.")
 
 
 def test_the_papers_samples_are_a_preset() -> None:
