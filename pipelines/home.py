@@ -131,14 +131,14 @@ def note_version(home: Home) -> None:
 
 
 def obstacles(home: Home) -> Iterator[str]:
-    """What would stop a run that writes there, a sentence each: a disk that is nearly full, what cannot be written."""
+    """What would stop a run that writes there, a sentence each: what cannot be written, a disk that is nearly full."""
+    yield from unwritable(home)
     free = shutil.disk_usage(_nearest_folder(home)).free
     if free < LEAST_FREE:
         yield (
             f"The disk of {home.root} has {free / 1e6:.0f} MB left, and a run needs {LEAST_FREE / 1e6:.0f}; free some space, "
             "or choose another folder in AMEMGYM_HOME."
         )
-    yield from unwritable(home)
 
 
 def unwritable(home: Home) -> Iterator[str]:

@@ -8,6 +8,7 @@ from dataset_card.hub.read import ON_THE_HUB
 from dataset_card.release.manifest import MANIFEST, ReleaseError
 from dataset_card.release.store import ReleaseStore, find_release, releases_there
 from dataset_card.release.verify import verify_release
+from dataset_card.release.versions import released_versions
 from pipelines.home import home
 from pipelines.resources.storage.open_stores import release_at
 
@@ -29,6 +30,9 @@ def stored_release(source: str, *, release_store: ReleaseStore, version: str = "
             raise ReleaseError(f"{source} is a release already; give --version with a variant's name only.")
         return Path(source)
     variant, _, named = source.partition("@")
+    if versions := released_versions(Path(source)):
+        places = ", ".join(str(Path(source) / version) for version in versions)
+        raise ReleaseError(f"{source!r} holds releases and is none itself; name one of {places}.")
     folder = find_release(release_store, variant, version=version or named, fresh=fresh)
     if folder is None:
         raise ReleaseError(

@@ -205,7 +205,8 @@ def current_recipe(context: AnyContext, benchmark: Benchmark, made_under: Recipe
         )
     raise dg.Failure(
         description=f"What is there of {made_under.variant!r} was made with {difference(made_under, present)}, as its "
-        f"recipe says now; materialize {benchmark.source.name} and everything below, or give the recipe its former values.",
+        "recipe says now. If another run is making it, run this one again when that is done; else make all of it again (in "
+        f"Dagster: {benchmark.source.name} and everything below), or give the recipe its former values.",
         allow_retries=False,
     )
 

@@ -95,7 +95,7 @@ def sample(
 
 @app.command()
 def serve(
-    study: StudyName, port: Annotated[int, typer.Option(min=0, help="Port of the page; 0 takes a free one.")] = 8377
+    study: StudyName, port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0 takes a free one.")] = 8377
 ) -> None:
     """Serve the study's page on this machine, an address for each annotator; every answer is saved at once."""
     folder = _find_study(study)

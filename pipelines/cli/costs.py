@@ -114,6 +114,8 @@ def _spread(spread: Range | None, write: Callable[[float], str]) -> tuple[str, s
 
 
 def _thousands(tokens: float) -> str:
+    if tokens < 100:
+        return f"{tokens / 1000:.2g}"
     return f"{tokens / 1000:,.0f}" if tokens >= 100_000 else f"{tokens / 1000:.1f}"
 
 

@@ -109,7 +109,8 @@ def evaluate(
 ) -> None:
     """Evaluate memories on a release of any benchmark, each with the same reasoner. The same command again goes on."""
     settings = parse_overrides(set_ or ())
-    requests = evaluation_requests(dataset, memory or [], options, assistants=assistant or [])
+    memory, assistant = list(dict.fromkeys(memory or [])), list(dict.fromkeys(assistant or []))  # each once
+    requests = evaluation_requests(dataset, memory, options, assistants=assistant)
     requests = [replace(request, settings=settings) for request in requests]
     if not requests:
         raise Problem("Name what to evaluate with --memory, as in: amemgym evaluate demo --memory bm25 --memory full-history")

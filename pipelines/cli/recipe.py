@@ -149,8 +149,11 @@ def show_recipe(
     overrides: SetOption = None,
     as_json: Annotated[bool, json_option("variant", "seed", "models", "...: the recipe's fields")] = False,
 ) -> None:
-    """Print a recipe with all its fields, as YAML."""
+    """Print a recipe with all its fields, as YAML: its file, and what --set lays over it."""
     recipe = recipe_in_file(variant, overrides)
+    laid = lay_overrides(open_asset_values(home()), benchmark_of(recipe).key("recipe"), variant, given={})
+    if laid.notice:
+        Console(stderr=True).print(f"This is the file alone. {laid.notice}", highlight=False, soft_wrap=True)
     if as_json:
         print_json(recipe)
         return

@@ -37,7 +37,7 @@ cluster_app = command_group("Work units on many workers (needs the extra `cluste
 
 @model_app.command("serve")
 def serve(
-    port: Annotated[int, typer.Option(help="Port of the API.")] = 8321,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the API; 0 takes a free one.")] = 8321,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     api_key: Annotated[str, typer.Option(envvar="AMEMGYM_SERVE_KEY", help="Ask clients for this key.")] = "",
     gguf: Annotated[Optional[Path], typer.Option(help="Serve these weights instead (needs the extra `local`).")] = None,
@@ -51,7 +51,7 @@ def serve(
 
 
 def ui(
-    port: Annotated[int, typer.Option(help="Port of the page; 0 takes a free one.")] = 3000,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0 takes a free one.")] = 3000,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     variant: Annotated[str, typer.Option(help="The variant whose launchpad opens, filled in.")] = "demo",
     browser: Annotated[Optional[bool], typer.Option("--open/--no-open", help="Open the browser (where there is one).")] = None,
@@ -84,7 +84,7 @@ def _has_browser() -> bool:
 @cluster_app.command("up")
 def up(
     workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 2,
-    port: Annotated[int, typer.Option(help="Port of the Dagster UI.")] = 3000,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the Dagster UI.")] = 3000,
 ) -> None:
     """Start Redis, Postgres, workers, daemon and UI on this machine, and look after them until Ctrl-C."""
     try:

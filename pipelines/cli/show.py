@@ -99,7 +99,7 @@ def quality(
     if as_json:
         print_json({"page": str(page), "problems": problems(report), "report": report})
     else:
-        print_summary(report)
+        print_summary(report, stale=stale)
         print(f"Page: {page}")
     if browser:
         typer.launch(page.as_uri())
@@ -174,8 +174,8 @@ def _reported_under_another_recipe(variant: str) -> str:
     if under.fingerprint == recipe.recipe.fingerprint:
         return ""
     return (
-        f"This report is of {variant!r} with {difference(under, recipe.recipe)}, as its recipe says now, so it may not be "
-        f"released; make it again with: amemgym generate {variant}"
+        f"This report is of {variant!r} with {difference(under, recipe.recipe)}, as the last run's recipe says, so it may not "
+        f"be released. Make {variant} again with: amemgym generate {variant}, or with --reset as {variant}.yaml says."
     )
 
 
@@ -192,15 +192,18 @@ def _quality_errors() -> Generator[None, None, None]:
         raise Problem(f"{error.filename or 'The disk'} cannot be used: {error.strerror or error}.") from error
 
 
-def print_summary(report: BenchmarkReport) -> None:
-    """What is reached without memory and with perfect memory, texts that spell a value, then the verdict."""
+def print_summary(report: BenchmarkReport, *, stale: str = "") -> None:
+    """What is reached without memory and with perfect memory, texts that spell a value, then the verdict.
+
+    `stale`: why the report does not hold any more, "" where it does.
+    """
     console = Console()
     if isinstance(report, QualityReport):
         _print_figures(report, console)
     found = problems(report)
     for problem in found:
         console.print(f"- {problem}", markup=False)
-    console.print("It may not be released." if found else "Nothing stands against a release.")
+    console.print("It may not be released." if found or stale else "Nothing stands against a release.")
     if report.unread:
         console.print(report.unread, highlight=False)
 
@@ -274,9 +277,10 @@ def _print_profile(console: Console, episode: Episode) -> None:
 
 def _print_period(console: Console, period: EpisodePeriod, *, index: int, brief: bool) -> None:
     if index == 0:
-        console.print(f"\n[bold]Up to {period.period_end}[/bold]: the user lets the assistant know how things stand.")
+        console.print(f"\n[bold]Period 0, up to {period.period_end}[/bold]: the user lets the assistant know how things stand.")
     else:
-        console.print(f"\n[bold]{period.period_start} to {period.period_end}[/bold]: {period.period_summary}")
+        dates = f"{period.period_start} to {period.period_end}"
+        console.print(f"\n[bold]Period {index}, {dates}[/bold]: {period.period_summary}")
     sessions = period.sessions[:3] if brief else period.sessions
     for session in sessions:
         if session.event:

@@ -101,7 +101,8 @@ def test_the_beginning_of_an_id_names_a_run_for_the_rows_of_reward_models_too(da
     [
         (["memory", "rows", "lost", "--out", "rows.parquet"], "names no run"),
         (["evaluate", "nowhere", "--memory", "full-history"], "neither a release folder nor a variant with a release"),
-        (["evaluate", "DATA", "--memory", "brain"], "no memory 'brain'"),
+        (["evaluate", "DATA", "--memory", "brain"], "no memory 'brain'. The memories are: none, "),
+        (["evaluate", "DATA", "--memory", "mine.py"], "'mine.py' names no class; .*as in mine.py:MyMemory"),
         (["evaluate", "DATA", "--memory", "full-history", "--users", "3"], "has 2 users"),
         (["evaluate", "DATA", "--memory", "full-history", "--replay", "lost"], "names no run"),
         (["compare", "one"], "two or more runs"),
@@ -113,6 +114,16 @@ def test_a_problem_is_one_sentence_before_the_first_call(data: Path, arguments: 
     with pytest.raises(Problem, match=words):
         CliRunner().invoke(app, given, catch_exceptions=False)
     assert not (data.parent / "home" / "runs").exists()
+
+
+def test_a_model_that_needs_a_key_is_not_looked_for_in_the_recipe_where_none_is_set(data: Path) -> None:
+    with pytest.raises(Problem, match=r"does not know the model 'gpt-4\.1'.* set OPENAI_API_KEY, or AMEMGYM_BASE_URL"):
+        output_of("evaluate", data, "--memory", "full-history", "--model", "gpt-4.1")
+
+
+def test_a_memory_that_is_named_twice_is_evaluated_once(data: Path) -> None:
+    told = output_of("evaluate", data, "--memory", "none", "--memory", "none")
+    assert told.count("Page: ") == 1
 
 
 def test_all_memories_are_held_to_the_contract_before_the_first_is_asked_anything(data: Path) -> None:

@@ -33,6 +33,13 @@ def test_bad_input_gets_one_sentence_and_a_failing_status(tmp_path: Path, words:
     assert "Traceback" not in output
 
 
+def test_overrides_that_are_refused_do_not_stay(tmp_path: Path) -> None:
+    status, output = amemgym_here(tmp_path, "generate", "demo", "--set", "num_users=500")
+    assert (status, "offers only 400" in output) == (1, True)
+    status, output = amemgym_here(tmp_path, "recipe", "show", "demo")
+    assert (status, "of the last run" in output) == (0, False)
+
+
 def test_a_wrong_key_ends_the_run_with_one_sentence_that_does_not_tell_the_key(tmp_path: Path) -> None:
     with on_a_port(Counted(create_app(api_key="sk-right-0123456789"))) as url:
         given = {"AMEMGYM_BASE_URL": url, "AMEMGYM_API_KEY": "sk-wrong-9876543210"}

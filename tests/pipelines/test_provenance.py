@@ -83,12 +83,15 @@ def test_rows_of_one_recipe_cannot_be_reported_on_or_released_under_another(proj
         assert not result.success
         assert reason(result) == (
             "What is there of 'demo' was made with num_questions 3 instead of 4, num_periods 2 instead of 5, "
-            "seed 1 instead of 77, as its recipe says now; materialize personas and everything below, or give the recipe its "
-            "former values."
+            "seed 1 instead of 77, as its recipe says now. If another run is making it, run this one again when that is "
+            "done; else make all of it again (in Dagster: personas and everything below), or give the recipe its former values."
         )
     status, output = amemgym_here(project.folder, "release", "demo")
     assert (status, "seed 1 instead of 77" in output.strip().splitlines()[-1]) == (1, True)
     assert project.releases == before
+    status, output = amemgym_here(project.folder, "quality", "demo")
+    assert (status, "It may not be released." in output, "Nothing stands against" in output) == (1, True, False)
+    assert "or with --reset as demo.yaml says" in output
     assert project.run("resolve_recipe", **SMALL).success
     assert project.run("freeze_release").success
     assert project.releases == before
@@ -168,6 +171,8 @@ def test_the_command_line_goes_on_from_the_last_overrides_and_says_which_it_repl
     assert status == 0
     assert "This run replaces seed 1 by 2." in output
     assert "Overrides of the last run stay: num_users = 1" in output
+    status, output = amemgym_here(project.folder, "recipe", "show", "demo")
+    assert (status, "This is the file alone. Overrides of the last run stay: num_users = 1" in output) == (0, True)
     status, output = amemgym_here(project.folder, "plan", "demo", "--set", "num_periods=0")
     assert status == 1
     assert "Overrides of the last run: " not in output

@@ -59,8 +59,10 @@ def pool_digest(files: Sequence[Path]) -> str:
 
 
 def with_pool_digest(recipe: AMemGymRecipe) -> AMemGymRecipe:
-    """The recipe with the digest of its pool. Raises RecipeError if the pool cannot be read."""
-    content = pool_digest(pool_files(recipe.pool))
+    """The recipe with the digest of its pool. Raises RecipeError if the pool cannot be read or offers too few personas."""
+    files = pool_files(recipe.pool)
+    with _sampled(recipe, files, count=recipe.num_users + recipe.num_reserve):
+        content = pool_digest(files)
     return recipe.model_copy(update={"pool": recipe.pool.model_copy(update={"content": content})})
 
 
@@ -72,6 +74,18 @@ def sample_personas(
     Few are held at a time, and their wide text columns are read for them only, so that neither a large pool nor a large
     sample needs much memory. Raises RecipeError when the pool cannot give them.
     """
+    with _sampled(recipe, files, count=count) as connection:
+        wanted = iter(range(count) if positions is None else positions)
+        while portion := list(islice(wanted, PERSONAS_AT_ONCE)):
+            uuids = _uuids(connection, portion)
+            with _pool_errors(files):
+                rows = _fetch(connection, list(uuids.values()), wide=files[0].suffix == ".parquet")
+            yield from (_persona(rows[uuids[position]]) for position in portion)
+
+
+@contextmanager
+def _sampled(recipe: AMemGymRecipe, files: Sequence[Path], *, count: int) -> Generator[duckdb.DuckDBPyConnection]:
+    """The pool, open, with the table `sample` of so many personas. Raises RecipeError when it does not offer them."""
     with duckdb.connect(config={"memory_limit": MEMORY, "autoinstall_known_extensions": "false"}) as connection:
         _open_pool(connection, files)
         drawn = draw(connection, recipe, count=count)
@@ -80,12 +94,7 @@ def sample_personas(
                 f"The recipe asks for {recipe.num_users} users and a reserve of {recipe.num_reserve}, but the persona "
                 f"pool offers only {drawn}; lower num_users or num_reserve, or give a larger pool."
             )
-        wanted = iter(range(count) if positions is None else positions)
-        while portion := list(islice(wanted, PERSONAS_AT_ONCE)):
-            uuids = _uuids(connection, portion)
-            with _pool_errors(files):
-                rows = _fetch(connection, list(uuids.values()), wide=files[0].suffix == ".parquet")
-            yield from (_persona(rows[uuids[position]]) for position in portion)
+        yield connection
 
 
 def _uuids(connection: duckdb.DuckDBPyConnection, positions: Sequence[int]) -> dict[int, str]:

@@ -87,11 +87,15 @@ def find_memory(source: str) -> MemorySpec:
     path, _, attribute = source.rpartition(":")
     if path.endswith(".py"):
         return MemorySpec(name=attribute, kind=f"{Path(path).resolve()}:{attribute}")
+    if source.endswith(".py"):
+        raise EvaluationError(f"{source!r} names no class; give the one that is the memory, as in {source}:MyMemory.")
     if source.endswith((".yaml", ".yml", ".json")):
         return _from_file(Path(source))
     if source not in named_memories():
         known = nearest_first(source, named_memories())
-        raise EvaluationError(f"There is no memory {source!r}; there are {known}, or give FILE.py:CLASS or a YAML file.")
+        raise EvaluationError(
+            f"There is no memory {source!r}. The memories are: {known}. Or give FILE.py:CLASS or a YAML file."
+        )
     return named_memories()[source]
 
 
@@ -148,7 +152,7 @@ def factory_of(kind: str) -> Factory:
     point = _plugged_in().get(kind)
     if point is None:
         known = nearest_first(kind, [*BUILT_IN, *_plugged_in()])
-        raise EvaluationError(f"There is no memory of kind {kind!r}; there are {known}. Is its package installed?")
+        raise EvaluationError(f"There is no memory of kind {kind!r}. The kinds are: {known}. Is its package installed?")
     try:
         return cast(Factory, point.load())
     except (ImportError, AttributeError, SyntaxError) as error:

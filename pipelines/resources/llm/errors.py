@@ -13,7 +13,7 @@ from assets.llm.ports import ModelRequest
 from pipelines.resources.llm.compatibility import Rejection
 from pipelines.resources.llm.redaction import Redactor
 from pipelines.resources.llm.retry import RUN_AGAIN, CallFailure, FailureKind, retry_after_seconds
-from pipelines.resources.llm.settings import EndpointSettings
+from pipelines.resources.llm.settings import VARIABLES, EndpointSettings
 
 SLOW_DOWN = (
     "set AMEMGYM_REQUESTS_PER_MINUTE or AMEMGYM_TOKENS_PER_MINUTE to what the provider allows for this model and key, "
@@ -123,6 +123,8 @@ class FailureClassifier:
             return CallFailure("fatal", f"denied access{quoted}", remedy)
         if answer.status in (404, 405):
             remedy = f"correct the model's name in the recipe, or the address in {address}"
+            if self._settings.transport is not None:  # the embedded model, which plays no other
+                remedy = f"set {VARIABLES[1][1]}, or {' and '.join(VARIABLES[0])}, so that an endpoint is asked which does"
             return CallFailure("fatal", f"does not know the model {request.model!r}{quoted}", remedy)
         if answer.says_too_long():
             remedy = "choose a model with a larger context, or change max_output_tokens in the recipe"

@@ -185,6 +185,12 @@ def test_what_cannot_be_done_is_told_in_one_sentence(home: Path, arguments: list
     assert "\n" not in told
 
 
+def test_a_folder_of_several_releases_is_answered_with_them(home: Path) -> None:
+    folder = home / "releases" / "demo"
+    told = refused("diff", str(folder), "demo@0.1.0")
+    assert f"holds releases and is none itself; name one of {folder / '0.1.0'}, {folder / '0.2.0'}." in told
+
+
 def test_a_release_on_the_hub_is_compared_with_one_on_the_disk(fake: FakeHub, home: Path, repo: str, tmp_path: Path) -> None:
     run("publish", "demo", "--version", "0.1.0", "--repo", repo)
     page = tmp_path / "page.html"

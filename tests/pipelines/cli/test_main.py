@@ -197,6 +197,11 @@ def test_a_taken_port_is_told_before_anything_starts(tmp_path: Path) -> None:
     assert (status, "choose another with --port" in output) == (1, True)
 
 
+def test_a_port_that_cannot_be_is_named(tmp_path: Path) -> None:
+    status, output = amemgym_here(tmp_path, "ui", "--port", "99999")
+    assert (status, "less than or equal to 65535" in output) == (2, True)
+
+
 def ended(end: str, folder: Path, **further: str) -> "subprocess.CompletedProcess[str]":
     """The process of a command that leaves a thread and a temporary folder behind and ends like this."""
     line = [sys.executable, "-c", ENDING.format(end=end), str(folder)]
