@@ -50,10 +50,10 @@ def named(sentence: str, diff: ReleaseDiff) -> str:
 
 def rules_text(diff: ReleaseDiff) -> str:
     """Which rule decided, where the first rule decides otherwise, and by which rule the later version was numbered."""
-    sentences = [f"Rule {diff.rule} decides: whatever an assistant reads or is scored on is a label."]
+    sentences = [f"Numbered by rule {diff.rule}: whatever an assistant reads or is scored on counts as a label."]
     if diff.level_by_first_rule != diff.level:
         sentences.append(
-            f"Rule {FIRST_RULE}, by which releases of before were numbered and no free text was a label, asks for "
+            f"Older releases were numbered by rule {FIRST_RULE}, for which free text was no label; it would ask for "
             f"{'nothing' if diff.level_by_first_rule == 'same' else f'a {diff.level_by_first_rule} number'} here."
         )
     after = diff.after

@@ -63,7 +63,9 @@ def plan(
     _print_plan(console, recipe, forecasts)
     console.print(f"From {source}. Prefix caching is not counted.")
     if isinstance(recipe, AMemGymRecipe) and recipe.audit.enabled:
-        console.print("A line counts the stage's own prompts; audits ask those of the gates too, which stand with the gates.")
+        console.print(
+            "A line counts the prompts of its own stage. Audits ask the gates' prompts too; those calls count with the gates."
+        )
     for line in (*_sentences(recipe, forecasts[-1]), *_spent(spent)):
         console.print(line)
     if settings is None:
@@ -137,7 +139,11 @@ def _sentences(recipe: Recipe, whole: StageForecast) -> Iterator[str]:
 
 
 def _widened(margin: ErrorMargin) -> str:
-    return "" if margin.high == 1 else f", widened to {margin.low:g} and {margin.high:g} times their ends"
+    if margin.high == 1:
+        return ""
+    return (
+        f" whose lower end is times {margin.low:g} and whose upper times {margin.high:g}, as other models may need less or more"
+    )
 
 
 def _spent(lines: Sequence[LedgerSums]) -> list[str]:

@@ -59,8 +59,8 @@ def check(
         print_json(verdicts)
     for verdict in () if as_json else verdicts:
         print_plain(console, f"{verdict.word:6}  {verdict.what}. {verdict.sentence}".rstrip())
-    if any(verdict.broken for verdict in verdicts):
-        raise Problem(next(verdict.sentence for verdict in verdicts if verdict.broken))
+    if broken := sum(verdict.broken for verdict in verdicts):
+        raise Problem(f"{memory} breaks the contract in {counted(broken, 'point')}: see above.")
 
 
 @app.command()

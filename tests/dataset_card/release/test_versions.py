@@ -203,7 +203,9 @@ def test_the_card_tells_what_changed_since_the_version_before_and_the_first_tell
     (section,) = SECTION.findall(cards[1])
     assert section.startswith("## Changes since 0.1.0\n")
     assert "Scores do not compare with those on 0.1.0." in section
-    assert "Rule 1, by which releases of before were numbered and no free text was a label, asks for a patch number" in section
+    assert (
+        "Older releases were numbered by rule 1, for which free text was no label; it would ask for a patch number" in section
+    )
     assert "| `questions` | 4 | 4 | 1 |" in section
     # What the header tells besides of files is their sizes.
     (first_header, first_body), (header, body) = (split_card(SECTION.sub("", card), source=CARD) for card in cards)
