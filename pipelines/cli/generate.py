@@ -57,7 +57,9 @@ WITHOUT_CAPTURE = {
 R = TypeVar("R", bound=Recipe)
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 ASKING_STAGES = [name for entry in BENCHMARKS for name in entry.benchmark.asking_stages]
-STAGE_HELP = f"The stage that is asked anew; the stages below it follow. One of {', '.join(ASKING_STAGES)}."
+STAGE_HELP = "The stage that is asked anew; the stages below it follow. " + " ".join(
+    f"Of {entry.benchmark.name}: {', '.join(entry.benchmark.asking_stages)}." for entry in BENCHMARKS
+)
 ConcurrencyOption = Annotated[int, typer.Option(min=1, help="Users worked on at once.")]
 
 
