@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
-from assets.records.estimate import Estimate
+from assets.records.estimate import Estimate, percent
 from assets.reporting.asset_description import ID
 
 # `amemgym ui` serves our pages under this path beside Dagster's, so that metadata can link to them.
@@ -55,5 +55,5 @@ def scale(estimate: Estimate, *, low: float, high: float, left: str, right: str)
     interval = ""
     if estimate.low is not None and estimate.high is not None:
         interval = INTERVAL.format(at(estimate.low), at(estimate.high))
-    ends = {"left": f"{left} {low:.2f}".strip(), "right": f"{right} {high:.2f}".strip()}
+    ends = {"left": f"{left} {percent(low)}".strip(), "right": f"{right} {percent(high)}".strip()}
     return SCALE.format(interval=interval, dot=at(estimate.value), **ends)

@@ -81,15 +81,20 @@ def comparison_report(comparison: Comparison) -> str:
         f"## Differences over the same {counted(len(comparison.users), noun)}",
         f"The p value comes from swapping whole {noun}s between two runs; for several comparisons mind their number. "
         f"Detectable is the smallest true difference that these {noun}s would show four times out of five.",
-        *map(_pair_section, comparison.pairs),
+        *(_pair_section(pair, users=len(comparison.users)) for pair in comparison.pairs),
         *_policies(comparison.policies),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _pair_section(pair: PairedRuns) -> str:
+def _pair_section(pair: PairedRuns, *, users: int) -> str:
     rows = [
-        [metric_label(row.metric), format_estimate(row.difference), format_number(row.p_value), row.detectable_label]
+        [
+            metric_label(row.metric),
+            format_estimate(row.difference, users=users),
+            format_number(row.p_value),
+            row.detectable_label,
+        ]
         for row in pair.differences
     ]
     return f"### {pair.title}\n\n{table(['metric', 'difference', 'p', 'detectable'], rows)}"

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from assets.records.estimate import Estimate
+from assets.records.estimate import FEWEST_ITEMS, ROUGH, Estimate
 from assets.reporting.plurals import counted
 from dataset_card.hub.versions_file import BaselineScore
 from dataset_card.release.digests import canonical_digest
@@ -21,6 +21,7 @@ from pipelines.experiments.ranking import (
     best_first,
     board_columns,
     board_notes,
+    ranking_metric,
     ranks,
     run_labels,
     unscored_share,
@@ -94,6 +95,8 @@ def leaderboard_data(comparison: Comparison, *, pages: Mapping[str, str]) -> Jso
         "facts": [],
         "notes": board_notes(runs),
         "red": RED,
+        "mark": ROUGH if users < FEWEST_ITEMS else "",
+        "metric": ranking_metric(runs),
         "columns": [name for name in board_columns(first) if name not in ("overall", "memory")],
         "runs": [
             {

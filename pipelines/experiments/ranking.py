@@ -28,10 +28,15 @@ def unscored_share(run: FinishedRun) -> float:
 
 
 def best_first(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
-    """The runs by memory score, the highest first; by overall where one has no memory score. Unranked ones come last."""
-    scored = (run.results.metrics.get("memory") for run in runs)
-    name = "memory" if all(score is not None and score.value is not None for score in scored) else "overall"
+    """The runs by the metric that ranks them, the highest first. Unranked ones come last."""
+    name = ranking_metric(runs)
     return sorted(runs, key=lambda run: (unscored_share(run) > NO_RANK, -(run.results.metrics[name].value or 0.0)))
+
+
+def ranking_metric(runs: Sequence[FinishedRun]) -> str:
+    """The memory score; overall where one of the runs has none."""
+    scored = (run.results.metrics.get("memory") for run in runs)
+    return "memory" if all(score is not None and score.value is not None for score in scored) else "overall"
 
 
 def board_columns(run: FinishedRun) -> list[str]:
@@ -40,9 +45,12 @@ def board_columns(run: FinishedRun) -> list[str]:
 
 
 def ranks(board: Sequence[FinishedRun]) -> dict[str, str]:
-    """The rank of each run of a sorted board by its id; "-" for one with too many unscored answers."""
+    """The rank of each run of a sorted board by its id; "-" for one with too many unscored answers. Equal scores share one."""
+    name = ranking_metric(board)
+    scores = [run.results.metrics[name].value or 0.0 for run in board]
     return {
-        run.manifest.run_id: "-" if unscored_share(run) > NO_RANK else str(place) for place, run in enumerate(board, start=1)
+        run.manifest.run_id: "-" if unscored_share(run) > NO_RANK else str(scores.index(score) + 1)
+        for run, score in zip(board, scores, strict=True)
     }
 
 
@@ -117,7 +125,7 @@ def _line(run: FinishedRun, name: str) -> list[str]:
         format_estimate(results.isolated.gain, users=users) if results.isolated else "-",
         unscored_label(run),
         format_number(results.costs["input_tokens_per_answer"].value, digits=0),
-        format_estimate(results.costs["usd_per_1000_answers"], digits=4, missing="unknown"),
+        format_estimate(results.costs["usd_per_1000_answers"], digits=4, missing="unknown", users=users),
         format_estimate(run.latency.mean, digits=2, missing="unknown"),
     ]
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import cache
 from html import unescape
+from http import HTTPStatus
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -53,6 +54,9 @@ SANDBOX = {
 }
 TITLE = re.compile(r"<title>([^<]*)</title>")
 COMPARED = re.compile(rf"\.\./runs/([^/\"]+)/{re.escape(PAGE)}")  # the links of a leaderboard to its runs
+# Only where a page is served there is a first page to go back to; the file itself stays as it is.
+HEADER = re.compile(r"<header\b[^>]*>")
+BACK = f'<p><a href="{page_address("")}">All pages</a></p>'
 NAMED = 4  # runs of a leaderboard; the others are counted
 BENCHMARK_NAMES = tuple(entry.benchmark.name for entry in BENCHMARKS)
 Reload = Callable[[], object]
@@ -85,7 +89,12 @@ def pages_app(home: Home, *, reload: Reload) -> Starlette:
     async def difference(request: Request) -> Response:
         variant, before, after = (request.path_params[name] for name in ("variant", "before", "after"))
         page = await run_in_threadpool(_difference, [home.releases / variant / version for version in (before, after)])
-        return HTMLResponse(page, headers=SANDBOX)
+        return HTMLResponse(HEADER.sub(rf"\g<0>{BACK}", page, count=1), headers=SANDBOX)
+
+    async def refused(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        told = error.detail if error.detail != HTTPStatus(error.status_code).phrase else f"There is no page {request.url.path}."
+        return HTMLResponse(await run_in_threadpool(index_page, home, problem=told), status_code=error.status_code)
 
     folders = {
         "reports": home.reports,
@@ -102,7 +111,8 @@ def pages_app(home: Home, *, reload: Reload) -> Starlette:
             Route("/diff/{variant}/{before}/{after}", difference),
             Mount("/annotation/{study}", _study(home.studies)),
             *(Mount(f"/{name}", _Shelf(folder)) for name, folder in folders.items()),
-        ]
+        ],
+        exception_handlers={HTTPException: refused},
     )
 
 
@@ -116,6 +126,9 @@ class _Shelf(StaticFiles):
         if Path(path).suffix not in SHOWN:
             raise HTTPException(404)
         response = await super().get_response(path, scope)
+        if isinstance(response, FileResponse) and Path(path).suffix == ".html":
+            page = await run_in_threadpool(Path(response.path).read_text, encoding="utf-8")
+            response = HTMLResponse(HEADER.sub(rf"\g<0>{BACK}", page, count=1))
         response.headers.update(SANDBOX)
         return response
 

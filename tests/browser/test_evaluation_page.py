@@ -116,6 +116,12 @@ def test_hostile_replies_are_text_and_the_script_runs_without_a_fault(reader: Vi
     assert faults == []
 
 
+def test_intervals_over_few_users_bear_a_mark_and_users_are_counted(reader: Visit, home: Path) -> None:
+    page = opened(reader, home, "none")
+    expect(page.locator(".hero li").first).to_contain_text("]*")
+    expect(page.locator(".hero li").last).to_contain_text("2users")
+
+
 def test_the_board_compares_and_leads_to_each_run(reader: Visit, home: Path) -> None:
     [board] = (home / "boards").glob("*.html")
     page = reader.open(f"/boards/{board.name}", height=1400)

@@ -136,6 +136,11 @@ def test_refusing_to_answer_neither_leads_the_board_nor_is_ranked(tmp_path: Path
     assert "100.0 % (!)" in leaderboard([refusing, honest])
 
 
+def test_equal_scores_share_a_rank(tmp_path: Path) -> None:
+    alike = [finish(run_of(tmp_path, HonestModel(), attempt=attempt)) for attempt in range(2)]
+    assert set(ranks(best_first(alike)).values()) == {"1"}
+
+
 def test_a_sleeping_memory_holds_up_nobody_else() -> None:
     asleep, woken = threading.Event(), threading.Event()
 

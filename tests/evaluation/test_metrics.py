@@ -13,6 +13,7 @@ from pipelines.evaluation.metrics.results import Results, score, tally_users
 from pipelines.evaluation.options import EvaluationOptions
 from pipelines.evaluation.plan import manifest_of
 from pipelines.evaluation.records import AnswerRow, AskKind, Failure, Status
+from pipelines.evaluation.report.formatting import format_number
 from pipelines.evaluation.spending import StepUsage
 from tests.evaluation.scripted_evaluation import FULL, MODELS, tasks
 
@@ -144,3 +145,14 @@ def test_no_period_has_a_memory_score_where_there_is_none_over_all() -> None:
     results = results_of([*apart, *(row(user, period, "right", kind="upper_bound") for user in USERS for period in (0, 1))])
     assert "it could be anywhere from" in results.no_memory_score
     assert [one.value for one in results.periods["memory"]] == [None, None]
+
+
+def test_halves_are_rounded_away_from_nothing_as_in_a_browser() -> None:
+    assert [format_number(value) for value in (0.3125, 0.0625, -0.3125, 0.6875, 1.0, 12.0)] == [
+        ".313",
+        ".063",
+        "-.313",
+        ".688",
+        "1.000",
+        "12.000",
+    ]

@@ -74,7 +74,7 @@ class ShortcutLine(Record):
         if self.verdict in ("crossed", "told"):
             return "beyond its limit" if self.verdict == "crossed" else "no limit"
         if value is None or value <= self.limit:
-            return "below its limit" if self.verdict == "holds" else "below, as far as so few users show"
+            return "below its limit" if self.verdict == "holds" else "below; too few users to prove it"
         if low is None:
             return f"{above} a single user shows nothing"
         if low <= self.limit:

@@ -1,6 +1,7 @@
 """Text for readers: tables, estimates with their intervals, the meaning of every metric, labels that tell runs apart."""
 
 from collections.abc import Iterable, Sequence
+from decimal import ROUND_HALF_UP, Decimal
 
 from assets.records.estimate import FEWEST_ITEMS, ROUGH, Estimate, rough_told
 from assets.reporting.plurals import counted
@@ -88,7 +89,8 @@ def format_number(value: float | None, *, digits: int = 3) -> str:
         return "-"
     if abs(value) >= 100:
         return f"{value:,.0f}"
-    text = f"{value:.{digits}f}"
+    # Halves go away from 0, as the pages' JavaScript rounds them.
+    text = str(Decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP))
     return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
 
 

@@ -53,8 +53,8 @@ def _dialogue_sections(results: Results) -> Iterator[str]:
     """What only benchmarks of dialogues have."""
     yield from _section("State probes and answers", _probes(results))
     yield from _section("By period", _periods(results))
-    yield from _section("By number of needed values", _groups("needed values", results.by_required))
-    yield from _section("By age of the oldest needed value, in periods", _groups("age", results.by_age))
+    yield from _section("By number of needed values", _groups("needed values", results.by_required, users=results.users))
+    yield from _section("By age of the oldest needed value, in periods", _groups("age", results.by_age, users=results.users))
     yield from _section("Simulated user", _fidelity(results))
     yield from _section("More about the probes", _estimates(results.metrics, METRICS.keys() - set(FRONT), users=results.users))
 
@@ -152,8 +152,8 @@ def _periods(results: Results) -> str:
     )
 
 
-def _groups(name: str, groups: Mapping[str, Estimate]) -> str:
-    return table([name, "overall"], [[value, format_estimate(estimate)] for value, estimate in groups.items()])
+def _groups(name: str, groups: Mapping[str, Estimate], *, users: int) -> str:
+    return table([name, "overall"], [[value, format_estimate(estimate, users=users)] for value, estimate in groups.items()])
 
 
 def _fidelity(results: Results) -> str:
@@ -172,7 +172,10 @@ def _spending(results: Results) -> str:
         [name, f"{used.calls:,}", f"{used.input_tokens:,}", f"{used.output_tokens:,}", _dollars(used.usd)]
         for name, used in results.spending.items()
     ]
-    each = [[metric_label(name), format_estimate(one, digits=4, missing="unknown")] for name, one in results.costs.items()]
+    each = [
+        [metric_label(name), format_estimate(one, digits=4, missing="unknown", users=results.users)]
+        for name, one in results.costs.items()
+    ]
     was = "was" if results.lost_writes == 1 else "were"
     lost = f"{counted(results.lost_writes, 'write')} to the memory failed twice and {was} lost." if results.lost_writes else ""
     parts = [table(["purpose", "calls", "input tokens", "output tokens", "cost"], rows), table(["each", ""], each), lost]

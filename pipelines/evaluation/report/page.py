@@ -16,6 +16,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from assets.records.base import Record
+from assets.records.estimate import FEWEST_ITEMS, ROUGH
 from assets.reporting.page_style import NARROW_TABLES, page_style
 from assets.reporting.plurals import counted
 from pipelines.evaluation.folder import FinishedRun
@@ -135,6 +136,7 @@ def run_data(run: FinishedRun, items: Sequence[PageItem]) -> Json:
         "notes": _notes(run),
         "noun": manifest.noun,
         "red": RED,
+        "mark": ROUGH if run.results.users < FEWEST_ITEMS else "",
         "place": "turn" if documents else "period",
         "perceived": "Documents" if documents else "Dialogue",
         "periods": max(len(item.periods) for item in items),

@@ -73,6 +73,21 @@ def test_the_first_page_lists_what_there_is_and_each_link_leads_somewhere(tmp_pa
         assert opened.headers["location"].startswith("/locations/amemgym/jobs/generate_and_release/playground/setup?config=")
 
 
+def test_a_served_page_leads_back_to_the_first_one_and_an_unknown_address_is_answered_with_it(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    write(home.reports / "demo.html", '<header id="top"><h1>here</h1></header>')
+    with visited(home) as client:
+        assert (
+            client.get("/reports/demo.html").text
+            == '<header id="top"><p><a href="/pages/">All pages</a></p><h1>here</h1></header>'
+        )
+        lost = client.get("/reports/nosuch.html")
+    assert (home.reports / "demo.html").read_text(encoding="utf-8") == '<header id="top"><h1>here</h1></header>'
+    assert lost.status_code == 404
+    assert "There is no page /reports/nosuch.html." in lost.text
+    assert "<h1>Memory benchmarks</h1>" in lost.text
+
+
 def made_before(path: Path, seconds: int) -> None:
     """As if the file had been written so long ago."""
     then = time.time() - seconds

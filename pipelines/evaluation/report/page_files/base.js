@@ -20,6 +20,8 @@ const count = (number) => number.toLocaleString("en");
 const plural = (number, noun) => (number === 1 ? noun : `${noun.replace(/([^aeiou])y$/, "$1ie")}s`);
 const counted = (number, noun) => `${count(number)} ${plural(number, noun)}`;
 
+let mark = ""; // behind an interval over few users; the data say which
+
 function figure(value, digits = 3) {
   if (value === null || value === undefined) return "-";
   const text = Math.abs(value) >= 100 ? Math.round(value).toLocaleString("en") : value.toFixed(digits);
@@ -27,7 +29,7 @@ function figure(value, digits = 3) {
 }
 function shown(estimate, digits = 3, missing = "-") {
   if (!estimate || estimate.value === null) return missing;
-  const interval = estimate.low === null ? "" : ` [${figure(estimate.low, digits)}, ${figure(estimate.high, digits)}]`;
+  const interval = estimate.low === null ? "" : ` [${figure(estimate.low, digits)}, ${figure(estimate.high, digits)}]${mark}`;
   return figure(estimate.value, digits) + interval;
 }
 

@@ -4,15 +4,16 @@ const points = (list) => list.map((estimate, place) => [place, estimate]);
 const grouped = (groups) => Object.entries(groups).map(([value, estimate]) => [Number(value), estimate]);
 
 function boardTable(data) {
-  const head = ["memory system", "rank", "mode", "memory", "", "overall", "gain over none", "unscored"];
+  const scores = data.metric === "memory" ? ["memory", "", "overall"] : ["overall", ""];
+  const head = ["memory system", "rank", "mode", ...scores, "gain over none", "unscored"];
   const rows = data.runs.map((run) => [
     run.page ? el("a", { href: run.page }, run.label) : run.label, run.rank, run.mode,
-    shown(run.metrics.memory), whisker(run.metrics.memory ?? run.metrics.overall), shown(run.metrics.overall),
+    ...scores.map((name) => name ? shown(run.metrics[name]) : whisker(run.metrics[data.metric])),
     shown(run.isolated?.gain), el("span", { class: run.unscored > data.red ? "bad" : "good" }, percent(run.unscored)),
   ]);
-  const baselines = data.baselines.map((one) => [one.label, "", "baseline", "", "", shown(one.estimate)]);
+  const baselines = data.baselines.map((one) => [one.label, "", "baseline", ...scores.map((name) => name === "overall" ? shown(one.estimate) : "")]);
   return table(head, [...rows, ...baselines.map((row) => [...row, ...Array(head.length - row.length).fill("")])],
-    "The best memory first. Unscored answers count as wrong; with more than a tenth there is no rank.");
+    "The best memory first; equal scores share a rank. Unscored answers count as wrong; with more than a tenth there is no rank.");
 }
 
 function lossTable(data) {
@@ -26,10 +27,11 @@ function priceTable(data) {
 
 function boardHero(data) {
   const best = data.runs[0], ends = Object.fromEntries(data.baselines.map((one) => [one.name, one.estimate.value]));
-  const name = best.metrics.memory && best.metrics.memory.value !== null ? "memory" : "overall";
+  const name = data.metric, first = data.runs.filter((run) => run.rank === best.rank).length;
+  const place = best.rank === "-" ? [best.label, "stands first, without a rank"] : first > 1 ? [counted(first, "memory"), "share the first rank"] : [best.label, "is ranked first"];
   const low = name === "memory" ? 0 : ends.random ?? 0, high = name === "memory" ? 1 : ends.upper_bound ?? 1;
   const worst = Math.max(...data.runs.map((run) => run.unscored));
-  return hero([[best.label, "is ranked first"],
+  return hero([place,
     [shown(best.metrics[name]), `its ${name} score`, scale(best.metrics[name], { low, high, left: name === "memory" ? "chance" : "random", right: name === "memory" ? "perfect" : "upper bound" })],
     [percent(worst), "unscored answers, where most are", null, worst > data.red ? "bad" : null],
     [count(data.users), `${plural(data.users, data.noun)} in common`]]);

@@ -35,13 +35,15 @@ const SIZE = { width: 760, height: 300, left: 46, right: 12, top: 10, bottom: 38
 function lineChart(series, { x: xLabel, y: yLabel, top }) {
   const present = series.flatMap((one) => one.points).filter(([, estimate]) => estimate && estimate.value !== null);
   const highest = top ?? Math.max(0.05, ...present.map(([, estimate]) => estimate.high ?? estimate.value));
+  // A memory that is worse than chance scores below 0.
+  const lowest = Math.max(-1, Math.min(0, ...present.map(([, estimate]) => estimate.low ?? estimate.value)));
   const xs = [...new Set(present.map(([x]) => x))].sort((a, b) => a - b);
   const [first, last] = [xs[0] ?? 0, xs.at(-1) ?? 1];
   const px = (x) => SIZE.left + ((x - first) / Math.max(1, last - first)) * (SIZE.width - SIZE.left - SIZE.right);
-  const py = (y) => SIZE.height - SIZE.bottom - (Math.max(0, y) / highest) * (SIZE.height - SIZE.top - SIZE.bottom);
+  const py = (y) => SIZE.height - SIZE.bottom - ((Math.max(lowest, y) - lowest) / (highest - lowest)) * (SIZE.height - SIZE.top - SIZE.bottom);
   const drawn = series.map((one, place) => drawSeries(one, colour(place), { px, py }));
   const chart = svg("svg", { viewBox: `0 0 ${SIZE.width} ${SIZE.height}`, width: SIZE.width, role: "img", "aria-label": `${yLabel} by ${xLabel}: ${series.map((one) => one.label).join(", ")}` },
-    axes(xs, highest, { px, py, xLabel, yLabel }), drawn);
+    axes(xs, [lowest, highest], { px, py, xLabel, yLabel }), drawn);
   const legend = el("ul", { class: "legend" }, series.map((one, place) => el("li", {}, legendButton(one.label, colour(place), drawn[place]))));
   return el("div", {}, legend, chart);
 }
@@ -68,9 +70,10 @@ function legendButton(label, ink, drawn) {
   return el("button", { type: "button", "aria-pressed": "true", click: toggle }, swatch, label);
 }
 
-function axes(xs, highest, { px, py, xLabel, yLabel }) {
-  const step = [0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1, 2, 5, 10].find((one) => highest / one <= 6) ?? highest / 5;
-  const levels = Array.from({ length: Math.floor(highest / step + 1e-9) + 1 }, (_, place) => place * step);
+function axes(xs, [lowest, highest], { px, py, xLabel, yLabel }) {
+  const step = [0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1, 2, 5, 10].find((one) => (highest - lowest) / one <= 6) ?? (highest - lowest) / 5;
+  const from = Math.ceil(lowest / step - 1e-9), to = Math.floor(highest / step + 1e-9);
+  const levels = Array.from({ length: to - from + 1 }, (_, place) => (from + place) * step);
   return svg("g", {},
     levels.flatMap((y) => [
       svg("line", { x1: SIZE.left, x2: SIZE.width - SIZE.right, y1: py(y), y2: py(y), stroke: "#d5dae0" }),

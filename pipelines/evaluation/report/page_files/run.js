@@ -12,7 +12,7 @@ function runHero(data) {
   const unscored = metrics.unscored?.value ?? 0;
   return hero([[shown(metrics.overall), "overall: answers that are right", overall], ...memory, ...gain,
     [percent(unscored), "of the answers could not be scored, and count as wrong", null, unscored > data.red ? "bad" : null],
-    [count(data.users.length), plural(data.users.length, data.noun)]]);
+    [count(data.results.users), plural(data.results.users, data.noun)]]);
 }
 
 function isolatedTable(found) {
