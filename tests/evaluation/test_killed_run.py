@@ -1,45 +1,23 @@
 """A real `amemgym evaluate` killed in the middle: the same command goes on, pays for nothing twice, and ends the same."""
 
 import sqlite3
-from collections.abc import Generator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from contextlib import closing
 from pathlib import Path
 
 from typer.testing import CliRunner
 
 from dataset_card.reference.data_json import data_json
 from pipelines.cli.main import app
-from pipelines.embedded.app import create_app
 from pipelines.embedded.bank import model_name
 from pipelines.evaluation.folder import LATENCY
 from tests.evaluation.scripted_evaluation import episode
-from tests.pipelines.chained import Counted
-from tests.pipelines.llm.scripted_server import on_a_port
+from tests.pipelines.chained import IN_FLIGHT, endpoint
 from tests.support.commands import amemgym, kill, own_surroundings
 
-IN_FLIGHT = 4
+SERVED = ("--model", model_name(), "--embedding-model", model_name())
 USERS = ("ada", "ben", "cleo", "dan", "eve", "fay")
 KEPT = "SELECT count(*) FROM replies"
 CALLS_MADE_TWICE = "SELECT count(*) - count(DISTINCT request) FROM calls WHERE cache_hit = 0"
-
-
-@dataclass(frozen=True)
-class Endpoint:
-    """The embedded model behind an address, and what tells a command of it."""
-
-    served: Counted
-    surroundings: dict[str, str]
-    words: tuple[str, ...] = ("--model", model_name(), "--embedding-model", model_name())
-
-
-@contextmanager
-def endpoint() -> Generator[Endpoint]:
-    """One that stops answering when it is told, so that a command cannot end before it is killed."""
-    served = Counted(create_app(api_key="sk-test-0123456789"))
-    with on_a_port(served) as url:
-        limit = {"AMEMGYM_MAX_IN_FLIGHT": str(IN_FLIGHT)}
-        yield Endpoint(served, {"AMEMGYM_BASE_URL": url, "AMEMGYM_API_KEY": "sk-test-0123456789", **limit})
 
 
 def finished(home: Path, words: tuple[str, ...], surroundings: dict[str, str]) -> dict[str, bytes]:
@@ -63,12 +41,12 @@ def test_a_killed_evaluation_goes_on_and_a_replay_needs_no_model(tmp_path: Path)
     data, home = tmp_path / "data.json", tmp_path / "killed"
     data.write_bytes(data_json([episode(name) for name in USERS]))
     with endpoint() as there:
-        words = ("evaluate", str(data), "--memory", "awe-2-0-30", *there.words)
+        words = ("evaluate", str(data), "--memory", "awe-2-0-30", *SERVED)
         whole = finished(tmp_path / "whole", words, there.surroundings)
 
-        there.served.enough = lambda: asked(home / "calls.sqlite", KEPT) >= 60
-        kill(amemgym(home, *words, **there.surroundings), when=there.served.enough)
-        there.served.enough = lambda: False
+        there.app.enough = lambda: asked(home / "calls.sqlite", KEPT) >= 60
+        kill(amemgym(home, *words, **there.surroundings), when=there.app.enough)
+        there.app.enough = lambda: False
         assert not list((home / "runs").glob("*/results.json"))
 
         assert finished(home, words, there.surroundings) == whole

@@ -1,15 +1,23 @@
 """What the tests of the whole chain share: a small size, and an app that counts what it answers."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from pipelines.embedded.app import create_app
+from pipelines.embedded.bank import model_name
+from tests.pipelines.llm.scripted_server import on_a_port
 from tests.support.simulated_provider.exchange import hang
 
 SMALL = ["--set", "num_users=2", "--set", "num_questions=3", "--set", "num_periods=2"]
+# That the embedded model behind an address takes every role.
+SERVED = ["--model", model_name(), "--set", f"diversity.embedding_model={model_name()}"]
+IN_FLIGHT = 4
 
 
 class Counted:
@@ -35,3 +43,21 @@ class Counted:
             return {"type": "http.request", "body": body, "more_body": False}
 
         return await self.app(scope, replay, send)
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """The embedded model behind an address, and the variables that send a command there."""
+
+    app: Counted
+    surroundings: dict[str, str]
+
+
+@contextmanager
+def endpoint() -> Generator[Endpoint]:
+    """One that can stop answering, so that a command cannot end before it is stopped, however late that is."""
+    key = "sk-test-0123456789"
+    app = Counted(create_app(api_key=key))
+    with on_a_port(app) as url:
+        limit = {"AMEMGYM_MAX_IN_FLIGHT": str(IN_FLIGHT)}
+        yield Endpoint(app, {"AMEMGYM_BASE_URL": url, "AMEMGYM_API_KEY": key, **limit})

@@ -10,10 +10,7 @@ from dataset_card.reference.data_json import read_data_json
 from dataset_card.release.manifest import read_manifest
 from dataset_card.release.verify import verify_release
 from dataset_card.release.versions import released_versions
-from pipelines.embedded.app import create_app
-from pipelines.embedded.bank import model_name
-from tests.pipelines.chained import SMALL, Counted
-from tests.pipelines.llm.scripted_server import on_a_port
+from tests.pipelines.chained import IN_FLIGHT, SERVED, SMALL, endpoint
 from tests.support.commands import amemgym, amemgym_here, finish, kill
 
 
@@ -59,20 +56,17 @@ def test_the_bytes_do_not_depend_on_how_many_users_are_worked_on_at_once(finishe
 def test_the_same_release_is_made_through_a_served_endpoint_and_a_killed_run_repeats_no_finished_call(
     finished_demo: Path, tmp_path: Path
 ) -> None:
-    app = Counted(create_app(api_key="sk-test-0123456789"))
-    embedding = f"diversity.embedding_model={model_name()}"
-    words = ["generate", "demo", *SMALL, "--model", model_name(), "--set", embedding]
-    with on_a_port(app) as url:
-        given = {"AMEMGYM_BASE_URL": url, "AMEMGYM_API_KEY": "sk-test-0123456789", "AMEMGYM_MAX_IN_FLIGHT": "4"}
-        app.enough = lambda: app.answered.total() >= 40
-        kill(amemgym(tmp_path, *words, **given), when=app.enough)
-        answered, kept = app.answered.total(), replies_kept(tmp_path)
-        app.enough = lambda: False
-        status, output = finish(amemgym(tmp_path, *words, **given))
+    words = ["generate", "demo", *SMALL, *SERVED]
+    with endpoint() as there:
+        there.app.enough = lambda: there.app.answered.total() >= 40
+        kill(amemgym(tmp_path, *words, **there.surroundings), when=there.app.enough)
+        answered, kept = there.app.answered.total(), replies_kept(tmp_path)
+        there.app.enough = lambda: False
+        status, output = finish(amemgym(tmp_path, *words, **there.surroundings))
     assert status == 0, output
     assert digest(tmp_path) == digest(finished_demo)
     assert 0 < kept < replies_kept(tmp_path)
-    assert sum(count - 1 for count in app.answered.values()) <= answered - kept <= 4
+    assert sum(count - 1 for count in there.app.answered.values()) <= answered - kept <= IN_FLIGHT
 
 
 def test_a_rerun_makes_the_same_release_without_asking_again(demo_home: Path) -> None:

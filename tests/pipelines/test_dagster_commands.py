@@ -31,7 +31,7 @@ def installation(folder: Path, **recipes: dict[str, object]) -> dict[str, str]:
 def output_of(environment: dict[str, str], command: str, *words: str) -> str:
     """What the command prints on its first output; it has to succeed."""
     line = [str(Path(sys.executable).with_name(command)), *words]
-    done = subprocess.run(line, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(line, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, f"{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
     return done.stdout
 

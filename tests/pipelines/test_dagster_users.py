@@ -17,7 +17,7 @@ from tests.support.commands import priced_embedded_model
 from tests.support.ui_server import ui_server
 
 SMALL = {"num_users": 1, "num_questions": 3, "num_periods": 2}
-WAIT_SECONDS = 240.0
+WAIT_SECONDS = 480.0
 LAUNCH_BACKFILL = """
 mutation ($params: LaunchBackfillParams!) { launchPartitionBackfill(backfillParams: $params) { __typename
   ... on LaunchBackfillSuccess { backfillId } ... on PythonError { message } } }"""

@@ -57,17 +57,37 @@ def kill(process: subprocess.Popen[str], *, when: Callable[[], object]) -> None:
     process.communicate()
 
 
-def interrupted(home: Path, *words: str, until: str, after: float, **further: str) -> tuple[int, str]:
+# At the import of one module it prints that it has begun, and waits.
+IMPORTING = """
+import sys, time
+
+class Here:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            sys.meta_path.remove(self)
+            print("begun", flush=True)
+            time.sleep(600)
+
+sys.meta_path.insert(0, Here())
+from pipelines.__main__ import amemgym
+amemgym()
+"""
+
+
+def interrupted(
+    home: Path, *words: str, until: str = "begun", after: float = 0.0, importing: str = "", **further: str
+) -> tuple[int, str]:
     """Run the command in a terminal of its own and press Ctrl-C so many seconds after it printed `until`; status and output.
 
-    A status below 0 is the signal that killed it: SIGKILL where it did not end within a minute.
+    `importing`: a module at whose import the command prints "begun" and waits. A status below 0 is the signal that killed it:
+    SIGKILL where it did not end within minutes.
     """
-    code = "from pipelines.__main__ import amemgym; print('begun', flush=True); amemgym()"
     process, terminal = pty.fork()
     if process == 0:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # which a shell ignores for what runs in the background
+        code = IMPORTING.format(module=importing)
         os.execve(sys.executable, [sys.executable, "-c", code, *words], clean_environment(home, **further))
-    output, pressed, give_up = b"", 0.0, time.monotonic() + 60
+    output, pressed, give_up = b"", 0.0, time.monotonic() + 5 * LONG
     while time.monotonic() < give_up:
         if select.select([terminal], [], [], 0.01)[0]:
             try:
@@ -76,7 +96,7 @@ def interrupted(home: Path, *words: str, until: str, after: float, **further: st
                 break
         if not pressed and until.encode() in output:
             pressed = time.monotonic() + after
-        if pressed and time.monotonic() > pressed:
+        if pressed and time.monotonic() >= pressed:
             os.write(terminal, b"\x03")
             pressed = math.inf
     else:

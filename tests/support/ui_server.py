@@ -15,8 +15,8 @@ from pathlib import Path
 from tests.support.commands import AMEMGYM, clean_environment, free_port
 
 ROOT = Path(__file__).parent.parent.parent
-SECONDS_TO_START = 120.0
-SECONDS_TO_STOP = 20.0
+SECONDS_TO_START = 300.0
+SECONDS_TO_STOP = 60.0
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def _wait_for(server: UiServer, process: subprocess.Popen[bytes]) -> None:
     while time.monotonic() < deadline:
         if process.poll() is not None:
             break
-        with suppress(urllib.error.URLError, OSError), urllib.request.urlopen(f"{server.url}/server_info", timeout=5):
+        with suppress(urllib.error.URLError, OSError), urllib.request.urlopen(f"{server.url}/server_info", timeout=30):
             return
         time.sleep(0.2)
     raise AssertionError(f"The page did not come up:\n{server.log.read_text(encoding='utf-8', errors='replace')[-3000:]}")

@@ -30,6 +30,7 @@ from pipelines.resources.hub.open_hub import open_hub  # noqa: E402
 from pipelines.resources.hub.settings import HubSettings  # noqa: E402
 from tests.support.hub_server.server import HubServer, serving  # noqa: E402
 from tests.support.hub_server.state import WRITER, FakeHub  # noqa: E402
+from tests.support.waiting import LONG  # noqa: E402
 
 NUMBERS = itertools.count(1)
 
@@ -53,7 +54,7 @@ def fake(server: HubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.fixture
 def hub(fake: FakeHub, monkeypatch: pytest.MonkeyPatch) -> Hub:
     """The real client, which does not really wait between its own tries."""
-    opened = open_hub(HubSettings(first_wait=0.001, timeout=5.0, tries=3))
+    opened = open_hub(HubSettings(first_wait=0.001, timeout=LONG, tries=3))
     impatient(monkeypatch)
     return opened
 

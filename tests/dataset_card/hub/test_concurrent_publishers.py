@@ -23,6 +23,7 @@ from tests.support.hub_server.faults import Fault
 from tests.support.hub_server.publisher_process import publish_in_child
 from tests.support.hub_server.releases import a_release, assert_holds, commits, held_files, published, tags
 from tests.support.hub_server.state import FakeHub
+from tests.support.waiting import LONG
 
 WRITES = ("create", "validate-yaml", "preupload", "batch", "put", "verify", "commit", "tag", "settings")
 
@@ -66,7 +67,7 @@ def test_a_publisher_killed_at_any_step_leaves_nothing_half_done(
     kill = lambda: os.kill(child.pid or 0, signal.SIGKILL)  # noqa: E731
     fake.faults.add(Fault(route, "before" if moment == "before" else "after", act=kill))
     child.start()
-    child.join(60)
+    child.join(3 * LONG)
     assert child.exitcode == -signal.SIGKILL
     if repo in fake.repos:
         assert len(held_files(fake, repo)) == 1 or assert_holds(fake, repo, release, revision="main") is None
@@ -90,7 +91,7 @@ def test_a_publisher_killed_at_any_moment_leaves_the_old_or_the_new_release(
     while child.is_alive() and len(fake.asked) < deadly:
         time.sleep(0.0005)
     child.kill()
-    child.join(60)
+    child.join(3 * LONG)
     is_new = held_files(fake, repo) != at_first
     assert_holds(fake, repo, new if is_new else old, revision="main")
     assert "demo-v1.0.0" not in tags(fake, repo) or assert_holds(fake, repo, new) is None

@@ -12,6 +12,7 @@ from pipelines.resources.hub.settings import HubSettings
 from tests.support.hub_server.faults import Fault
 from tests.support.hub_server.releases import a_release, assert_holds, commits, held_files, published, tags
 from tests.support.hub_server.state import FakeHub
+from tests.support.waiting import LONG
 
 ROUTES = (
     "info",
@@ -112,7 +113,7 @@ def test_an_expired_upload_address_is_not_taken_for_a_bad_token(fake: FakeHub, h
 
 def test_a_stalled_hub_is_given_up(fake: FakeHub, hub: Hub, repo: str) -> None:
     impatient = open_hub(HubSettings(tries=2, first_wait=0.001, timeout=0.1))
-    fake.faults.add(Fault("refs", "stall", seconds=0.5, times=9))
+    fake.faults.add(Fault("refs", "stall", seconds=LONG, times=9))
     fake.make(repo)
     with pytest.raises(HubError, match="did not answer in time"):
         published(impatient, a_release(), repo=repo)

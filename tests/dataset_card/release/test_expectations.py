@@ -34,7 +34,7 @@ def checked(home: Path, *folders: Path) -> list[str]:
     everywhere = f"import os\nfor folder in {list(map(str, folders))!r}:\n    os.chdir(folder)\n    exec({code!r}, {{}})\n"
     line = [sys.executable, "-I", "-S", "-c", ALONE + everywhere]
     done = subprocess.run(
-        line, cwd=folders[0], env=clean_environment(home), capture_output=True, text=True, check=False, timeout=120
+        line, cwd=folders[0], env=clean_environment(home), capture_output=True, text=True, check=False, timeout=600
     )
     assert done.returncode == 0, done.stderr
     return [told for told in done.stdout.splitlines() if told.startswith(("passed ", "broken "))]

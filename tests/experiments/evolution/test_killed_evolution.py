@@ -7,7 +7,8 @@ from typer.testing import CliRunner
 from dataset_card.reference.data_json import data_json
 from pipelines.cli.main import app
 from tests.evaluation.scripted_evaluation import episode
-from tests.evaluation.test_killed_run import CALLS_MADE_TWICE, IN_FLIGHT, asked, endpoint
+from tests.evaluation.test_killed_run import CALLS_MADE_TWICE, SERVED, asked
+from tests.pipelines.chained import IN_FLIGHT, endpoint
 from tests.support.commands import amemgym, kill, own_surroundings
 
 USERS = ("ada", "ben", "cleo")
@@ -31,12 +32,12 @@ def test_a_killed_evolution_goes_on_with_its_policies_and_a_replay_needs_no_mode
     data, home = tmp_path / "data.json", tmp_path / "killed"
     data.write_bytes(data_json([episode(name) for name in USERS]))
     with endpoint() as there:
-        words = ("evolve", str(data), "--feedback", "complete", *there.words)
+        words = ("evolve", str(data), "--feedback", "complete", *SERVED)
         whole = finished(tmp_path / "whole", words, there.surroundings)
 
-        there.served.enough = lambda: policies(home) >= 2
-        kill(amemgym(home, *words, **there.surroundings), when=there.served.enough)
-        there.served.enough = lambda: False
+        there.app.enough = lambda: policies(home) >= 2
+        kill(amemgym(home, *words, **there.surroundings), when=there.app.enough)
+        there.app.enough = lambda: False
         assert not list((home / "evolutions").glob("*/results.json"))
 
         assert finished(home, words, there.surroundings) == whole

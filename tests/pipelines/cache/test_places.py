@@ -22,6 +22,7 @@ from tests.pipelines.ledger.ledger_stores import open_stores
 from tests.pipelines.llm.scripted_server import CLOSED_SCHEMA, ScriptedServer, a_request, on_a_port, settings_for
 from tests.support.commands import own_surroundings
 from tests.support.small import small_recipe
+from tests.support.waiting import LONG, wait_until
 
 
 @dataclass
@@ -198,7 +199,7 @@ def test_two_processes_pay_once(tmp_path: Path) -> None:
     for process in processes:
         process.start()
     for process in processes:
-        process.join(60)
+        process.join(3 * LONG)
     assert [process.exitcode for process in processes] == [0, 0]
     assert len((tmp_path / "asked").read_text()) == 30
 
@@ -207,8 +208,8 @@ def test_the_claim_of_a_killed_process_is_free(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     process = context.Process(target=hold_claim, args=(tmp_path / "calls.sqlite",))
     process.start()
-    while not (tmp_path / "held").exists():
-        assert process.is_alive()
+    wait_until(lambda: (tmp_path / "held").exists() or not process.is_alive(), seconds=3 * LONG)
+    assert process.is_alive()
     claims = open_replies(tmp_path / "calls.sqlite").claims
     assert asyncio.run(claims.take("ab" * 32)) is False
     process.kill()

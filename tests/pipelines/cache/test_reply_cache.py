@@ -25,11 +25,12 @@ class CountingModel:
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         self.asked.append(request)
+        number = len(self.asked)
         self.was_asked.set()
         await asyncio.sleep(0.01)
         if self.fails:
             raise EndpointError("The endpoint is gone.")
-        return ModelReply(f"reply {len(self.asked)}", "refusal" if self.finish == "refusal" else "stop", 11, 7)
+        return ModelReply(f"reply {number}", "refusal" if self.finish == "refusal" else "stop", 11, 7)
 
 
 @pytest.fixture
@@ -111,7 +112,7 @@ def test_a_replay_names_what_is_missing(store: KeyValueStore) -> None:
 
 def test_off_always_asks_and_keeps_nothing(store: KeyValueStore) -> None:
     model = CountingModel()
-    assert [reply.text for reply in ask(model, store, a_request(), a_request(), mode="off")] == ["reply 2", "reply 2"]
+    assert [reply.text for reply in ask(model, store, a_request(), a_request(), mode="off")] == ["reply 1", "reply 2"]
     with pytest.raises(EndpointError):
         ask(model, store, a_request(), mode="replay")
 

@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[3]
 ENDING = """
 import sys, time
 from tempfile import TemporaryDirectory
-from threading import Thread
+from threading import Event, Thread
 import typer
 from pipelines.cli.main import app, main
 
@@ -37,8 +37,10 @@ class Module:
 def probe():
     global held, folder
     held, folder = Module(), TemporaryDirectory(dir=sys.argv[2])
-    Thread(target=lambda: (time.sleep(0.2), print("the thread is done"))).start()
+    printed = Event()
+    Thread(target=lambda: (printed.wait(), time.sleep(0.2), print("the thread is done"))).start()
     print("to a buffer")
+    printed.set()
     {end}
 
 app.command("probe", context_settings={{"allow_extra_args": True}})(probe)

@@ -28,14 +28,13 @@ UNDER_WAY = StageProgress(
     cost_usd=0.0125,
 )
 PROGRAM = """
-import os, time
+import os
 from pipelines.cli.terminal import LiveProgress, stderr_console
 from tests.pipelines.cli.test_terminal import UNDER_WAY
 
 with LiveProgress(stderr_console()) as live:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # as Dagster does while a step runs
     live.show(UNDER_WAY)
-    time.sleep(0.3)
 """
 
 

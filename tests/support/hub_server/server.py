@@ -7,7 +7,6 @@ import asyncio
 import re
 import socket
 import threading
-import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from starlette.types import Receive, Scope, Send
 from tests.support.hub_server import reading, writing
 from tests.support.hub_server.faults import Fault
 from tests.support.hub_server.state import Call, FakeHub, Refusal, Reply
+from tests.support.waiting import wait_until
 
 REPO = r"/api/datasets/(?P<repo>[^/]+/[^/]+)"
 ROUTES: list[tuple[str, str, str, Callable[[FakeHub, Call], Reply]]] = [
@@ -125,8 +125,7 @@ def serving(app: HubServer, port: int) -> Generator[None, None, None]:
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
-    while not server.started:
-        time.sleep(0.005)
+    wait_until(lambda: server.started)
     try:
         yield
     finally:
