@@ -75,7 +75,12 @@ amemgym()
 
 
 def interrupted(
-    home: Path, *words: str, until: str = "begun", after: float = 0.0, importing: str = "", **further: str
+    home: Path,
+    *words: str,
+    until: str = "begun",
+    after: float = 0.0,
+    importing: str = "",
+    surroundings: Mapping[str, str] | None = None,
 ) -> tuple[int, str]:
     """Run the command in a terminal of its own and press Ctrl-C so many seconds after it printed `until`; status and output.
 
@@ -86,7 +91,7 @@ def interrupted(
     if process == 0:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # which a shell ignores for what runs in the background
         code = IMPORTING.format(module=importing)
-        os.execve(sys.executable, [sys.executable, "-c", code, *words], clean_environment(home, **further))
+        os.execve(sys.executable, [sys.executable, "-c", code, *words], clean_environment(home, **(surroundings or {})))
     output, pressed, give_up = b"", 0.0, time.monotonic() + 5 * LONG
     while time.monotonic() < give_up:
         if select.select([terminal], [], [], 0.01)[0]:

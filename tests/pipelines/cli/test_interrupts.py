@@ -41,7 +41,7 @@ def test_ctrl_c_while_a_stage_is_made_has_the_status_of_any_other(tmp_path: Path
     with endpoint() as there:
         there.app.enough = lambda: there.app.answered.total() >= 40
         words = ("generate", "demo", *SMALL, *SERVED)
-        status, output = interrupted(tmp_path, *words, until="demo: questions", **there.surroundings)
+        status, output = interrupted(tmp_path, *words, until="demo: questions", surroundings=there.surroundings)
 
     assert "Traceback" not in output
     assert output.rstrip().endswith((STOPPED, OF_A_RUN))
