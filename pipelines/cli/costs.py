@@ -17,7 +17,7 @@ from pipelines.cli.errors import Problem
 from pipelines.cli.groups import command_group
 from pipelines.cli.options import ModelOption, RecipeArgument, SetOption, json_option
 from pipelines.cli.recipe import recipe_to_follow
-from pipelines.cli.terminal import print_json, print_table
+from pipelines.cli.terminal import print_json, print_plain, print_table
 from pipelines.home import home
 from pipelines.planning.defaults import ErrorMargin, load_defaults
 from pipelines.planning.document_tasks import WIDENED, forecast_tasks
@@ -34,6 +34,9 @@ from pipelines.resources.storage.open_database import open_database
 # What the paper says of one user of base with gpt-4.1 (App. C.2).
 PAPER = "140 K input and 15.2 K output tokens, $0.40 with gpt-4.1 (App. C.2)"
 USERS_AT_ONCE = 32
+FREE = dollars(0)
+# A column of the ledger with nothing else is left out.
+NEVER = {"errors": "0", "cached": "0", "cost": FREE}
 
 
 def plan(
@@ -193,8 +196,13 @@ def _print_summary(variant: str | None, *, as_json: bool) -> None:
     if as_json:
         print_json(groups)
         return
+    free, (model, *others) = all(line.cost == FREE for line in groups["model"]), groups["model"]
     for by, lines in groups.items():
-        _print_sums(console, by, lines)
+        # One model that cost nothing takes a sentence in place of a table.
+        if others or by != "model" or not free:
+            _print_sums(console, by, lines)
+    if free:
+        print_plain(console, "Nothing was paid." if others else f"Nothing was paid: all calls are of {model.name}.")
     console.print(
         "Tokens and cost are of calls that a model answered; what the reply cache answers costs nothing.", style="dim"
     )
@@ -209,8 +217,7 @@ def _open_ledger() -> Ledger:
 
 def _print_sums(console: Console, by: str, lines: list[LedgerSums]) -> None:
     rows = [dict(_cells(line)) for line in lines]
-    # What never happened gets no column.
-    names = [name for name in rows[0] if name not in ("errors", "cached") or any(row[name] != "0" for row in rows)]
+    names = [name for name in rows[0] if any(row[name] != NEVER.get(name) for row in rows)]
     cells = [[line.name, *(row[name] for name in names)] for line, row in zip(lines, rows, strict=True)]
     print_table(console, (by, *names), cells, title=f"by {by}")
     console.print()

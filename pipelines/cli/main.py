@@ -3,6 +3,7 @@
 import atexit
 import logging
 import os
+import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.exceptions import TyperException
 from typer.main import get_command, get_group
 
 from assets.engine.gc_control import pause_gc, settle_gc
@@ -120,8 +122,26 @@ NAME = max(map(len, COMMANDS))
 # What begins with the name of a variant. A wrong name is told before the command's module is imported, which takes seconds.
 BEGIN_WITH_A_VARIANT = ("generate", "plan", "release")
 
+# What takes an item's number.
+ABOUT_AN_ITEM, NEGATIVE = ("show", "regenerate"), re.compile(r"-\d+")
+
 # What is no command any more, and what to say instead.
 GONE = {"evaluate-documents": "It is amemgym evaluate RELEASE --memory NAME now, which takes releases of every benchmark."}
+
+
+class ItemCommand(TyperCommand):
+    """A command about one item, by number, name or id. A negative number looks like an option, and is none."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        given = [*args]
+        try:
+            return super().parse_args(ctx, args)
+        except TyperException as error:
+            number = next(filter(NEGATIVE.fullmatch, given), None)
+            if number is None or isinstance(error, typer.BadParameter):  # which is about an option's value
+                raise
+        print(f"amemgym: Users and tasks are numbered from 1 on; there is no number {number}.", file=sys.stderr)
+        raise typer.Exit(2)
 
 
 def load_command(name: str) -> Any:
@@ -133,7 +153,7 @@ def load_command(name: str) -> Any:
     if isinstance(command, typer.Typer):
         return get_group(command)
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
-    single.command(name)(command)
+    single.command(name, cls=ItemCommand if name in ABOUT_AN_ITEM else TyperCommand)(command)
     return get_command(single)
 
 

@@ -89,6 +89,14 @@ def test_a_cell_of_the_heat_map_opens_its_answers(reader: Visit, home: Path) -> 
     assert found(page) > 0
 
 
+def test_the_words_of_outcomes_are_explained_beside_them(reader: Visit, home: Path) -> None:
+    page = opened(reader, home, "none")
+    shown = {text.partition(" (")[2].rstrip(")") for text in page.locator("#list td:last-child").all_inner_texts()} - {""}
+    assert shown
+    for word in shown:
+        expect(page.locator("#outcomes")).to_contain_text(f"wrong ({word}): ")
+
+
 def test_an_answer_is_read_by_keyboard_with_its_memories_and_dialogue(reader: Visit, home: Path) -> None:
     page = opened(reader, home, "rag")
     page.locator("#list button").nth(3).focus()

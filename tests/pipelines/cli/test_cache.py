@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from pipelines.cli.errors import Problem
 from pipelines.cli.main import app
+from pipelines.embedded.bank import model_name
 from pipelines.resources.cache.export import prune, shares
 from pipelines.resources.cache.reply_cache import open_replies
 from pipelines.resources.storage.errors import StoreError
@@ -189,6 +190,16 @@ def test_the_ledger_is_told_by_stage_model_and_prompt(asked: Path, amemgym: Amem
     assert "unknown" in next(line for line in output.splitlines() if "made-up" in line)
     with pytest.raises(Problem, match="no calls of 'other'"):
         amemgym("ledger", "--variant", "other")
+
+
+def test_a_ledger_of_one_model_that_costs_nothing_says_so_in_a_sentence(tmp_path: Path, amemgym: Amemgym) -> None:
+    with open_stores(tmp_path) as stores:
+        stores.ask(UsingModel(), [call(1, model=model_name())])
+    output = amemgym("ledger")
+    assert f"Nothing was paid: all calls are of {model_name()}." in output
+    assert "by stage" in output
+    assert "by model" not in output
+    assert "$" not in output
 
 
 def test_the_ledger_is_exported_as_parquet(asked: Path, amemgym: Amemgym) -> None:

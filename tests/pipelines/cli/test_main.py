@@ -199,6 +199,19 @@ def test_a_taken_port_is_told_before_anything_starts(tmp_path: Path) -> None:
     assert (status, "choose another with --port" in output) == (1, True)
 
 
+@pytest.mark.parametrize("words", [("show", "-1"), ("show", "--json", "-27"), ("regenerate", "-1", "--from", "answers")])
+def test_an_item_below_the_first_is_told_in_one_sentence(words: tuple[str, ...], tmp_path: Path) -> None:
+    status, output = amemgym_here(tmp_path, *words)
+    assert (status, len(output.strip().splitlines())) == (2, 1), output
+    assert "numbered from 1 on" in output
+    assert any(f"no number {word}." in output for word in words)
+
+
+def test_a_wrong_option_beside_an_item_is_still_named(tmp_path: Path) -> None:
+    status, output = amemgym_here(tmp_path, "show", "--nope")
+    assert (status, "No such option: --nope" in output) == (2, True)
+
+
 def test_a_port_that_cannot_be_is_named(tmp_path: Path) -> None:
     status, output = amemgym_here(tmp_path, "ui", "--port", "99999")
     assert (status, "less than or equal to 65535" in output) == (2, True)

@@ -87,6 +87,16 @@ function showDetail(answer, row) {
     conversation(told, answer.period));
 }
 
+// What the words in the column of outcomes mean, by the table of metrics; none of a word that cannot occur.
+function outcomeWords(data) {
+  const lost = data.place === "period" ? ["write", "read", "utilization", "undiagnosed"] : [];
+  const meaning = (name) => (data.meanings[`${name}_failure`] ?? data.meanings[name])[0].replace(/^wrong, (and|although) /, "$1 ").replace(/^and /, "");
+  const told = [...lost.map((name) => [`wrong (${name})`, meaning(name)]),
+    ...(data.kinds.includes("state_or_unknown") ? [["unknown", "the answer was \"don't know\", which this probe allows"]] : []),
+    ["unscored", "the answer could not be read, and counts as wrong"]];
+  return el("p", { id: "outcomes", class: "quiet" }, "Outcomes: ", told.flatMap(([word, what], place) => [place ? "; " : "", el("strong", {}, word), `: ${what}`]), ".");
+}
+
 function optionList(question, answer) {
   return el("ol", { class: "options" }, question.options.map((option) => el("li", {}, option.text,
     option.id === answer.expected ? el("span", { class: "mark" }, "right") : null,
@@ -125,6 +135,7 @@ function startBrowsing(data) {
       choice("status", "Outcome", values(["right", "wrong", "unknown", "unscored"], "any"), change),
       choice("failure", "Lost by", values(["write", "read", "utilization", "undiagnosed"], "any or nothing"), change),
       el("label", {}, "Words", el("input", { name: "words", type: "search", change }))),
+    outcomeWords(data),
     el("p", { id: "found", class: "quiet", role: "status" }),
     el("div", { class: "browse" }, el("div", { id: "list", class: "list" }), el("div", { id: "detail", class: "detail" })));
   const linked = new URLSearchParams(location.hash.slice(1));
