@@ -30,11 +30,19 @@ def rows_with_words(page: Page) -> list[int]:
 
 
 def hold_at(page: Page, seconds: float) -> None:
-    """Hold what moves as it is so long after its begin."""
-    page.evaluate(
-        "time => document.getAnimations().forEach(one => {one.pause(); one.currentTime = time})",
-        1000 * seconds,
-    )
+    """Hold what moves as it is so long after its begin.
+
+    Another moment is drawn first. A seek to the moment that the page itself still stands at draws nothing, while
+    what the reader sees may be further on: browsers move such pictures beside the page.
+    """
+    for moment in (TIMES[-1] + PAUSE / 2, seconds):
+        page.evaluate(
+            """async time => {
+                document.getAnimations().forEach(one => {one.pause(); one.currentTime = time});
+                for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
+            }""",
+            1000 * moment,
+        )
 
 
 @pytest.mark.parametrize(("motion", "moving"), [("no-preference", ["running"]), ("reduce", [])])
