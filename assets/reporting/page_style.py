@@ -12,7 +12,7 @@ from assets.reporting.asset_description import ID
 # `amemgym ui` serves our pages under this path beside Dagster's, so that metadata can link to them.
 PREFIX = "/pages"
 STYLE = Path(__file__).with_name("page.css")
-# For tables of the class `many`. The quality report's page does without: its bytes are in the digests of releases.
+# For tables of the class `many`.
 NARROW_TABLES = Path(__file__).with_name("narrow_tables.css")
 # How far beyond its ends a scale reaches, as a share of it.
 BEYOND = 0.06
@@ -39,6 +39,11 @@ def short_id(text: object) -> Markup:
     """The first digits of a long id, all of it as the title; any other text as it is."""
     words = str(text)
     return Markup('<abbr title="{0}">{1}</abbr>').format(words, words[:8]) if ID.fullmatch(words) else escape(words)
+
+
+def titled(value: object, title: str | None) -> Markup:
+    """What readers know a row by, with its key as the title; a key without one as it is, or its beginning."""
+    return Markup('<span title="{0}">{1}</span>').format(value, title) if title else short_id(value)
 
 
 def scale(estimate: Estimate, *, low: float, high: float, left: str, right: str) -> Markup:

@@ -6,9 +6,8 @@ from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
 
-from assets.reporting.page_style import NARROW_TABLES, page_style, short_id
+from assets.reporting.page_style import NARROW_TABLES, page_style, titled
 from assets.reporting.plurals import counted
 from dataset_card.diff.records import MetricChange, ReleaseDiff
 from dataset_card.diff.render import COUNTS, by_interest, figure_text, marked_words, named, rules_text, shown_counts
@@ -146,11 +145,6 @@ def _movements(figures: tuple[MetricChange, ...]) -> Iterator[Movement]:
             continue
         low, high = (None if end is None else 100 * min(max(end, 0), 1) for end in (one.low, one.high))
         yield Movement(one.figure, 100 * one.before, 100 * one.after, low, high, one.is_noise)
-
-
-def titled(value: object, title: str | None) -> Markup:
-    """What readers know a row by, with its key as the title; a key without one as it is, or its beginning."""
-    return Markup('<span title="{0}">{1}</span>').format(value, title) if title else short_id(value)
 
 
 @cache

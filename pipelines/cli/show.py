@@ -218,11 +218,16 @@ def _print_figures(report: QualityReport, console: Console) -> None:
             percents(line.accuracy, items=report.finished),
             percent(line.random),
             percent(line.limit) if line.verdict != "told" else "",
-            line.verdict_words,
+            line.verdict_word,
         )
         for line in report.wall
     ]
-    print_table(console, ("without memory", "right", "guess", "limit", ""), rows)
+    print_table(console, ("without memory", "right", "guess", "limit", "verdict"), rows)
+    for line in report.wall:
+        if line.is_allowed:
+            console.print(f"{line.cue!r} is {line.verdict_words}.", highlight=False, markup=False)
+    if any(line.verdict_word == "unproven" for line in report.wall):
+        console.print("Unproven: below the limit, but there are too few users to show that it holds.", highlight=False)
     scores = f"scores {percents(report.ceiling, items=report.finished)}" if report.ceiling else "was not measured"
     changes = percent(report.golden_changes)
     console.print(f"Perfect memory {scores}; {changes} of the right options change.", highlight=False)

@@ -7,6 +7,7 @@ from typing import Any
 
 import matplotlib
 import pytest
+from markupsafe import escape
 
 from assets.amemgym.records.report import (
     CoverageLine,
@@ -26,7 +27,7 @@ from tests.validation.random_questions import adding, random_users
 from tests.validation.reports import report_of, shortcut_lines
 from validation.amemgym.report.builder import FinishedUser
 from validation.amemgym.report.figures import figures
-from validation.amemgym.report.page import render_page
+from validation.amemgym.report.page import render_page, shortcuts_description
 from validation.report.page import write_page
 
 HOSTILE = '</style><script src="http://evil.example/x.js">alert(1)</script><img src=x onerror=alert(2)>$\\frac{1}$ & "so" 毎晩'
@@ -81,6 +82,7 @@ def hostile() -> QualityReport:
     twins = SimilarQuestions(first_user=HOSTILE, first=HOSTILE, second_user=HOSTILE, second=HOSTILE, likeness=1.0)
     return report(
         variant=HOSTILE,
+        user_names={HOSTILE: HOSTILE},
         writer=HOSTILE,
         judges=(HOSTILE,),
         wall=tuple(crossed),
@@ -152,6 +154,28 @@ def test_a_shortcut_beyond_its_limit_heads_the_page_and_shows_its_worst_items() 
     assert "come what may, and then some more of the same." in text
 
 
+def test_users_who_are_mentioned_have_their_names_and_others_are_not_listed() -> None:
+    """The id is the title of the name; in a check's outcome the name stands alone."""
+    ids = [f"{number:032x}" for number in range(3)]
+    users = [FinishedUser(scenario.episode(one)) for one in ids]
+    worst = WorstItem(user_id=ids[1], question_id="q01", query="What now?", text="Rest.", share=1.0)
+    (line, *_) = report().wall
+    crossed = varied(line, cue="longest", worst=(worst,), verdict="crossed")
+    found = varied(report_of(scenario.recipe(), *users), wall=(crossed,), diversity=None)
+    name = users[1].episode.user_profile.name
+    named = found.with_names(dict.fromkeys(ids, name))
+    assert named.user_names == {ids[1]: name}
+    assert f'user <span title="{ids[1]}">{escape(name)}</span>' in render_page(named)
+    assert ids[1] not in shortcuts_description(named)
+    assert f"Worst: user {name}, q01, 'What now?'" in shortcuts_description(named)
+
+
+def test_a_report_knows_the_names_of_the_most_alike_questions_users() -> None:
+    episodes = [scenario.episode(one) for one in ("ada", "bob")]
+    found = report_of(scenario.recipe(), *map(FinishedUser, episodes))
+    assert found.user_names == {one.user_id: one.user_profile.name for one in episodes}
+
+
 def test_a_set_without_users_has_a_page_too() -> None:
     empty = report_of(scenario.recipe())
     assert "Only 0 users of 1 are finished." in render_page(empty)
@@ -166,16 +190,16 @@ def test_the_page_replaces_the_one_before_in_one_move(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "low", "limit", "words"),
+    ("value", "low", "limit", "word", "words"),
     [
-        (0.20, 0.10, 0.30, "below its limit"),
-        (0.35, 0.25, 0.30, "above its limit, but its interval begins below, at 25.0 %"),
-        (0.35, 0.32, 0.30, "above its limit, but chance alone reaches 40.0 %"),
-        (0.35, None, 0.30, "above its limit, but a single user shows nothing"),
+        (0.20, 0.10, 0.30, "below", "below its limit"),
+        (0.35, 0.25, 0.30, "allowed", "above its limit, but its interval begins below, at 25.0 %"),
+        (0.35, 0.32, 0.30, "allowed", "above its limit, but chance alone reaches 40.0 %"),
+        (0.35, None, 0.30, "allowed", "above its limit, but a single user shows nothing"),
     ],
 )
 def test_a_shortcut_above_its_limit_that_holds_has_its_reason(
-    value: float, low: float | None, limit: float, words: str
+    value: float, low: float | None, limit: float, word: str, words: str
 ) -> None:
     line = ShortcutLine(
         cue="longest",
@@ -187,4 +211,5 @@ def test_a_shortcut_above_its_limit_that_holds_has_its_reason(
         limit=limit,
         verdict="holds",
     )
+    assert line.verdict_word == word
     assert line.verdict_words.replace("\N{NO-BREAK SPACE}", " ") == words

@@ -14,7 +14,7 @@ from jinja2.runtime import Context
 from assets.engine.last_made import LastMade
 from assets.records.estimate import Estimate, percent, percents, rough_told
 from assets.records.report import BenchmarkReport
-from assets.reporting.page_style import page_style, scale, short_id
+from assets.reporting.page_style import NARROW_TABLES, page_style, scale, titled
 from assets.reporting.plurals import counted, is_or_are
 
 FOLDER = Path(__file__).parent
@@ -31,7 +31,7 @@ def render_page(report: BenchmarkReport, *, template: str, folder: Path = FOLDER
     """The page by a template of `folder`, which may extend `page.html.j2`. Texts of personas and models are escaped."""
     page = _environment(folder).get_template(template)
     rough = rough_told(report.finished, report.noun)
-    style = page_style(FOLDER / "page.css")
+    style = page_style(NARROW_TABLES, FOLDER / "page.css")
     told = page.render(report=report, problems=problems(report), rough=rough, style=style, scale=scale, **values)
     contents = " ".join(f'<a href="#{name}">{words.partition(":")[0]}</a>' for name, words in HEADING.findall(told))
     return told.replace(CONTENTS, contents, 1)
@@ -94,6 +94,6 @@ def _environment(folder: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters: dict[str, Any] = {"percent": percent, "percents": percents_of_report, "short_id": short_id}
+    filters: dict[str, Any] = {"percent": percent, "percents": percents_of_report, "titled": titled, "counted": counted}
     environment.filters.update(filters)
     return environment

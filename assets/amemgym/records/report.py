@@ -5,7 +5,8 @@ Field names and the words of a verdict are the JSON of reports that are out, so 
 positions among the options, `twins` are similar questions.
 """
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Literal, Self
 
 from pydantic import Field
 
@@ -68,12 +69,23 @@ class ShortcutLine(Record):
     worst: tuple[WorstItem, ...] = ()
 
     @property
+    def is_allowed(self) -> bool:
+        """Whether it is above its limit and does not cross it."""
+        return self.verdict not in ("crossed", "told") and (self.accuracy.value or 0.0) > self.limit
+
+    @property
+    def verdict_word(self) -> str:
+        """The verdict where there is room for a word."""
+        words = {"crossed": "beyond", "told": "no limit", "unproven": "unproven", "holds": "below"}
+        return "allowed" if self.is_allowed else words[self.verdict]
+
+    @property
     def verdict_words(self) -> str:
         """The verdict, and why a shortcut above its limit does not cross it."""
-        value, low, above = self.accuracy.value, self.accuracy.low, "above its limit, but"
+        low, above = self.accuracy.low, "above its limit, but"
         if self.verdict in ("crossed", "told"):
             return "beyond its limit" if self.verdict == "crossed" else "no limit"
-        if value is None or value <= self.limit:
+        if not self.is_allowed:
             return "below its limit" if self.verdict == "holds" else "below; too few users to prove it"
         if low is None:
             return f"{above} a single user shows nothing"
@@ -279,6 +291,23 @@ class QualityReport(Record):
     diversity: Diversity | None = None
     coverage: tuple[CoverageLine, ...] = ()
     left_out: tuple[LeftOut, ...] = Field(default=(), description="users and questions of a file that cannot be used")
+    user_names: dict[str, str] = Field(
+        default_factory=dict[str, str], description="the names of users whom the report mentions, by id"
+    )
+
+    def with_names(self, names: Mapping[str, str]) -> Self:
+        """With the names of the users whom it mentions; `names` may hold others, too."""
+        twins = self.diversity.twins if self.diversity else ()
+        mentioned = {
+            *(item.user_id for line in (*self.wall, *self.recovery) for item in line.worst),
+            *(user for pair in twins for user in (pair.first_user, pair.second_user)),
+            *(one.user_id for one in self.left_out),
+        }
+        return self.model_copy(update={"user_names": {one: names[one] for one in sorted(mentioned & names.keys())}})
+
+    def user_name(self, user_id: str) -> str:
+        """What readers know a user by: the name, or the id where there is none."""
+        return self.user_names.get(user_id, user_id)
 
     @property
     def judged_itself(self) -> str:

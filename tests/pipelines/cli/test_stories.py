@@ -5,11 +5,15 @@ import re
 import pytest
 from rich.console import Console
 
+from assets.records.estimate import Estimate
 from pipelines.cli.errors import Problem
 from pipelines.cli.generate import asked_models
-from pipelines.cli.show import choose_item, print_episode, print_task
+from pipelines.cli.show import choose_item, print_episode, print_summary, print_task
 from tests.support import scenario
 from tests.support.research_tasks import made_task, small_recipe
+from tests.support.scenario import varied
+from tests.validation.reports import report_of
+from validation.amemgym.report.builder import FinishedUser
 
 
 def test_a_task_is_told_with_its_facts_as_the_documents_state_them() -> None:
@@ -35,6 +39,23 @@ def test_answers_of_a_user_stand_as_they_become_right_and_no_name_is_cut(width: 
     ends = re.findall(r"│ (\d[\d, ]*|never) +│", told)
     count = len(episode.questions[0].answer_choices)
     assert ends[:count] == sorted(ends[:count], key=lambda one: (one == "never", one))
+
+
+def test_every_shortcut_stands_in_one_line_of_a_terminal_of_80_columns(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Why one above its limit is allowed is said below the table."""
+    monkeypatch.setenv("COLUMNS", "80")
+    report = report_of(scenario.recipe(), FinishedUser(scenario.episode()))
+    wide = Estimate(value=0.625, low=0.251, high=0.944)
+    wall = [varied(line, cue="least common words", accuracy=wide, limit=0.3, verdict=line.verdict) for line in report.wall]
+    print_summary(varied(report, wall=(*wall, varied(wall[0], verdict="holds"))))
+    told = capsys.readouterr().out.splitlines()
+    assert told[0].split()[-1] == "verdict"
+    words = {line.split("  ")[-1].strip() for line in told[2 : 2 + len(wall) + 1]}
+    assert "allowed" in words
+    assert words <= {"below", "unproven", "beyond", "allowed", "no limit"}
+    assert "'least common words' is above its limit, but" in "\n".join(told)
 
 
 def test_a_task_is_chosen_by_number_or_id() -> None:

@@ -67,6 +67,7 @@ class QualityReportBuilder:
         self._leaks, self._guesses = LeakCounter(), GuessCounter(recipe)
         self._movement, self._positions, self._golden = MovementCounter(), PositionCounter(), GoldenChangeCounter()
         self._questions, self._texts = QuestionSample(recipe, users=users), TextCounter(recipe)
+        self._names: dict[str, str] = {}
 
     def add(self, records: RecordsByStage) -> None:
         for user in users_of(records):
@@ -76,6 +77,7 @@ class QualityReportBuilder:
         for one in (self._facts, self._population, self._movement, self._positions, self._golden, self._questions, self._texts):
             one.add(user.episode)
         self._guesses.add(user.episode)
+        self._names[user.episode.user_id] = user.episode.user_profile.name
         for one in (self._gates, self._calls):
             one.add(user.votes)
         self._leaks.add_votes(user.votes)
@@ -100,7 +102,7 @@ class QualityReportBuilder:
     ) -> QualityReport:
         """The report on all users that were added; asks no model. `pool` None: the users are not compared with it."""
         recipe, facts = self._recipe, self._facts.facts(failures=shared.failures)
-        return QualityReport(
+        report = QualityReport(
             variant=recipe.variant,
             writer=shared_name(recipe.models.writer.model),
             judges=tuple(map(shared_name, recipe.models.judge.panel)),
@@ -130,6 +132,7 @@ class QualityReportBuilder:
             diversity=diversity(self._questions.compared(), embeddings, recipe=recipe),
             coverage=() if pool is None else tuple(self._coverage.lines(pool, seed=recipe.seed)),
         )
+        return report.with_names(self._names)
 
     def _pool(self, problems: list[str]) -> Pool | None:
         try:

@@ -26,15 +26,16 @@ STYLE: dict[str, Any] = {
     "svg.hashsalt": "amemgym",
     "text.parse_math": False,
 }
-WIDTH = 7.2
+# In inches. Small enough that the letters can be read on a telephone.
+WIDE, NARROW = 5.2, 3.4
 REFERENCE = re.compile(r'(\bid="|url\(#|href="#)')
 
 
 class Figure(NamedTuple):
-    """A picture: what it shows in words, and the SVG element."""
+    """A picture: what it shows in words, and its panels as SVG elements, which a page may set beside or below each other."""
 
     alt: str
-    svg: str
+    panels: tuple[str, ...]
 
 
 def figures(report: QualityReport) -> dict[str, Figure]:
@@ -43,7 +44,7 @@ def figures(report: QualityReport) -> dict[str, Figure]:
 
     mpl: Any = matplotlib
     with mpl.rc_context({**mpl.rcParamsDefault, **STYLE}):
-        return {name: Figure(alt, _drawn(name, panels, height=height)) for name, alt, panels, height in _pictures(report)}
+        return {name: Figure(alt, tuple(_drawn(name, panels, height))) for name, alt, panels, height in _pictures(report)}
 
 
 Panel = Callable[[Axes], None]
@@ -68,17 +69,17 @@ def _pictures(report: QualityReport) -> Iterator[Picture]:
         yield "likeness", "Questions by how alike the most similar other question is.", panels, 2.4
 
 
-def _drawn(name: str, panels: Sequence[Panel], *, height: float) -> str:
+def _drawn(name: str, panels: Sequence[Panel], height: float) -> Iterator[str]:
     from matplotlib.figure import Figure as Canvas
 
-    figure: Any = Canvas(figsize=(WIDTH, height), layout="constrained")
     for number, panel in enumerate(panels, start=1):
-        panel(figure.add_subplot(1, len(panels), number))
-    stream = io.StringIO()
-    figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    content = stream.getvalue()
-    # Several pictures share one page, so each gets ids of its own.
-    return REFERENCE.sub(rf"\g<1>{name}-", content[content.index("<svg") :]).replace("\n", " ")
+        figure: Any = Canvas(figsize=(NARROW if len(panels) > 1 else WIDE, height), layout="constrained")
+        panel(figure.add_subplot())
+        stream = io.StringIO()
+        figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+        content = stream.getvalue()
+        # Several pictures share one page, so each gets ids of its own.
+        yield REFERENCE.sub(rf"\g<1>{name}-{number}-", content[content.index("<svg") :]).replace("\n", " ")
 
 
 def shortcut_accuracies(lines: Sequence[ShortcutLine], axes: Axes) -> None:

@@ -92,7 +92,9 @@ async def report_on_given(
     made, more = await report_on(users, validation, project=project)
     report = cast(QualityReport, made)
     known = {"judges": report.judges if data.judged else (), "guessing": report.guessing if data.gates else {}}
-    return report.model_copy(update={"writer": "", "left_out": data.left_out, **known}), [*problems, *more]
+    names = {one.user_id: one.user_profile.name for one in data.episodes}
+    report = report.model_copy(update={"writer": "", "left_out": data.left_out, **known}).with_names(names)
+    return report, [*problems, *more]
 
 
 async def _judged(

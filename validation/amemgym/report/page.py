@@ -63,7 +63,7 @@ def report_metadata(report: QualityReport) -> dict[str, Any]:
 def shortcuts_outcome(report: QualityReport) -> CheckOutcome:
     """Passes when no shortcut baseline is beyond its limit; otherwise shows the questions that give most away."""
     worst: list[Row] = [
-        {"without memory": line.cue, "user": item.user_id, "question": item.query, "option": item.text}
+        {"without memory": line.cue, "user": report.user_name(item.user_id), "question": item.query, "option": item.text}
         for line in report.crossed
         for item in line.worst
     ]
@@ -79,14 +79,17 @@ def shortcuts_description(report: QualityReport) -> str:
     if not report.crossed:
         few = f" Too few users to show it of {', '.join(line.cue for line in report.unproven)}." if report.unproven else ""
         return f"Holds: no shortcut baseline is beyond its limit.{few}"
-    sentences = [_crossed_sentence(line) for line in report.crossed[:MAX_SENTENCES]]
+    sentences = [_crossed_sentence(report, line) for line in report.crossed[:MAX_SENTENCES]]
     more = len(report.crossed) - len(sentences)
     return " ".join([*sentences, *([f"{more} more are beyond their limits."] if more else [])])
 
 
-def _crossed_sentence(line: ShortcutLine) -> str:
+def _crossed_sentence(report: QualityReport, line: ShortcutLine) -> str:
     first = line.worst[0] if line.worst else None
-    item = f" Worst: user {first.user_id}, {first.question_id}, {first.query!r}, option {first.text!r}." if first else ""
+    item = ""
+    if first:
+        name = report.user_name(first.user_id)
+        item = f" Worst: user {name}, {first.question_id}, {first.query!r}, option {first.text!r}."
     return (
         f"{line.cue!r} ({line.meaning}) is right {shown(line.accuracy)} of the time, where a guess is {line.random:.2f} "
         f"and the limit {line.limit:.2f}.{item}"
