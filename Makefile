@@ -84,8 +84,8 @@ lock:  ## compile the lock files anew (needs uv)
 	  --output-file tests/browser/requirements.lock
 	@uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
 	  --python-version 3.11 --group pyproject.toml:docs --output-file pipelines/docs_site/requirements.lock
-# The extras keep to the lock, but for fsspec, of which Inspect wants an older one.
-	@sed '/^fsspec==/,/[^\\]$$/d' requirements.lock | uv pip compile --quiet --universal --generate-hashes --no-emit-index-url \
+# The extras keep to the lock, but for fsspec and numpy, of which Inspect and Presidio want older ones.
+	@sed -E '/^(fsspec|numpy)==/,/[^\\]$$/d' requirements.lock | uv pip compile --quiet --universal --generate-hashes --no-emit-index-url \
 	  --no-emit-find-links --no-annotate --no-header --python-version 3.11 --extra mem0 --extra inspect --extra pii --group dev --group build \
 	  --constraint - pyproject.toml tests/extras/requirements.in --output-file tests/extras/requirements.lock
 	@uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \

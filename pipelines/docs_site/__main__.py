@@ -10,13 +10,15 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from pipelines.docs_site.notebook import page_of
 from pipelines.docs_site.reference import PAGES
 
 ROOT = Path(__file__).parents[2]
 CONFIGURATION = Path(__file__).parent / "zensical.toml"
 LINK = re.compile(r"(?P<words>\[[^\]]*\])\((?P<path>(?!https?:|mailto:|#)[^)#\s]+)(?P<anchor>#[^)\s]*)?\)")
 FENCE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
-KEPT = (".md", ".png", ".svg")
+NOTEBOOK = ".ipynb"
+KEPT = (".md", ".png", ".svg", NOTEBOOK)
 
 
 def main(folder: Path) -> int:
@@ -38,10 +40,11 @@ def lay_out(pages: Path) -> Iterator[str]:
     for source in sources():
         target = pages / source.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
-        if source.suffix == ".md":
-            text = source.read_text(encoding="utf-8")
+        if source.suffix in (".md", NOTEBOOK):
+            is_notebook = source.suffix == NOTEBOOK
+            text = page_of(source, pictures=target.parent) if is_notebook else source.read_text(encoding="utf-8")
             yield from dead_links(text, page=source)
-            target.write_text(without_links_to_code(text, page=source), encoding="utf-8")
+            target.with_suffix(".md").write_text(without_links_to_code(text, page=source), encoding="utf-8")
         else:
             shutil.copyfile(source, target)
 
@@ -66,7 +69,7 @@ def without_links_to_code(text: str, *, page: Path) -> str:
     def kept(link: re.Match[str]) -> str:
         target = page.parent / link["path"]
         if target.suffix in KEPT:
-            return link[0]
+            return link[0].replace(NOTEBOOK, ".md") if target.suffix == NOTEBOOK else link[0]
         name = target.resolve().relative_to(ROOT)
         return f"`{name}`" if link["words"].strip("[`]") in str(name) else f"{link['words'][1:-1]} (`{name}`)"
 

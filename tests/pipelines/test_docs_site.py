@@ -1,6 +1,8 @@
 """The site has every page, its reference pages follow from the code, and links that lead nowhere are told."""
 
+import json
 import re
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from pipelines.benchmarks import BENCHMARKS
 from pipelines.cli.main import COMMANDS
 from pipelines.docs_site import idea
 from pipelines.docs_site.__main__ import CONFIGURATION, ROOT, dead_links, lay_out, sources, without_links_to_code
+from pipelines.docs_site.notebook import page_of
 from pipelines.docs_site.reference import assets_page, commands_page, recipe_page, records_page, table
 from tests.support import scenario
 
@@ -26,7 +29,7 @@ def test_the_picture_of_the_idea_needs_a_right_answer_that_changes_twice() -> No
 def test_every_page_is_in_the_navigation_and_decisions_are_in_their_list(tmp_path: Path) -> None:
     assert list(lay_out(tmp_path)) == []
     named = set(re.findall(r'"([^"]+\.md)"', CONFIGURATION.read_text(encoding="utf-8")))
-    pages = [path for path in sources() if path.suffix == ".md"]
+    pages = [path.with_suffix(".md") for path in sources() if path.suffix in (".md", ".ipynb")]
     assert {str(page.relative_to(ROOT)) for page in pages if DECISIONS not in page.parents} <= named
     listed = (DECISIONS / "README.md").read_text(encoding="utf-8")
     decisions = [str(page.relative_to(DECISIONS)) for page in pages if page.parent.parent == DECISIONS]
@@ -45,10 +48,31 @@ def test_a_link_that_leads_nowhere_is_told_with_its_page() -> None:
         ("[the contract](../evaluation/contract.py)", "the contract (`pipelines/evaluation/contract.py`)"),
         ("[a stage](stage.md#2)", "[a stage](stage.md#2)"),
         ("![life](pictures/life.png)", "![life](pictures/life.png)"),
+        ("[the notebook](notebook.ipynb)", "[the notebook](notebook.md)"),
     ],
 )
 def test_a_link_to_code_becomes_its_words_and_path(link: str, shown: str) -> None:
     assert without_links_to_code(link, page=HERE) == shown
+
+
+def test_a_notebook_becomes_a_page_with_what_its_cells_showed(tmp_path: Path) -> None:
+    table = "<div>\n<style>td {}</style>\n<table border=\"1\" class='dataframe'>\n  <tr><td>7</td></tr>\n</table>\n</div>"
+    outputs = [
+        {"output_type": "stream", "text": ["said\n"]},
+        {"output_type": "execute_result", "data": {"text/html": [table], "text/plain": ["7"]}},
+        {"output_type": "display_data", "data": {"image/png": b64encode(b"drawn").decode(), "text/plain": ["<Figure>"]}},
+    ]
+    cells = [
+        {"cell_type": "markdown", "source": ["# Title\n", "Words."]},
+        {"cell_type": "code", "id": "c1", "source": ["print(7)"], "outputs": outputs},
+    ]
+    path = tmp_path / "book.ipynb"
+    path.write_text(json.dumps({"cells": cells}), encoding="utf-8")
+    page = page_of(path, pictures=tmp_path)
+    assert page.startswith("# Title\nWords.\n\n```python\nprint(7)\n```\n\n```text\nsaid\n")
+    assert "\n<table><tr><td>7</td></tr></table>\n" in page
+    assert page.endswith('<img src="book-c1.png" alt="What the cell above draws">\n')
+    assert (tmp_path / "book-c1.png").read_bytes() == b"drawn"
 
 
 def test_reference_pages_name_every_command_field_stage_table_and_column() -> None:
