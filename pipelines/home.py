@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from assets.records.json_text import parse_json
 from pipelines.resources.storage.errors import StoreError
 
 # 1: replies without the place that served them, rows and values without digests. 2: with them.
@@ -93,7 +94,7 @@ def version_of(home: Home) -> int:
     """
     path = home.root / VERSION_FILE
     try:
-        version = json.loads(path.read_bytes())["version"]
+        version = parse_json(path.read_bytes())["version"]
     except FileNotFoundError:
         return 1 if home.calls.exists() or home.work.exists() or (home.root / "values").exists() else HOME_VERSION
     except (ValueError, KeyError, TypeError) as error:

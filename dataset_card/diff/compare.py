@@ -1,6 +1,5 @@
 """What changed from one release to another, read from their files alone: the same two always give the same difference."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import yaml
 
+from assets.records.json_text import parse_json
 from dataset_card.diff.records import MetricChange, ReleaseDiff, ReleaseIdentity, SettingChange, TableChange, VersionReason
 from dataset_card.diff.render import without_changes
 from dataset_card.diff.tables import ComparedTable, TablePair, compare_table
@@ -273,8 +273,8 @@ class Measured:
 def report_metrics(path: Path) -> dict[str, Measured]:
     """The measured figures of a quality report in JSON by dotted name; none where there is no such file."""
     try:
-        content: object = json.loads(read_bounded(path, most=MOST_MANIFEST_BYTES)) if path.is_file() else {}
-    except (ValueError, RecursionError) as error:
+        content: object = parse_json(read_bounded(path, most=MOST_MANIFEST_BYTES)) if path.is_file() else {}
+    except ValueError as error:
         raise DiffError(f"{path} cannot be read as a quality report.") from error
     return dict(_measured("", content))
 

@@ -36,7 +36,10 @@ def read_errata(path: Path) -> tuple[Erratum, ...]:
         location = ".".join(str(part + 1 if isinstance(part, int) else part) for part in problem["loc"]) or "the whole"
         words = problem["msg"].removeprefix("Value error, ").rstrip(".")
         raise ErrataError(f"{path} is wrong at erratum {location}: {words}.") from error
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except RecursionError as error:
+        raise ErrataError(f"{path} cannot be read: it is nested too deeply.") from error
+    # A date such as 2020-13-01, and a text that is not UTF-8, are a ValueError.
+    except (OSError, ValueError, yaml.YAMLError) as error:
         problem_text = " ".join(str(getattr(error, "strerror", None) or error).split())
         raise ErrataError(f"{path} cannot be read: {problem_text}.") from error
 

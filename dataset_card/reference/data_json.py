@@ -1,6 +1,5 @@
 """Episodes as items of the reference's `data.json`, and back. What cannot be stored exactly is refused."""
 
-import json
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any, cast
 from assets.amemgym.records.episode import Episode, EpisodePeriod, EpisodeQuestion
 from assets.amemgym.records.state import Session
 from assets.records.base import duplicates
+from assets.records.json_text import JsonError, parse_json
 from dataset_card.reference.read import episode_of
 from dataset_card.reference.schema import ItemSchema, SchemaError, errors_at, join
 from dataset_card.release.writers import end_bytes, item_bytes
@@ -135,8 +135,8 @@ def read_data_json(path: Path) -> list[Episode]:
 def json_items(path: Path) -> list[object]:
     """The array's elements. Raises ReferenceError for a file that is no JSON array, OSError when there is none."""
     try:
-        content: object = json.loads(path.read_bytes(), object_pairs_hook=_object)
-    except ValueError as error:
+        content: object = parse_json(path.read_bytes(), object_pairs_hook=_object)
+    except JsonError as error:
         raise ReferenceError(f"{path.name} is not readable as JSON ({error}).") from error
     if not isinstance(content, list):
         raise ReferenceError(f"{path.name} must hold one JSON array of items.")

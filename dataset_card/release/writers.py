@@ -1,6 +1,5 @@
 """Data files written piece by piece: rows go in, a file and its line of the manifest come out."""
 
-import json
 import os
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -14,6 +13,7 @@ from pydantic_core import to_json
 
 from assets.records.base import Record
 from assets.records.columnar import Columns, arrow_schema, columns_of, rows_of, table_of
+from assets.records.json_text import JsonTooDeep, parse_json
 from dataset_card.release.digests import RowDigest, file_digest, in_order
 from dataset_card.release.limits import MB, MOST_ITEM_BYTES, TooMuch
 from dataset_card.release.manifest import ManifestFile
@@ -153,8 +153,8 @@ def array_items(path: Path) -> Iterator[Any]:
             # Only an item ends at this depth: what is inside an item is indented more, and strings have no raw newline.
             if line.rstrip(b",\n") == b"  }":
                 try:
-                    yield json.loads(b"".join(item).strip().removesuffix(b","))
-                except RecursionError as error:
+                    yield parse_json(b"".join(item).strip().removesuffix(b","))
+                except JsonTooDeep as error:
                     raise TooMuch("nests values deeper than any release") from error
                 item, size = [], 0
     if not begun or b"".join(item).strip() != b"]":

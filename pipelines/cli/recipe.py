@@ -1,6 +1,5 @@
 """`amemgym recipe`: list, print and import recipes; and recipes with overrides, for the other commands."""
 
-import json
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from assets.recipe.config_schema import RESET, recipe_fields
 from assets.recipe.loading import RECIPES, RecipeError, build_recipe, expect_recipe, load_recipe, nearest_first, variants
 from assets.recipe.recipe import Recipe
 from assets.recipe.registry import DEFAULT_BENCHMARK, RECIPE_TYPES
+from assets.records.json_text import JsonError, parse_json
 from pipelines.benchmarks import benchmark_of
 from pipelines.cli.errors import Problem
 from pipelines.cli.groups import command_group
@@ -188,10 +188,14 @@ def import_recipe(
 ) -> None:
     """Turn a configuration file of the paper's code into a recipe."""
     try:
-        content = cast(dict[str, Any], json.loads(Path(path).read_text(encoding="utf-8")))
-    except (OSError, json.JSONDecodeError) as error:
+        content: object = parse_json(Path(path).read_bytes())
+    except OSError as error:
+        raise Problem(f"The configuration {path} cannot be read: {error.strerror}.") from error
+    except JsonError as error:
         raise Problem(f"The configuration {path} cannot be read as JSON: {error}.") from error
-    fields, unknown = translate(content)
+    if not isinstance(content, dict):
+        raise Problem(f"The configuration {path} must hold one JSON object, as the paper's code has it.")
+    fields, unknown = translate(cast(dict[str, Any], content))
     target = RECIPES / f"{name}.yaml"
     if target.exists():
         raise Problem(f"The recipe {target} exists already; choose another name.")

@@ -1,6 +1,5 @@
 """A run's folder: its manifest first, checkpoints while it lasts, tables and results at the end. Never changed afterwards."""
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ import pyarrow.parquet as pq
 
 from assets.records.base import Record
 from assets.records.columnar import from_table
+from assets.records.json_text import parse_json
 from assets.reporting.plurals import counted
 from dataset_card.release.writers import ParquetFileWriter, sync, write_durably
 from pipelines.evaluation.errors import EvaluationError
@@ -41,7 +41,7 @@ class RunFolder:
     def finished(self) -> bool:
         """Whether the results are there, of all items; they are written last. A damaged file is made again."""
         try:
-            return not json.loads((self.path / RESULTS).read_bytes()).get("errors")
+            return not parse_json((self.path / RESULTS).read_bytes()).get("errors")
         except (FileNotFoundError, ValueError, AttributeError):
             return False
 
@@ -116,7 +116,7 @@ def read_run(name: str, *, runs: Path) -> FinishedRun:
     if not (path / RESULTS).exists():
         raise EvaluationError(f"The run {path.name} is not finished; give the same evaluate command again to go on with it.")
     try:
-        if json.loads((path / MANIFEST).read_bytes())["format"] != FORMAT:
+        if parse_json((path / MANIFEST).read_bytes())["format"] != FORMAT:
             raise EvaluationError(
                 f"The run {path} was made by another version of this program; remove it and evaluate again: replies to prompts "
                 "that did not change are in the cache."

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from assets.engine.ports import SnapshotRef, UnreadableValue
+from assets.records.json_text import parse_json
 from assets.reporting.plurals import counted, is_or_are
 from dataset_card.release.verify import verify_release
 from pipelines.home import VERSION_FILE, Home, note_version, version_of
@@ -69,7 +70,7 @@ def _version(home: Home) -> Iterator[Finding]:
         version_of(home)
     except StoreError:
         try:
-            json.loads(path.read_bytes())
+            parse_json(path.read_bytes())
         except ValueError:
             yield Finding(str(path), "it cannot be read", "It says the folder's version.", partial(_note_anew, home))
         else:

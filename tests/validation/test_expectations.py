@@ -219,6 +219,7 @@ def test_an_expectation_that_somebody_adds_with_the_library_is_asked_of_the_next
     ("content", "sentence"),
     [
         ("{", r"states\.json is no suite of Great Expectations \(.*\); save it with its library\."),
+        ("[" * 5000, r"states\.json is no suite of Great Expectations \(.*\); save it with its library\."),
         (
             json.dumps({"expectations": [{"type": "t", "kwargs": {"value": {"$PARAMETER": "num_moons"}}}]}),
             r"states\.json names 'num_moons', which is neither an option nor a parameter; there are users, ",

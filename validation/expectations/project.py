@@ -16,6 +16,7 @@ import yaml
 
 from assets.engine.benchmark import Table
 from assets.records.columnar import arrow_schema
+from assets.records.json_text import parse_json
 from validation.expectations.expectation import ColumnExpectation, suite
 
 PROJECT = Path(__file__).parent / "gx"
@@ -50,7 +51,7 @@ def _stored(path: Path) -> list[dict[str, Any]]:
     if not path.is_file():
         return []
     try:
-        return json.loads(path.read_bytes())["expectations"]
+        return parse_json(path.read_bytes())["expectations"]
     except (ValueError, LookupError, TypeError) as error:
         raise SuiteError(f"{path} is no suite of Great Expectations ({error}); save it with its library.") from error
 

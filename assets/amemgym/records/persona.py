@@ -1,6 +1,5 @@
 """Who a user is: one row of the persona pool, in the columns of Nemotron-Personas-USA, and the profile made from it."""
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -9,6 +8,7 @@ from pydantic import Field
 
 from assets.amemgym.records.user import UserRecord
 from assets.records.base import Text
+from assets.records.json_text import JsonError, parse_json
 
 PERSONA_COLUMNS = (
     "uuid",
@@ -85,8 +85,8 @@ def parse_list(value: object) -> tuple[str, ...]:
     if not text.startswith("["):
         return _cleaned(text.split(","))
     try:
-        return _cleaned([str(item) for item in json.loads(text)])
-    except json.JSONDecodeError:
+        return _cleaned([str(item) for item in parse_json(text)])
+    except JsonError:
         return _cleaned([_unescaped(single or double) for single, double in QUOTED.findall(text)])
 
 

@@ -1,14 +1,14 @@
 """A study's folder: what annotators are given, the key, and every annotator's answers, also those that come from files."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
 from assets.recipe.loading import nearest_first
 from assets.records.base import Record
+from assets.records.json_text import JsonError, parse_json
 from dataset_card.release.writers import write_durably
 from pipelines.experiments.annotation.label_studio import from_label_studio
 from pipelines.experiments.annotation.records import AnnotationError, AnswerSheet, ItemAnswer, ItemKey, Study
@@ -102,11 +102,12 @@ def _read(path: Path, kind: type[R]) -> R:
 def import_answers(folder: StudyFolder, content: bytes) -> list[AnswerSheet]:
     """Save a file's answers beside the existing ones. Raises AnnotationError, and then saves nothing."""
     try:
-        parsed: object = json.loads(content)
-    except ValueError as error:
-        raise AnnotationError("This file is no JSON; give what the page or Label Studio exported.") from error
+        parsed: object = parse_json(content)
+    except JsonError as error:
+        raise AnnotationError(f"This file is no JSON ({error}); give what the page or Label Studio exported.") from error
     if isinstance(parsed, list):
-        return [_merge_sheet(folder, sheet) for sheet in from_label_studio(content, study=folder.study())]
+        export = cast(list[object], parsed)
+        return [_merge_sheet(folder, sheet) for sheet in from_label_studio(export, study=folder.study())]
     try:
         sheet = AnswerSheet.model_validate(parsed)
     except ValidationError as error:

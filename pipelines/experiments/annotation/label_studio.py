@@ -50,7 +50,7 @@ def _config(study: Study) -> str:
     return ElementTree.tostring(view, encoding="unicode") + "\n"
 
 
-def from_label_studio(content: bytes, *, study: Study) -> list[AnswerSheet]:
+def from_label_studio(export: list[Any], *, study: Study) -> list[AnswerSheet]:
     """The answers in a JSON export, a sheet for each person who completed any. Raises AnnotationError.
 
     Label Studio's numbers identify people; no name or address is stored. Cancelled annotations are left out,
@@ -58,7 +58,7 @@ def from_label_studio(content: bytes, *, study: Study) -> list[AnswerSheet]:
     """
     tasks, answers = {task.item: task for task in study.tasks}, dict[str, dict[str, ItemAnswer]]()
     try:
-        for entry in cast(list[dict[str, Any]], json.loads(content)):
+        for entry in cast(list[dict[str, Any]], export):
             task = tasks.get(str(entry["data"]["item"]))
             if task is None:
                 raise AnnotationError(f"The export has the item {entry['data']['item']!r}, which {study.name!r} does not have.")

@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import json
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -16,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from assets.records.json_text import parse_json
 from assets.reporting.page_style import page_style
 from pipelines.evaluation.report.page import embedded
 from pipelines.experiments.annotation.folder import StudyFolder
@@ -141,7 +141,7 @@ def _save_answers(folder: StudyFolder) -> Handler:
 
 def _parse_answers(body: bytes) -> Mapping[str, ItemAnswer]:
     try:
-        return ITEM_ANSWERS.validate_python(json.loads(body))
+        return ITEM_ANSWERS.validate_python(parse_json(body))
     except (ValidationError, ValueError) as error:
         raise AnnotationError("The answers cannot be read; reload the page.") from error
 

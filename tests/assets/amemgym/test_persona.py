@@ -47,7 +47,15 @@ def test_a_list_column_is_read_in_any_of_its_notations(value: object, items: tup
 
 
 @pytest.mark.parametrize(
-    "text", ["__import__('os').system('false')", "['a', __import__('os').getcwd()]", "[1 +", "['a' * 10**9]"]
+    "text",
+    [
+        "__import__('os').system('false')",
+        "['a', __import__('os').getcwd()]",
+        "[1 +",
+        "['a' * 10**9]",
+        "[" * 5000,
+        f"[{'9' * 5000}]",
+    ],
 )
 def test_code_in_a_list_column_is_just_text(text: str) -> None:
     assert all(item in text for item in parse_list(text))

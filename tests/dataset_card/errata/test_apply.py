@@ -218,7 +218,9 @@ def test_results_of_studies_are_on_the_card_and_a_model_is_named_as_one(tmp_path
     assert "anna" not in card
 
 
-@pytest.mark.parametrize("text", ["- user_id: [", "- {user_id: u, action: drop, reason: r}", "- just words"])
+@pytest.mark.parametrize(
+    "text", ["- user_id: [", "- {user_id: u, action: drop, reason: r}", "- just words", "[" * 5000, "- 2020-13-01"]
+)
 def test_a_bad_errata_file_stops_the_release_with_one_sentence(tmp_path: Path, text: str) -> None:
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo" / ERRATA).write_text(text, encoding="utf-8")

@@ -39,6 +39,7 @@ def test_data_json_is_one_indented_array_in_plain_utf8(tmp_path: Path) -> None:
         ("{}", "one JSON array"),
         ('[{"id": "a", "id": "b"}]', "'id' occurs twice"),
         ("[1]", r"Item \[0\]"),
+        ("[" * 5000 + "]" * 5000, "nested in it more than 100 levels deep"),
     ],
 )
 def test_a_file_that_is_no_such_array_is_refused(tmp_path: Path, text: str, message: str) -> None:

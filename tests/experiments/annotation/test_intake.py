@@ -92,7 +92,7 @@ def test_people_of_label_studio_may_be_told_as_objects_and_cancelled_work_is_lef
 
 
 @pytest.mark.parametrize(
-    "content", [b"no json", b"[1]", b'[{"data": {"item": "item-0001"}}]', b'[{"data": {"item": "x"}}]', b"3"]
+    "content", [b"no json", b"[1]", b'[{"data": {"item": "item-0001"}}]', b'[{"data": {"item": "x"}}]', b"3", b"[" * 5000]
 )
 def test_what_is_no_export_ends_in_one_sentence(folder: StudyFolder, content: bytes) -> None:
     with pytest.raises(AnnotationError, match=r"no JSON|no JSON export|no export|does not have"):
@@ -115,6 +115,8 @@ def test_the_server_answers_its_own_host_and_content_alone(folder: StudyFolder, 
     assert client.post("/anna/answers", content="{}", headers={"content-type": "text/plain"}).status_code == 415
     assert client.post("/anna/answers", json={"item-0001": {"value": "z"}}).status_code == 422
     assert client.post("/anna/answers", json=[1]).status_code == 422
+    deep = client.post("/anna/answers", content="[" * 5000 + "]" * 5000, headers={"content-type": "application/json"})
+    assert deep.status_code == 422
     assert client.get("/eve/").status_code == 422
     assert folder.sheet("anna").answers == {}
 

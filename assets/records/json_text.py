@@ -1,0 +1,48 @@
+"""JSON that was not written by this program: read, or refused with a reason that can end a sentence."""
+
+import json
+from collections.abc import Callable
+from typing import Any, cast
+
+# Several times what any file here needs. Python gives up somewhere below 1,000, depending on the caller's own depth.
+MOST_LEVELS = 100
+
+Pairs = list[tuple[str, Any]]
+
+
+class JsonError(ValueError):
+    """Text that is no JSON; the message is the reason, without a full stop."""
+
+
+class JsonTooDeep(JsonError):
+    """JSON that is nested deeper than anything needs."""
+
+    def __init__(self) -> None:
+        super().__init__(f"lists and objects are nested in it more than {MOST_LEVELS} levels deep")
+
+
+def parse_json(content: bytes | str, *, object_pairs_hook: Callable[[Pairs], Any] | None = None) -> Any:
+    """The value of this text. Raises JsonError."""
+    try:
+        value: object = json.loads(content, object_pairs_hook=object_pairs_hook)
+    except UnicodeDecodeError as error:
+        raise JsonError(f"it is not UTF-8 (byte {error.start})") from error
+    except RecursionError as error:
+        raise JsonTooDeep from error
+    except ValueError as error:
+        raise JsonError(str(error)) from error
+    level = _inner(value)
+    for _ in range(MOST_LEVELS - 1):
+        level = [deeper for one in level for deeper in _inner(one)]
+    if level:
+        raise JsonTooDeep
+    return value
+
+
+def _inner(value: object) -> list[object]:
+    """The lists and objects directly in a value."""
+    if isinstance(value, dict):
+        held = list(cast(dict[str, object], value).values())
+    else:
+        held = cast(list[object], value) if isinstance(value, list) else []
+    return [one for one in held if isinstance(one, (dict, list))]

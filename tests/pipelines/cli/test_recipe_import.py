@@ -1,0 +1,30 @@
+"""`amemgym recipe import`: a configuration of the paper's code that cannot be used is answered in one sentence."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import amemgym_here
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b'{"a": ' + b"[" * 5000 + b"]" * 5000 + b"}", "nested in it more than 100 levels deep"),
+        (b'{"a": "\xff"}', "it is not UTF-8 (byte 7)"),
+        (b"[]", "must hold one JSON object"),
+        (b"{", "Expecting"),
+    ],
+)
+def test_a_configuration_that_cannot_be_used_ends_in_one_sentence(tmp_path: Path, content: bytes, reason: str) -> None:
+    (tmp_path / "config.json").write_bytes(content)
+    status, told = amemgym_here(tmp_path / "home", "recipe", "import", str(tmp_path / "config.json"), "theirs")
+
+    assert (status, told.count("\n")) == (1, 1), told
+    assert told.startswith(f"amemgym: The configuration {tmp_path / 'config.json'} ")
+    assert reason in told
+
+
+def test_a_configuration_that_is_not_there_is_named(tmp_path: Path) -> None:
+    status, told = amemgym_here(tmp_path / "home", "recipe", "import", str(tmp_path / "none.json"), "theirs")
+    assert (status, "none.json cannot be read: No such file or directory." in told) == (1, True), told
