@@ -3,6 +3,7 @@
 Nothing is mended that decides which option is right; every mending is counted, and everything left out has its reason.
 """
 
+import sys
 import types
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -211,7 +212,7 @@ def _mended_object(value: dict[str, Any], shape: type[BaseModel], mended: Counte
 def _text(value: Any, mended: Counter[str]) -> Any:
     if isinstance(value, bool):
         value, told = ("true" if value else "false"), "A truth value stands where text belongs; it is read as text"
-    elif isinstance(value, (int, float)):
+    elif isinstance(value, float) or (isinstance(value, int) and abs(value) <= sys.float_info.max):
         value, told = f"{value:g}", "A number stands where text belongs; it is read as text"
     elif isinstance(value, str) and value != value.strip():
         value, told = value.strip(), "A text had spaces around it, which are not kept"
@@ -222,12 +223,13 @@ def _text(value: Any, mended: Counter[str]) -> Any:
 
 
 def _moment(value: Any, mended: Counter[str]) -> Any:
-    found = _read(datetime.fromisoformat, value)
-    if found is None:
-        return value
-    if found.tzinfo:
-        found = found.astimezone(UTC).replace(tzinfo=None)
-    return _respelled(value, found.replace(microsecond=0).isoformat(sep=" "), mended)
+    found = _read(_in_utc, value)
+    return value if found is None else _respelled(value, found.replace(microsecond=0).isoformat(sep=" "), mended)
+
+
+def _in_utc(value: str) -> datetime:
+    found = datetime.fromisoformat(value)
+    return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found
 
 
 def _day(value: Any, mended: Counter[str]) -> Any:
@@ -236,15 +238,19 @@ def _day(value: Any, mended: Counter[str]) -> Any:
 
 
 def _number(value: Any, mended: Counter[str]) -> Any:
-    whole = value.strip().isdecimal() if isinstance(value, str) else isinstance(value, float) and value.is_integer()
-    mended["A number was not written as a whole number"] += whole
-    return int(value) if whole else value
+    found = int(value) if isinstance(value, float) and value.is_integer() else None
+    if isinstance(value, str) and value.strip().isdecimal():
+        found = _read(int, value)
+    if found is None:
+        return value
+    mended["A number was not written as a whole number"] += 1
+    return found
 
 
 def _read(parse: Any, value: Any) -> Any:
     try:
         return parse(value) if isinstance(value, str) else None
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 

@@ -98,13 +98,14 @@ def question_of(qa: QuestionSchema, *, question_id: str, path: str, item: ItemSc
             AnswerChoice(choice_id=choice_id, state=tuple(choice.state), answer=choice.answer, type=choice.type)
             for choice_id, choice in zip(ids, qa.answer_choices, strict=True)
         )
-    return EpisodeQuestion(
-        question_id=question_id,
-        query=qa.query,
-        required_info=tuple(qa.required_info),
-        answer_choices=choices,
-        golden=tuple(_golden(qa, choices, state=period.state, path=path) for period in item.periods),
-    )
+    with errors_at(path):
+        return EpisodeQuestion(
+            question_id=question_id,
+            query=qa.query,
+            required_info=tuple(qa.required_info),
+            answer_choices=choices,
+            golden=tuple(_golden(qa, choices, state=period.state, path=path) for period in item.periods),
+        )
 
 
 def _golden(qa: QuestionSchema, choices: tuple[AnswerChoice, ...], *, state: dict[str, str], path: str) -> str:

@@ -54,6 +54,12 @@ BROKEN_USERS: dict[str, tuple[Change, str]] = {
     "no periods": (lambda one: one["periods"].clear(), "periods"),
     "no questions": (lambda one: one["qas"].clear(), "qas"),
     "the id of another": (lambda one: one.update(id="tourist-00"), "id"),
+    "an age of 5,000 digits": (lambda one: one["user_profile"].update(age="9" * 5000), "user_profile.age"),
+    "a number of 400 digits for a name": (lambda one: one["user_profile"].update(name=10**400), "user_profile.name"),
+    "a time before the first year": (
+        lambda one: one["periods"][1]["sessions"][0].update(session_time="0001-01-01T00:00:00+14:00"),
+        "periods[1].sessions[0].session_time",
+    ),
 }
 
 
@@ -78,6 +84,7 @@ BROKEN_QUESTIONS: dict[str, tuple[Change, str]] = {
     "two right options": (lambda one: one["answer_choices"].extend(one["answer_choices"][:]), "2 options match"),
     "an empty answer": (lambda one: one["answer_choices"][0].update(answer=" "), "answer_choices"),
     "no words": (lambda one: one.update(query=None), "query"),
+    "words that are blanks": (lambda one: one.update(query=" "), "qas[1].query"),
     "no variable": (lambda one: one.update(required_info=[]), "options match"),
 }
 
