@@ -15,14 +15,17 @@ from assets.llm.contact_data import ContactFinder, contact_data
 from assets.llm.languages import FORMS, LanguageForms
 from assets.llm.text import count_tokens, is_distinctive, spells, words_of
 
+# None of these reads on past a place where it could begin anew, so that time grows with a text's length alone.
 PLACEHOLDER = re.compile(
-    r"\[[^\]\d\n]{2,40}\](?!\()|\{\{.*?\}\}|\$\{\w+\}|%\(\w+\)s|\{(?:name|user|city|date|place|number|value|[a-z]+_[a-z_]+)\}"
+    r"\[[^\]\d\n]{2,40}\](?!\()|(?<!\{)\{{2,}(?:(?!\{\{).)*?\}\}|\$\{\w+\}|%\(\w+\)s"
+    r"|\{(?:name|user|city|date|place|number|value|[a-z]+_[a-z_]+)\}"
     r"|<(?:your|my|insert|name|user|city|date|value|variable)\b[^>\n]{0,40}>|\blorem ipsum\b|\binsert (?:\w+ )?here\b|_{3,}"
     r"|\b(?:TODO|TBD|FIXME|XXX+|N/A|PLACEHOLDER)\b|\[[ _x.…]*\]|【[^】\n]{1,20}】"
 )
 MARKUP = re.compile(
-    r"^ {0,3}#{1,6} |\*\*[^*\n]+\*\*|__[^_\n]+__|`[^`\n]+`|```|^\s*(?:[-*•]|\d{1,2}[.)])\s+\S|</?[a-z][a-z0-9]*(?:\s[^<>]*)?/?>"
-    r"|\[[^\]\n]+\]\([^)\n]+\)|\\(?:text|frac|item|begin|section|emph)\{|^\|.*\|\s*$|&(?:amp|lt|gt|nbsp|quot);",
+    r"^ {0,3}#{1,6} |\*\*[^*\n]+\*\*|__[^_\n]+__|`[^`\n]+`|```|^[^\S\n]*(?:[-*•]|\d{1,2}[.)])\s+\S"
+    r"|</?[a-z][a-z0-9]*(?:\s[^<>]*)?/?>|\[[^\[\]\n]+\]\((?:[^)\]\n]|\](?!\())+\)"
+    r"|\\(?:text|frac|item|begin|section|emph)\{|^\|.*\|\s*$|&(?:amp|lt|gt|nbsp|quot);",
     re.MULTILINE,
 )
 IDENTIFIER = re.compile(

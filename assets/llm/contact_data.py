@@ -12,8 +12,9 @@ from typing import Any, Literal
 ContactFinder = Literal["patterns", "presidio"]
 PATTERNS = re.compile(
     r"""
-      [\w.+-]+@[\w-]+(?:\.[\w-]+)+                                              # mail
-    | (?:https?://|www\.)\S+ | (?<![\w@.])[a-z0-9-]+\.(?:com|org|net|edu|gov|io)\b    # web
+      (?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+                                  # mail
+    | (?:https?://|www\.)\S+                                                    # web
+    | (?<![\w@.])[a-z0-9-]{1,63}\.(?:com|org|net|edu|gov|io)\b                  # its name alone: DNS allows 63 letters
     | (?<![\w@])@\w{3,}                                                         # account
     | \b(?:\d{1,3}\.){3}\d{1,3}\b                                               # IP
     | \b[A-Z]{2}\d{2}(?:\s?[A-Z0-9]{4}){3,7}(?:\s?[A-Z0-9]{1,3})?\b             # IBAN
