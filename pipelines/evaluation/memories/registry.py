@@ -24,6 +24,7 @@ from pipelines.evaluation.memories.mem0 import Mem0GraphMemory, Mem0Memory
 from pipelines.evaluation.memories.mem0_library import library_version
 from pipelines.evaluation.memories.nemori import NemoriMemory
 from pipelines.evaluation.memories.notes import AwiMemory
+from pipelines.evaluation.memories.own_code import own_files
 from pipelines.evaluation.memories.plain import FullHistory, NoMemory, RollingSummary, WindowMemory
 from pipelines.evaluation.memories.retrieval import AweMemory, Bm25Memory, RagMemory
 from pipelines.evaluation.memories.services import HttpMemory, McpMemory, ProviderMemory
@@ -200,15 +201,12 @@ def memory_version(kind: str) -> str:
 
 
 def source_digest(kind: str) -> str:
-    """A digest of the code that the memory consists of: its package, or its file and what that imports beside it."""
+    """A digest of the code that the memory consists of: its package, or its file and what that imports from its folder."""
     factory = factory_of(kind)
     if kind in BUILT_IN:
         files = list(FOLDER.glob("*.py"))
     elif kind.rpartition(":")[0].endswith(".py"):
-        path = Path(kind.rpartition(":")[0])
-        loaded = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
-        beside = {Path(file) for file in loaded if file and Path(file).parent == path.parent}
-        files = [path, *beside]
+        files = list(own_files(Path(kind.rpartition(":")[0])))
     else:
         files = _package_files(factory.__module__.partition(".")[0])
     digest = hashlib.sha256()

@@ -1,0 +1,46 @@
+"""The files that a memory in a file of its own consists of: the file, and what it imports from its folder and those below."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+
+
+def own_files(path: Path) -> set[Path]:
+    """Found by reading the imports, so that those within functions count too; beside the file, whatever is loaded."""
+    loaded = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    found = {Path(file) for file in loaded if file and Path(file).parent == path.parent}
+    waiting = [path, *found]
+    while waiting:
+        file = waiting.pop()
+        found.add(file)
+        waiting += [one for one in _imported(file, folder=path.parent) if one not in found]
+    return found
+
+
+def _imported(file: Path, *, folder: Path) -> Iterator[Path]:
+    for name in _names(file, folder=folder):
+        # A name that this program has is its own wherever it is asked for, because the memory's folder is searched last.
+        if (ROOT / name[0] / "__init__.py").is_file():
+            continue
+        for end in range(1, len(name) + 1):
+            place = folder.joinpath(*name[:end])
+            yield from (one for one in (place.parent / f"{place.name}.py", place / "__init__.py") if one.is_file())
+
+
+def _names(file: Path, *, folder: Path) -> Iterator[tuple[str, ...]]:
+    """Every name that the file imports, from the folder on, in its parts."""
+    package = file.relative_to(folder).parent.parts
+    try:
+        nodes = list(ast.walk(ast.parse(file.read_bytes())))
+    except (SyntaxError, ValueError, RecursionError):
+        return  # it is no part of the memory: its import ends with an error
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (tuple(one.name.split(".")) for one in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) + 1 - node.level] if node.level else ()
+            module = node.module.split(".") if node.module else ()
+            yield from ((*above, *module, one.name) for one in node.names)
