@@ -1,12 +1,14 @@
-"""A memory in a file of its own: what it imports from its folder is part of it."""
+"""A memory in a file of its own: what it imports from its folder is part of it, and is never taken from another's folder."""
 
 import sys
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from pipelines.evaluation.memories.registry import source_digest
+from pipelines.evaluation.errors import EvaluationError
+from pipelines.evaluation.memories.registry import factory_of, source_digest
 
 MINE = """
 import helpers.index
@@ -54,8 +56,21 @@ def test_an_edited_helper_is_another_run_wherever_it_lies_and_whenever_it_is_imp
         written(tmp_path, {name: f"{text}\nchanged = True"})
         digests.append(source_digest(kind))
 
-    assert [one != before for before, one in zip(digests, digests[1:], strict=False)] == [True] * (len(FILES) - 1) + [False]
+    assert [one != before for before, one in pairwise(digests)] == [True] * (len(FILES) - 1) + [False]
 
 
 def test_a_broken_file_that_is_imported_later_stops_nothing_before(tmp_path: Path) -> None:
     assert source_digest(written(tmp_path, {**FILES, "later.py": "found = ("}))
+
+
+def test_a_helper_is_not_taken_from_the_folder_of_another_memory(tmp_path: Path) -> None:
+    mine = {"mine.py": "import keeping\n\n\nclass Mine:\n    kept = keeping.KEPT\n"}
+    first = written(tmp_path / "first", {**mine, "keeping.py": "KEPT = 1"})
+    second = written(tmp_path / "second", {**mine, "keeping.py": "KEPT = 2"})
+    assert vars(factory_of(first))["kept"] == 1
+    with pytest.raises(
+        EvaluationError, match=r"second/mine\.py imports keeping\.py, and .*/first has one too, .*in two commands"
+    ):
+        source_digest(second)
+    assert source_digest(first)
+    assert source_digest(written(tmp_path / "third", {"mine.py": "class Mine: ..."}))

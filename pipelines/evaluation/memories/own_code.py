@@ -5,18 +5,44 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from pipelines.evaluation.errors import EvaluationError
+
 ROOT = Path(__file__).parents[3]
+_of_memories: set[str] = set()  # the places of sys.path that are folders of memories
+
+
+def search_folder_of(path: Path) -> None:
+    """Let Python find what the file imports from its folder, after everything else.
+
+    Raises EvaluationError where it would find another file: one of that name in the folder of a memory before.
+    """
+    folder = path.parent
+    _of_memories.add(str(folder))
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+    earlier = [place for place in sys.path[: sys.path.index(str(folder))] if place in _of_memories]
+    for name in sorted(file.relative_to(folder) for file in _with_imports({path}, folder=folder) - {path}):
+        before = next((place for place in earlier if Path(place, name).is_file()), None)
+        if before:
+            raise EvaluationError(
+                f"{path} imports {name}, and {before} has one too, of which Python takes the first; evaluate the memories of "
+                "these folders in two commands, or give the files different names."
+            )
 
 
 def own_files(path: Path) -> set[Path]:
-    """Found by reading the imports, so that those within functions count too; beside the file, whatever is loaded."""
+    """The file with what it imports, within functions too; beside it, whatever is loaded."""
     loaded = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
-    found = {Path(file) for file in loaded if file and Path(file).parent == path.parent}
-    waiting = [path, *found]
+    beside = {Path(file) for file in loaded if file and Path(file).parent == path.parent}
+    return _with_imports({path, *beside}, folder=path.parent)
+
+
+def _with_imports(files: set[Path], *, folder: Path) -> set[Path]:
+    found, waiting = set[Path](), list(files)
     while waiting:
         file = waiting.pop()
         found.add(file)
-        waiting += [one for one in _imported(file, folder=path.parent) if one not in found]
+        waiting += [one for one in _imported(file, folder=folder) if one not in found]
     return found
 
 

@@ -24,7 +24,7 @@ from pipelines.evaluation.memories.mem0 import Mem0GraphMemory, Mem0Memory
 from pipelines.evaluation.memories.mem0_library import library_version
 from pipelines.evaluation.memories.nemori import NemoriMemory
 from pipelines.evaluation.memories.notes import AwiMemory
-from pipelines.evaluation.memories.own_code import own_files
+from pipelines.evaluation.memories.own_code import own_files, search_folder_of
 from pipelines.evaluation.memories.plain import FullHistory, NoMemory, RollingSummary, WindowMemory
 from pipelines.evaluation.memories.retrieval import AweMemory, Bm25Memory, RagMemory
 from pipelines.evaluation.memories.services import HttpMemory, McpMemory, ProviderMemory
@@ -168,8 +168,7 @@ def _from_source(path: Path, attribute: str) -> Factory:
     """The class of that name in the file; its folder is searched for what it imports."""
     if not path.is_file():
         raise EvaluationError(f"There is no file {path} with a memory; give FILE.py:CLASS.")
-    if str(path.parent) not in sys.path:
-        sys.path.append(str(path.parent))
+    search_folder_of(path)
     spec = spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
