@@ -13,6 +13,7 @@ from pipelines.home import Home
 
 FILES = Path(__file__).parent
 DATABASE = "amemgym"
+RUNS_AT_ONCE = "AMEMGYM_RUNS_AT_ONCE"
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Cluster:
             "AMEMGYM_HOME": str(self.home.root),
             "AMEMGYM_DATABASE": self.database,
             "AMEMGYM_BROKER": self.broker,
-            "AMEMGYM_RUNS_AT_ONCE": str(self.workers),
+            RUNS_AT_ONCE: str(self.workers),
             "DAGSTER_HOME": str(self.folder / "dagster"),
             "PYTHONWARNINGS": "ignore",
         }
@@ -69,6 +70,15 @@ class Cluster:
             raise Problem(f"{self.sockets} belongs to somebody else; remove it, or set TMPDIR to a folder of your own.")
         shutil.copy(FILES / "dagster.yaml", self.folder / "dagster" / "dagster.yaml")
         (self.folder / "url").write_text(self.url, encoding="utf-8")
+
+
+def check_runs_at_once() -> None:
+    """Raise Problem where the variable is set to what Dagster takes for no run, for runs without end, or for no number."""
+    given = os.environ.get(RUNS_AT_ONCE)
+    if given is not None and not (given.strip().isdecimal() and int(given) > 0):
+        raise Problem(
+            f"{RUNS_AT_ONCE} is {given!r}; give the pool processes of all workers, 1 or more, as in {RUNS_AT_ONCE}=8."
+        )
 
 
 def program(name: str) -> str:

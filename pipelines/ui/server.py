@@ -28,7 +28,8 @@ from dagster_webserver.webserver import DagsterWebserver
 from starlette.routing import Mount
 
 from assets.reporting.page_style import PREFIX
-from pipelines.cli.errors import report_crash
+from pipelines.cli.errors import Problem, report_crash
+from pipelines.cluster.layout import check_runs_at_once
 from pipelines.home import home
 from pipelines.ui.pages import pages_app
 from pipelines.ui.processes import ROOT, end_with_starter
@@ -75,7 +76,11 @@ def _serve(listening: socket.socket) -> None:
 
 
 def serve_alone(workspace: Path, *, host: str, port: int) -> None:
-    """Serve the locations of a workspace file until SIGINT or SIGTERM; whoever starts daemon and code servers, ends them."""
+    """Serve the locations of a workspace file until SIGINT or SIGTERM; whoever starts daemon and code servers, ends them.
+
+    Raises Problem for a cluster's variable that is set wrong.
+    """
+    check_runs_at_once()
     with dg.DagsterInstance.get() as instance:
         instance.optimize_for_webserver(STATEMENT_MILLISECONDS, SECONDS_OF_A_CONNECTION, FURTHER_CONNECTIONS)
         _serve_workspace(instance, workspace, host=host, port=port)
@@ -122,7 +127,10 @@ def _daemon(workspace: Path) -> Generator[None, None, None]:
 if __name__ == "__main__":
     match sys.argv[1:]:
         case [workspace, host, port]:
-            serve_alone(Path(workspace), host=host, port=int(port))
+            try:
+                serve_alone(Path(workspace), host=host, port=int(port))
+            except Problem as problem:
+                sys.exit(str(problem))
         case [descriptor]:
             serve(socket.socket(fileno=int(descriptor)))
         case _:

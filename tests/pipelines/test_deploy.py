@@ -1,7 +1,10 @@
 """The files to deploy with say what Dagster, the code and each other expect."""
 
 import importlib.metadata
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,6 +17,7 @@ from dagster._utils.tags import TagConcurrencyLimitsCounter
 
 from pipelines.automation import PARTITION_TAG
 from pipelines.home import Home, prepare_dagster_home
+from tests.support.commands import free_port
 
 ROOT = Path(__file__).parent.parent.parent
 DEPLOY = ROOT / "pipelines" / "deploy"
@@ -55,6 +59,16 @@ def test_two_runs_of_one_partition_take_turns_where_no_pool_makes_them(path: Pat
     under_way = TagConcurrencyLimitsCounter(limits, [old])
     assert under_way.is_blocked(new)
     assert not under_way.is_blocked(other)
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "many", "2.5", ""])
+def test_a_web_server_of_a_cluster_that_runs_nothing_or_anything_at_once_says_so_in_one_sentence(number: str) -> None:
+    around = {**os.environ, "AMEMGYM_RUNS_AT_ONCE": number}
+    command = [sys.executable, "-m", "pipelines.ui.server", "pipelines/cluster/workspace.yaml", "127.0.0.1", str(free_port())]
+    ended = subprocess.run(command, env=around, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    assert ended.returncode == 1
+    [sentence] = ended.stderr.splitlines()
+    assert sentence.startswith(f"AMEMGYM_RUNS_AT_ONCE is {number!r}; give")
 
 
 def test_a_new_installation_runs_on_sqlite_and_lets_runs_that_ask_a_model_take_turns(tmp_path: Path) -> None:
