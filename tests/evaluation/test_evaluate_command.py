@@ -10,14 +10,17 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from assets.recipe.recipe import Recipe
 from dataset_card.reference.data_json import data_json
 from dataset_card.reference.settings import DataSettings, settings_bytes, settings_path
 from dataset_card.release.folder import write_release
+from dataset_card.release.manifest import RECIPE
 from pipelines.cli.errors import Problem, sentence_of
 from pipelines.cli.main import app
 from pipelines.evaluation.amemgym.dataset import load_dataset
 from pipelines.evaluation.command import refuse_broken
 from pipelines.evaluation.errors import EvaluationError
+from pipelines.evaluation.sources import release_recipe
 from pipelines.home import Home
 from pipelines.resources.storage.open_stores import open_release_store
 from tests.dataset_card.reference.foreign_data import write_foreign_data
@@ -279,3 +282,12 @@ def test_runs_of_another_version_are_left_out_of_a_leaderboard_and_counted(data:
 def test_a_leaderboard_of_nothing_says_so(data: Path) -> None:
     with pytest.raises(Problem, match="no finished run"):
         output_of("leaderboard")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"), [("[" * 5000, "nests YAML deeper"), ("[]", "must map field names to values"), ("a: &a [*a]", "alias")]
+)
+def test_a_release_whose_recipe_was_spoiled_is_refused_in_one_sentence(tmp_path: Path, text: str, reason: str) -> None:
+    (tmp_path / RECIPE).write_text(text, encoding="utf-8")
+    with pytest.raises(EvaluationError, match=rf"recipe\.yaml cannot be used: .*{reason}"):
+        release_recipe(tmp_path, Recipe)
