@@ -2,9 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
-
-import yaml
 
 from assets.engine.benchmark import Benchmark
 from assets.recipe.recipe import Recipe
@@ -13,7 +10,7 @@ from dataset_card.amemgym import AMEMGYM_RELEASE
 from dataset_card.code_qa import CODE_QA_RELEASE
 from dataset_card.deep_research import DEEP_RESEARCH_RELEASE
 from dataset_card.release.content import ReleaseFormat
-from dataset_card.release.manifest import RECIPE, ManifestError
+from dataset_card.release.manifest import RECIPE, ManifestError, read_recipe_fields
 from validation.amemgym.benchmark import AMEMGYM_VALIDATION
 from validation.benchmark import Validation
 from validation.code_qa.benchmark import CODE_QA_VALIDATION
@@ -45,9 +42,8 @@ def benchmark_of(recipe: Recipe) -> Benchmark:
 
 
 def format_of(folder: Path) -> ReleaseFormat:
-    """The format of a release, by its recipe. Raises ManifestError for a recipe that names no benchmark of ours, OSError."""
-    recipe: object = yaml.safe_load((folder / RECIPE).read_text(encoding="utf-8"))
-    name = str(cast(dict[str, object], recipe).get("benchmark", DEFAULT_BENCHMARK)) if isinstance(recipe, dict) else ""
+    """The format of a release, by its recipe. Raises ManifestError where that cannot be read or names no benchmark of ours."""
+    name = str(read_recipe_fields(folder).get("benchmark", DEFAULT_BENCHMARK))
     formats = {entry.benchmark.name: entry.release for entry in BENCHMARKS}
     if name not in formats:
         raise ManifestError(f"{RECIPE} is that of {name!r}; this version knows {', '.join(formats)}.")

@@ -7,8 +7,6 @@ from pathlib import Path
 from string import Formatter
 from typing import TYPE_CHECKING, Any, cast
 
-import yaml
-
 from assets.records.json_text import parse_json
 from dataset_card.diff.records import MetricChange, ReleaseDiff, ReleaseIdentity, SettingChange, TableChange, VersionReason
 from dataset_card.diff.render import without_changes
@@ -17,8 +15,8 @@ from dataset_card.diff.titles import Titles
 from dataset_card.errata.files import errata_by_item, rewordings
 from dataset_card.release.content import ReleaseFormat
 from dataset_card.release.digests import canonical_digest
-from dataset_card.release.limits import MOST_MANIFEST_BYTES, TooMuch, load_yaml, read_bounded
-from dataset_card.release.manifest import CARD, RECIPE, REPORT, ManifestBody, read_manifest
+from dataset_card.release.limits import MOST_MANIFEST_BYTES, read_bounded
+from dataset_card.release.manifest import CARD, RECIPE, REPORT, ManifestBody, ManifestError, read_manifest, read_recipe_fields
 from dataset_card.release.verify import file_rows
 from dataset_card.release.versions import FIRST_RULE, Level, highest
 
@@ -220,9 +218,9 @@ def _settings(before: ComparedRelease, after: ComparedRelease) -> Iterator[Setti
 
 def _made_by(side: ComparedRelease) -> dict[str, str]:
     try:
-        recipe = cast(dict[str, object], load_yaml((side.folder / RECIPE).read_text(encoding="utf-8")))
-    except (TooMuch, yaml.YAMLError) as error:
-        raise DiffError(f"{RECIPE} in {side.folder} cannot be read: {' '.join(str(error).split())}.") from error
+        recipe = read_recipe_fields(side.folder)
+    except ManifestError as error:
+        raise DiffError(f"The release in {side.folder} cannot be compared: {error}") from error
     prompts = {f"prompt {name}": digest for name, digest in side.body.prompt_fingerprints.items()}
     errata = errata_by_item(side.folder)
     return {**dict(_flat("", recipe)), **prompts, **errata, "program": side.body.generator, "license": side.body.license}

@@ -7,9 +7,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, cast
-
-import yaml
 
 from assets.recipe.loading import RecipeError, build_recipe
 from dataset_card.card.header import configuration_problems, split_card
@@ -41,8 +38,7 @@ from dataset_card.hub.repo_card import VariantCard
 from dataset_card.hub.repo_tree import RepositoryTree
 from dataset_card.hub.versions_file import BaselineScore, PublishedVersion, newest_tag, with_tags, with_version
 from dataset_card.release.content import ReleaseFormat, count_problems
-from dataset_card.release.limits import TooMuch, load_yaml
-from dataset_card.release.manifest import CARD, LICENSE, RECIPE, Manifest, ManifestError, read_manifest
+from dataset_card.release.manifest import CARD, LICENSE, Manifest, ManifestError, read_manifest, read_recipe_fields
 from dataset_card.release.verify import verify_release
 from dataset_card.release.versions import numbers, smallest_after
 
@@ -205,18 +201,17 @@ def narrows_visibility(state: RepoState, request: PublishRequest) -> bool:
 def publishable(folder: Path, *, format_of: FormatOf) -> tuple[ReleaseSummary, dict[str, LocalFile]]:
     """The release and its files by their paths in a repository, after all checks that need no Hub. Raises UnfitRelease."""
     manifest = checked_release(folder)
-    check_rows_follow_recipe(folder, form=format_of(folder), counts=manifest.counts)
+    check_rows_follow_recipe(folder, format_of=format_of, counts=manifest.counts)
     release = ReleaseSummary.model_validate(manifest.model_dump())
     return release, release_files(folder, release=release)
 
 
-def check_rows_follow_recipe(folder: Path, *, form: ReleaseFormat, counts: Mapping[str, int]) -> None:
+def check_rows_follow_recipe(folder: Path, *, format_of: FormatOf, counts: Mapping[str, int]) -> None:
     """Raise UnfitRelease where the rows are not what the recipe beside them says, which earlier versions could write."""
     try:
-        fields: object = load_yaml((folder / RECIPE).read_text(encoding="utf-8"))
-        recipe = build_recipe(cast(dict[str, Any], fields))
-    except (RecipeError, TooMuch, yaml.YAMLError) as error:
-        raise UnfitRelease(f"The recipe of the release in {folder} cannot be read: {' '.join(str(error).split())}") from error
+        form, recipe = format_of(folder), build_recipe(read_recipe_fields(folder))
+    except (RecipeError, ManifestError) as error:
+        raise UnfitRelease(f"The release in {folder} cannot be published: {error}") from error
     for problem in count_problems(form, recipe, counts):
         raise UnfitRelease(f"The release in {folder} says what its rows do not show: {problem}; make it again.")
 

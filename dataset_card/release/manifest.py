@@ -1,13 +1,14 @@
 """`manifest.json`: what a release consists of, what it was made from, by which models, at which cost."""
 
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, cast
 
+import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from assets.records.base import duplicates
 from dataset_card.release.digests import canonical_digest
-from dataset_card.release.limits import MOST_MANIFEST_BYTES, TooMuch, read_bounded
+from dataset_card.release.limits import MOST_MANIFEST_BYTES, TooMuch, load_yaml, read_bounded
 
 MANIFEST = "manifest.json"
 CARD = "README.md"
@@ -174,3 +175,16 @@ def read_manifest(folder: Path) -> Manifest:
         problem = error.errors()[0]
         location = ".".join(str(part) for part in problem["loc"]) or "the whole"
         raise ManifestError(f"{MANIFEST} is wrong at {location}: {problem['msg'].removeprefix('Value error, ')}.") from error
+
+
+def read_recipe_fields(folder: Path) -> dict[str, object]:
+    """The fields of a release's recipe, as they stand there. Raises ManifestError when they are missing or unreadable."""
+    try:
+        fields = load_yaml((folder / RECIPE).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ManifestError(f"{RECIPE} cannot be read: {error.strerror}.") from error
+    except (TooMuch, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ManifestError(f"{RECIPE} cannot be read: {' '.join(str(error).split())}.") from error
+    if not isinstance(fields, dict):
+        raise ManifestError(f"{RECIPE} cannot be read: it must map field names to values.")
+    return cast(dict[str, object], fields)

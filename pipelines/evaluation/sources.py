@@ -2,15 +2,12 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TypeVar, cast
-
-import yaml
+from typing import TypeVar
 
 from assets.recipe.loading import RecipeError, build_recipe, expect_recipe
 from assets.recipe.recipe import Recipe
 from dataset_card.hub.port import HubError
-from dataset_card.release.limits import load_yaml
-from dataset_card.release.manifest import RECIPE, ReleaseError
+from dataset_card.release.manifest import ManifestError, ReleaseError, read_recipe_fields
 from dataset_card.release.store import ReleaseStore
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.releases import whole_release
@@ -34,12 +31,7 @@ def release_folder(source: str, *, release_store: ReleaseStore, settings: Iterab
 
 def release_recipe(folder: Path, kind: type[R]) -> R:
     """The recipe of a release. Raises EvaluationError for one that cannot be read, or is of another benchmark than `kind`."""
-    path = folder / RECIPE
     try:
-        fields = load_yaml(path.read_text(encoding="utf-8"))
-        if not isinstance(fields, dict):
-            raise RecipeError("it must map field names to values.")
-        return expect_recipe(build_recipe(cast(dict[str, object], fields)), kind)
-    # Among the ValueErrors: what takes too much, and what is not UTF-8.
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise EvaluationError(f"{path} cannot be used: {error}") from error
+        return expect_recipe(build_recipe(read_recipe_fields(folder)), kind)
+    except (RecipeError, ManifestError) as error:
+        raise EvaluationError(f"The release in {folder} cannot be used: {error}") from error

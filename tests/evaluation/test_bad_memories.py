@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.hosting import CodeThread, MemoryHost
 from pipelines.evaluation.memories.check import check_memory
@@ -102,6 +103,16 @@ def test_a_plain_memory_without_fork_passes_and_is_written_anew_for_each_copy(tm
 
     assert [verdict.what for verdict in verdicts if verdict.broken] == []
     assert evaluated("Plain", tmp_path).results.metrics["overall"].value == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"), [("1 / 0", "ZeroDivisionError"), ("{}['a']", "KeyError"), ("raise SystemExit(3)", "SystemExit")]
+)
+def test_a_file_that_fails_while_it_is_imported_is_told_in_one_sentence(code: str, reason: str, tmp_path: Path) -> None:
+    path = tmp_path / f"fails_with_{reason.lower()}.py"
+    path.write_text(f"{code}\nclass Mine: ...\n", encoding="utf-8")
+    with pytest.raises(EvaluationError, match=f"has no usable class 'Mine': {reason}"):
+        source_digest(f"{path}:Mine")
 
 
 def test_edited_code_is_another_run(tmp_path: Path) -> None:

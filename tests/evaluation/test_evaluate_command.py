@@ -289,5 +289,5 @@ def test_a_leaderboard_of_nothing_says_so(data: Path) -> None:
 )
 def test_a_release_whose_recipe_was_spoiled_is_refused_in_one_sentence(tmp_path: Path, text: str, reason: str) -> None:
     (tmp_path / RECIPE).write_text(text, encoding="utf-8")
-    with pytest.raises(EvaluationError, match=rf"recipe\.yaml cannot be used: .*{reason}"):
+    with pytest.raises(EvaluationError, match=rf"cannot be used: recipe\.yaml cannot be read: .*{reason}"):
         release_recipe(tmp_path, Recipe)

@@ -156,7 +156,7 @@ def factory_of(kind: str) -> Factory:
         raise EvaluationError(f"There is no memory of kind {kind!r}. The kinds are: {known}. Is its package installed?")
     try:
         return cast(Factory, point.load())
-    except (ImportError, AttributeError, SyntaxError) as error:
+    except (Exception, SystemExit) as error:  # anything may come out of foreign code
         raise EvaluationError(
             f"The package that brings the kind {kind!r} cannot be imported from {point.value!r}: {error}; install it anew, "
             "with all that it needs."
@@ -177,7 +177,7 @@ def _from_source(path: Path, attribute: str) -> Factory:
     try:
         spec.loader.exec_module(module)
         return cast(Factory, getattr(module, attribute))
-    except (ImportError, AttributeError, SyntaxError, NameError, TypeError, ValueError, OSError) as error:
+    except (Exception, SystemExit) as error:  # anything may come out of foreign code
         raise EvaluationError(f"{path} has no usable class {attribute!r}: {type(error).__name__}: {error}") from error
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -87,11 +88,10 @@ def test_a_bad_name_of_a_repository_is_refused(hub: Hub, repo_name: str) -> None
         published(hub, a_release(), repo=repo_name)
 
 
-def test_a_release_whose_recipe_is_not_that_of_its_rows_is_refused(fake: FakeHub, hub: Hub, repo: str, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(a_release().folder, tmp_path / "demo" / "0.1.0"))
-    recipe = (folder / RECIPE).read_text(encoding="utf-8")
-    changed = re.sub(r"^num_periods: \d+$", "num_periods: 7", recipe, flags=re.MULTILINE).encode()
-    assert changed.decode() != recipe
+def release_with_recipe(place: Path, change: Callable[[str], str]) -> Path:
+    """A release whose recipe is another, with digests that follow."""
+    folder = Path(shutil.copytree(a_release().folder, place / "demo" / "0.1.0"))
+    changed = change((folder / RECIPE).read_text(encoding="utf-8")).encode()
     (folder / RECIPE).write_bytes(changed)
     manifest = read_manifest(folder)
     facts = {"bytes": len(changed), "sha256": hashlib.sha256(changed).hexdigest()}
@@ -99,6 +99,28 @@ def test_a_release_whose_recipe_is_not_that_of_its_rows_is_refused(fake: FakeHub
     body = manifest.model_copy(update={"files": files})
     body = body.model_copy(update={"digest": body.release_digest()})
     (folder / MANIFEST).write_text(body.model_dump_json(), encoding="utf-8")
-    with pytest.raises(UnfitRelease, match="the recipe says 8 periods for each user, and 2 users have"):
+    return folder
+
+
+def other_periods(recipe: str) -> str:
+    return re.sub(r"^num_periods: \d+$", "num_periods: 7", recipe, flags=re.MULTILINE)
+
+
+def without_fields(_: str) -> str:
+    return "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (other_periods, "the recipe says 8 periods for each user, and 2 users have"),
+        (without_fields, "recipe.yaml cannot be read: it must map field names to values."),
+    ],
+)
+def test_a_release_whose_recipe_is_not_that_of_its_rows_is_refused(
+    fake: FakeHub, hub: Hub, repo: str, tmp_path: Path, change: Callable[[str], str], sentence: str
+) -> None:
+    folder = release_with_recipe(tmp_path, change)
+    with pytest.raises(UnfitRelease, match=re.escape(sentence)):
         Publisher(hub, format_of=format_of).publish(PublishRequest(folder, repo))
     assert repo not in fake.repos
