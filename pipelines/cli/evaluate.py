@@ -74,7 +74,7 @@ class EvaluateOptions:
     wording: Literal["own", "paper"] = option("Our questions, or the paper's form, order of options and notes prompt.", "own")
     users: Optional[int] = option("Only the first so many users, or tasks at all their lengths.", None, least=1)
     replay: str = option("Off-policy: replay the dialogues of this run.", metavar="RUN")
-    seed: int = option("Seed of the order of options, and of all calls.", 42)
+    seed: int = option("Seed of the order of options, and of all calls.", 42, most=2**63 - 1)
     again: bool = option("Evaluate once more, though there is a finished run of this plan.", False)
     concurrency: int = option("Users, or tasks, evaluated at once.", 32, least=1)
     deadline: int = option("Seconds that one call of a memory that is not ours may take.", 300, least=1)

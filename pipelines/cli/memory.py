@@ -67,7 +67,7 @@ def check(
 def rows(
     runs: Annotated[list[str], typer.Argument(help=RUN)],
     out: Annotated[Path, typer.Option(help="Parquet file to write.")],
-    seed: Annotated[int, typer.Option(help="Seed of the intervals.")] = 42,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Seed of the intervals.")] = 42,
     as_json: Annotated[bool, json_option("file", "rows", "labelled", "baselines")] = False,
 ) -> None:
     """Rows from which a reward model of memories learns, of runs on any benchmark, and what trivial baselines reach on them."""

@@ -89,7 +89,10 @@ def quality(
     overrides = parse_overrides(set_ or ())
     if source in variants():
         if overrides or options.given:
-            raise Problem(f"The report of {source!r} was made with it; options are for a data.json or a release.")
+            raise Problem(
+                f"Options are for a data.json or a release: the report of the variant {source!r} was written when it was made. "
+                "Give the folder of its release to have it reported on anew."
+            )
         report, page, stale = *_made_here(source), _reported_under_another_recipe(source)
     else:
         asked = QualityRequest(source, overrides, options.users, options.gates, options.audit, options.model, options.offline)

@@ -107,7 +107,7 @@ class MemoryHost:
         """A memory to which nothing has been written. Raises MemoryFailed."""
         made = await self.make_object()
         for method in ("write", "recall"):
-            if not callable(getattr(made, method, None)):
+            if not callable(await self.call(method, getattr, made, method, None)):
                 raise MemoryFailed(f"Memory {self.name!r} has no method {method!r}; it needs `write` and `recall`.")
         return HostedMemory(self, made)
 
@@ -132,8 +132,9 @@ class MemoryHost:
         if isinstance(error, EndpointError | ItemFailed | MemoryFailed):
             raise error
         trace = "".join(traceback.format_exception(error))
-        said = " ".join(str(error).split())[:300]
-        raise MemoryFailed(f"Memory {self.name!r} failed in {method!r}: {type(error).__name__}: {said}", trace=trace)
+        # As the trace says it: an error of others may fail once more while it tells its own words.
+        said = " ".join(traceback.format_exception_only(error)[-1].split())[:300]
+        raise MemoryFailed(f"Memory {self.name!r} failed in {method!r}: {said}", trace=trace)
 
     def close(self) -> None:
         """Let the thread go, if there is one."""

@@ -4,16 +4,18 @@ import os
 import re
 import shutil
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, Request, expect, sync_playwright
+from playwright.sync_api import TimeoutError as TimedOut
 
 JOBS = "/locations/amemgym/jobs"
 JOB = f"{JOBS}/generate_and_release"
 RUN_SECONDS = 150.0
+TRIES = 5
 TOOLBAR = 130  # pixels above the graph
 # A page on a loaded machine takes its time.
 expect.set_options(timeout=20_000)
@@ -112,14 +114,24 @@ def zoom_out_until_in_sight(page: Page, *names: str) -> None:
         page.get_by_role("button", name="zoom_out").click()
 
 
+def click_until(button: Locator, wanted: Locator) -> None:
+    """Click until something is in sight. Dagster draws a dialog anew while it loads, and a click on what goes is lost."""
+    for _ in range(TRIES):
+        button.click()
+        with suppress(TimedOut):
+            wanted.wait_for(timeout=10_000)
+            break
+
+
 def fill_in(page: Page, *, partition: str, config: str, op: str = "recipe") -> Locator:
     """Open the materialize dialog of the page's job, choose a partition and configure one of its assets."""
     # Until the graph knows what is materialized, the page would ask whether one is sure.
     expect(page.get_by_text("Loading...")).to_have_count(0)
     page.get_by_role("button", name="Materialize").first.click()
     dialog = page.locator(".dagster-dialog").first
-    dialog.get_by_text("Select a partition").click()
-    page.locator(".dagster-popover").get_by_role("menuitem").filter(has=page.get_by_text(partition, exact=True)).click()
+    item = page.locator(".dagster-popover").get_by_role("menuitem").filter(has=page.get_by_text(partition, exact=True))
+    click_until(dialog.get_by_text("Select a partition"), item)
+    item.click()
     page.keyboard.press("Escape")
     dialog.get_by_text("Config", exact=True).click()
     dialog.get_by_text("Add config").click()

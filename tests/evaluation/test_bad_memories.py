@@ -10,7 +10,7 @@ import pytest
 
 from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import FinishedRun
-from pipelines.evaluation.hosting import CodeThread, MemoryHost
+from pipelines.evaluation.hosting import CodeThread, MemoryFailed, MemoryHost
 from pipelines.evaluation.memories.check import check_memory
 from pipelines.evaluation.memories.registry import find_memory, source_digest
 from pipelines.evaluation.report.markdown import run_report
@@ -113,6 +113,31 @@ def test_a_file_that_fails_while_it_is_imported_is_told_in_one_sentence(code: st
     path.write_text(f"{code}\nclass Mine: ...\n", encoding="utf-8")
     with pytest.raises(EvaluationError, match=f"has no usable class 'Mine': {reason}"):
         source_digest(f"{path}:Mine")
+
+
+@pytest.mark.parametrize("value", ["5", "None", "Good()"])
+def test_a_name_that_is_no_class_is_told(value: str, tmp_path: Path) -> None:
+    path = tmp_path / f"holds_{value.strip('()').lower()}.py"
+    path.write_text(f"class Good: ...\nmine = {value}\n", encoding="utf-8")
+    with pytest.raises(EvaluationError, match="has no usable class 'mine': it is a value of type"):
+        source_digest(f"{path}:mine")
+
+
+def test_methods_and_errors_that_fail_themselves_are_errors_of_the_memory() -> None:
+    class Unsaid(Exception):
+        def __str__(self) -> str:
+            raise ValueError
+
+    class Hides:
+        @property
+        def write(self) -> object:
+            raise Unsaid
+
+    async def made() -> None:
+        await MemoryHost.of_others("hides", lambda _: Hides(), tools(HonestModel())).new_memory()
+
+    with pytest.raises(MemoryFailed, match=r"failed in 'write': .*Unsaid"):
+        run(made())
 
 
 def test_edited_code_is_another_run(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ async def _verdicts(memory: HostedMemory, *, name: str) -> AsyncGenerator[Contra
         "recalling changes nothing",
         before != await memory.recall(QUERY, tokens=BUDGET),
         name,
-        "recalling changes what it recalls; `recall` must leave the memory as it is.",
+        "recalling changes what it recalls; `recall` must leave the memory as it is, and draw nothing at random.",
     )
     await memory.recall(QUERY, tokens=5)
     over = f"{name!r} gives back more than its budget; the rest is cut off." if memory.host.cut_recalls else ""

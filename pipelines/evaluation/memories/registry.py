@@ -176,9 +176,12 @@ def _from_source(path: Path, attribute: str) -> Factory:
     sys.modules.setdefault(path.stem, module)
     try:
         spec.loader.exec_module(module)
-        return cast(Factory, getattr(module, attribute))
+        found = getattr(module, attribute)
     except (Exception, SystemExit) as error:  # anything may come out of foreign code
         raise EvaluationError(f"{path} has no usable class {attribute!r}: {type(error).__name__}: {error}") from error
+    if not callable(found):
+        raise EvaluationError(f"{path} has no usable class {attribute!r}: it is a value of type {type(found).__name__}.")
+    return found
 
 
 def is_ours(kind: str) -> bool:

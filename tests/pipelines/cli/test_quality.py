@@ -102,7 +102,7 @@ def test_a_release_is_reported_on_by_its_own_recipe_and_no_model_is_asked(place:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["demo", "--gates"], "options are for a data.json or a release"),
+        (["demo", "--gates"], "Options are for a data.json or a release"),
         (["demo"], "no quality report of 'demo' yet"),
         (["nowhere"], "neither a release folder nor a variant with a release"),
         (["data.json", "--set", "language=klingon"], "language cannot be set so"),
